@@ -1,0 +1,1 @@
+"""Full-screen and modal screens."""

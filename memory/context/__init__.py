@@ -1,0 +1,1 @@
+"""How stored messages become a prompt that fits."""

@@ -1,0 +1,156 @@
+"""The values of memory. Identity and times are set by storage; nothing here knows how it is stored."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from models.messages import Role
+
+
+class RoomKind(StrEnum):
+    OPEN = "open"
+    PRIVATE = "private"
+    OFF_RECORD = "off"
+
+
+class MemoryMode(StrEnum):
+    """normal: uses and adds memory; reads: uses only; blank: neither; off: nothing is ever written."""
+
+    NORMAL = "normal"
+    READS = "reads"
+    BLANK = "blank"
+    OFF = "off"
+
+
+class MessageStatus(StrEnum):
+    """streaming: being written now (after a crash it is found and marked partial)."""
+
+    STREAMING = "streaming"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+class TitleSource(StrEnum):
+    """Who chose a session's title. `first_words` may be improved by a model; a person's never changes."""
+
+    FIRST_WORDS = "first_words"
+    MODEL = "model"
+    PERSON = "person"
+    IMPORTED = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. `head_id` is the leaf of the branch that is shown. Times are aware, in UTC."""
+
+    id: str
+    title: str
+    title_source: TitleSource
+    room: RoomKind
+    memory_mode: MemoryMode
+    created_at: datetime
+    updated_at: datetime
+    project: str | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+    head_id: str | None = None
+    starred: bool = False
+    important: bool = False
+    tags: tuple[str, ...] = ()
+    deleted_at: datetime | None = None
+    external_id: str | None = None
+    message_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """What is known of a session before its first message is stored."""
+
+    title: str
+    memory_mode: MemoryMode = MemoryMode.NORMAL
+    title_source: TitleSource = TitleSource.FIRST_WORDS
+    project: str | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPatch:
+    """Fields to change; None leaves a field as it is."""
+
+    title: str | None = None
+    title_source: TitleSource | None = None
+    memory_mode: MemoryMode | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+    starred: bool | None = None
+    important: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One node of a session's message tree; messages with the same parent and role are variants.
+
+    `tokens` are the exact tokens a model produced for `content`, valid for the model whose fingerprint is
+    `token_model` and for no other.
+    """
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    role: Role
+    speaker: str
+    content: str
+    created_at: datetime
+    status: MessageStatus = MessageStatus.COMPLETE
+    stop_reason: str | None = None
+    important: bool = False
+    model: str | None = None
+    tokens: tuple[int, ...] = ()
+    token_model: str | None = None
+    external_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message before it is stored."""
+
+    role: Role
+    content: str
+    speaker: str = ""
+    status: MessageStatus = MessageStatus.COMPLETE
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePatch:
+    """Fields to change; None leaves a field as it is."""
+
+    content: str | None = None
+    status: MessageStatus | None = None
+    stop_reason: str | None = None
+    tokens: tuple[int, ...] | None = None
+    token_model: str | None = None
+    important: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A message found by its words. `score` is higher for better; `snippet` marks nothing."""
+
+    message: Message
+    session_title: str
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomReport:
+    """What an integrity check found: `problems` is empty for a sound room."""
+
+    room: RoomKind
+    sessions: int
+    messages: int
+    schema_version: int
+    problems: tuple[str, ...] = field(default=())

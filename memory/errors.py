@@ -1,0 +1,160 @@
+"""Everything that can go wrong with the vault and its rooms.
+
+The exceptions carry facts, never content or keys; the words a person reads are chosen in the application.
+"""
+
+from pathlib import Path
+
+
+class MemoryFault(Exception):
+    """Base of all errors of this package."""
+
+
+# --- vault -----------------------------------------------------------------------------------------
+
+
+class VaultMissing(MemoryFault):
+    """No vault has been created in this home."""
+
+
+class VaultExists(MemoryFault):
+    """A vault, or a database whose keys would be lost, is already there."""
+
+
+class WrongPassphrase(MemoryFault):
+    """The passphrase opens no slot (the file itself is sound)."""
+
+
+class RecoveryKeyMistyped(MemoryFault):
+    """The recovery key's own checksum does not hold: it was mistyped."""
+
+
+class WrongRecoveryKey(MemoryFault):
+    """A well-formed recovery key that opens no slot."""
+
+
+class KeyslotsMissing(MemoryFault):
+    """A database exists, but no copy of its keyslot file does."""
+
+
+class KeyslotsDamaged(MemoryFault):
+    """No copy of the keyslot file can be read."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class WeakPassphrase(MemoryFault):
+    """The passphrase is refused (empty or too short)."""
+
+    def __init__(self, minimum: int) -> None:
+        super().__init__(f"at least {minimum} characters are needed")
+        self.minimum = minimum
+
+
+class KeyringUnavailable(MemoryFault):
+    """The system keyring cannot be used: absent, refused, locked, slow, or not one that we trust."""
+
+    def __init__(self, backend: str, reason: str) -> None:
+        super().__init__(f"{backend}: {reason}")
+        self.backend = backend
+        self.reason = reason
+
+
+class KeyringOff(MemoryFault):
+    """No keyring slot exists, so a passphrase is needed."""
+
+
+# --- rooms -----------------------------------------------------------------------------------------
+
+
+class RoomMissing(MemoryFault):
+    """The keyslots are there and the database is not."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.name)
+        self.path = path
+
+
+class NotARoom(MemoryFault):
+    """The file does not open with this room's key: it is foreign, damaged or cut short."""
+
+    def __init__(self, path: Path, detail: str = "") -> None:
+        super().__init__(detail or path.name)
+        self.path = path
+        self.detail = detail
+
+
+class FutureSchema(MemoryFault):
+    """The room was written by a newer version of the program."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(f"schema {found} is newer than {known}")
+        self.found = found
+        self.known = known
+
+
+class RoomDamaged(MemoryFault):
+    """The database reports damage while it is read or written."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class StorageFull(MemoryFault):
+    """The disk is full or refuses writes; nothing that was acknowledged is lost."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail or "the disk is full")
+        self.detail = detail
+
+
+class StorageBusy(MemoryFault):
+    """Another program holds the database."""
+
+
+class RoomClosed(MemoryFault):
+    """The room was closed (locked) while work was under way."""
+
+
+# --- content ---------------------------------------------------------------------------------------
+
+
+class SessionNotFound(MemoryFault):
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+class MessageNotFound(MemoryFault):
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+class AmbiguousId(MemoryFault):
+    """A prefix that fits more than one id."""
+
+    def __init__(self, ref: str, matches: int) -> None:
+        super().__init__(ref)
+        self.ref = ref
+        self.matches = matches
+
+
+class BadQuery(MemoryFault):
+    """A search that cannot be understood; `detail` says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class ContextTooSmall(MemoryFault):
+    """A single message does not fit the model's context; counts are tokens."""
+
+    def __init__(self, needed: int, limit: int) -> None:
+        super().__init__(f"{needed} tokens do not fit into {limit}")
+        self.needed = needed
+        self.limit = limit

@@ -1,0 +1,89 @@
+"""The seams of memory: what a store and a clock must offer."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory.entities import (
+    Message,
+    MessagePatch,
+    NewMessage,
+    NewSession,
+    RoomKind,
+    RoomReport,
+    SearchHit,
+    Session,
+    SessionPatch,
+)
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        ...
+
+
+class SessionStore(Protocol):
+    """One room. A second room is a second instance; nothing in here chooses between rooms.
+
+    A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is not in
+    the bin). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`, `RoomClosed`.
+    A call that has returned is durable.
+    """
+
+    @property
+    def room(self) -> RoomKind: ...
+
+    async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+        """Stores a session together with its first message, in one transaction."""
+        ...
+
+    async def get_session(self, ref: str) -> Session:
+        """Sessions in the bin are found by id or prefix, never by `last`."""
+        ...
+
+    async def list_sessions(
+        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+    ) -> list[Session]:
+        """Most recently used first. `containing` filters on title and text, by words or their beginnings."""
+        ...
+
+    async def update_session(self, session_id: str, patch: SessionPatch) -> Session: ...
+
+    async def bin_session(self, session_id: str) -> Session:
+        """Moves the session to the bin; `restore_session` brings it back."""
+        ...
+
+    async def restore_session(self, session_id: str) -> Session: ...
+
+    async def append_message(
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
+    ) -> Message:
+        """Adds a node below `parent_id` (default: the head; `root=True`: a new root) and makes it the head."""
+        ...
+
+    async def update_message(self, message_id: str, patch: MessagePatch) -> Message: ...
+
+    async def set_head(self, session_id: str, message_id: str) -> Session: ...
+
+    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
+        """Messages from the root to `leaf_id` (default: the head), oldest first."""
+        ...
+
+    async def variants(self, message_id: str) -> list[Message]:
+        """The message and its siblings of the same role, oldest first."""
+        ...
+
+    async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
+        """Messages that hold the words of `query`, best first. Raises `BadQuery`."""
+        ...
+
+    async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
+        """Ids of sessions with a finished reply whose title still is its first words."""
+        ...
+
+    async def verify(self) -> RoomReport:
+        """Checks every page, key and reference. Reads everything; changes nothing."""
+        ...
+
+    async def close(self) -> None: ...

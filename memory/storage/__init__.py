@@ -1,0 +1,1 @@
+"""The encrypted database of a room."""

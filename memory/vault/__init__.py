@@ -1,0 +1,1 @@
+"""Keyslots: how the key of a room is kept and opened."""

@@ -1,0 +1,1 @@
+"""Language models on this machine. Knows nothing of memory or of the interface."""

@@ -1,0 +1,117 @@
+"""Values that pass between the application and a model. All are immutable."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class StopReason(StrEnum):
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class Lane(StrEnum):
+    """Which context of the worker does the work. Chat pre-empts the others within one token."""
+
+    CHAT = "chat"
+    TASK = "task"
+    EMBED = "embed"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt.
+
+    `tokens` are the exact tokens that this same model produced for `content`; when they are given the
+    prompt uses them as they are, so that a reply which is already in the model's cache is never read again
+    (tokenising the text anew may split it differently).
+    """
+
+    role: Role
+    content: str
+    tokens: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationParams:
+    """How to sample. `seed=None` draws one at random; `temperature=0` is greedy.
+
+    `grammar` is GBNF text that the completion must obey.
+    """
+
+    max_tokens: int = 512
+    temperature: float = 0.7
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    repeat_last_n: int = 64
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    grammar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDelta:
+    """The next piece of a reply. `text` is always whole characters; it may be empty."""
+
+    text: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Milliseconds and counts of one completion; `cached_tokens` were already in the model's state."""
+
+    first_token_ms: float = 0.0
+    total_ms: float = 0.0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    evaluated_tokens: int = 0
+    completion_tokens: int = 0
+    tokens_per_second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The end of a reply: the whole text, the exact tokens, and why it ended."""
+
+    text: str
+    tokens: tuple[int, ...]
+    stop_reason: StopReason
+    timings: Timings
+
+
+@dataclass(frozen=True, slots=True)
+class PromptShape:
+    """What the chat template itself costs in tokens: `base` once, `overhead[role]` for each message."""
+
+    base: int
+    overhead: dict[Role, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What the worker found out about a loaded model.
+
+    `fingerprint` identifies the weights and the template (hex); `context_length` is the size of the chat
+    context in tokens; `prefix_stable` says whether the template only ever appends when a turn is added.
+    """
+
+    id: str
+    fingerprint: str
+    architecture: str
+    context_length: int
+    train_context: int
+    vocabulary: int
+    embedding_length: int
+    prefix_stable: bool
+    shape: PromptShape
+    tokenizer: str
