@@ -132,6 +132,7 @@ class MessagePatch:
     stop_reason: str | None = None
     tokens: tuple[int, ...] | None = None
     token_model: str | None = None
+    model: str | None = None
     important: bool | None = None
 
 

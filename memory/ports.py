@@ -59,7 +59,7 @@ class SessionStore(Protocol):
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
     ) -> Message:
-        """Adds a node below `parent_id` (default: the head; `root=True`: a new root) and makes it the head."""
+        """Adds a node below `parent_id` (default: the head; `root=True`: a new root); it becomes the head."""
         ...
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message: ...

@@ -12,6 +12,19 @@ class TokenCounter(Protocol):
     async def count(self, texts: Sequence[str]) -> list[int]: ...
 
 
+class Generation(Protocol):
+    """A completion that is being made: deltas and, last, one `Completion`.
+
+    Iterating raises `models.errors.ModelsError` when the model fails.
+    """
+
+    def __aiter__(self) -> AsyncIterator[TokenDelta | Completion]: ...
+
+    def cancel(self) -> None:
+        """Ends it within one token, also while the prompt is read; the `Completion` still comes."""
+        ...
+
+
 class ChatModel(Protocol):
     """A model that continues a conversation."""
 
@@ -19,21 +32,13 @@ class ChatModel(Protocol):
         """Loads the model when need be. Raises `models.errors.ModelsError`."""
         ...
 
-    def stream(
+    def generate(
         self, messages: Sequence[ChatMessage], params: GenerationParams, lane: Lane = Lane.CHAT
-    ) -> AsyncIterator[TokenDelta | Completion]:
-        """Yields deltas and, last, one `Completion`. Closing the iterator cancels within one token."""
-        ...
+    ) -> Generation: ...
 
 
 class Embedder(Protocol):
     """Turns text into vectors of unit length."""
-
-    @property
-    def dimension(self) -> int: ...
-
-    @property
-    def fingerprint(self) -> str: ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """`float[len(texts)][dimension]`, each of length 1."""

@@ -1,0 +1,29 @@
+"""One way in for text from outside: models, documents, file names, imports.
+
+Textual hands ESC and OSC sequences through to the terminal (an OSC 52 even writes the clipboard), so nothing
+from outside may keep them. Characters are dropped one by one, which makes cleaning a stream the same as
+cleaning the whole text, wherever the stream is cut.
+"""
+
+_KEPT = "\n\t"
+_C0_C1_DEL = [*range(0x20), *range(0x7F, 0xA0)]
+# Embeddings, overrides and isolates can make text read differently from what it says (CVE-2021-42574).
+_BIDI = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
+# Lone surrogates cannot be written as UTF-8 and would fail in the database or the terminal.
+_SURROGATES = range(0xD800, 0xE000)
+
+_TABLE: dict[int, str | None] = {
+    **{c: None for c in (*_C0_C1_DEL, *_BIDI, *_SURROGATES) if chr(c) not in _KEPT},
+    **_LINE_SEPARATORS,
+}
+
+
+def clean(text: str) -> str:
+    """`text` without control characters (newline and tab stay), bidi overrides and lone surrogates."""
+    return text.translate(_TABLE)
+
+
+def clean_line(text: str) -> str:
+    """`clean` for titles and names: one line, single spaces."""
+    return " ".join(clean(text).split())

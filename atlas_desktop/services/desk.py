@@ -1,0 +1,106 @@
+"""Everything an interface needs, in one object, built in one place and handed to the TUI or a command."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from atlas_desktop.paths import Paths
+from atlas_desktop.services.chat import ChatService, TurnOptions
+from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.titles import Titler
+from atlas_desktop.services.vault import VaultService
+from atlas_desktop.settings import Settings, SettingsFile
+from memory.entities import RoomKind
+from memory.ports import SessionStore
+from memory.vault.keys import RoomKey
+from models.messages import GenerationParams
+from models.ports import ChatModel, TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A chat model, the counter that goes with it, and how to let go of both."""
+
+    chat: ChatModel
+    counter: TokenCounter
+    close: Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class OpenRoom:
+    """An unlocked room and what can be done in it."""
+
+    store: SessionStore
+    sessions: SessionService
+    chat: ChatService
+    titler: Titler
+
+
+@dataclass(slots=True)
+class Desk:
+    """The program without a face. `open_store` and `start_model` are given by the composition root."""
+
+    paths: Paths
+    settings_file: SettingsFile
+    vault: VaultService
+    open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
+    start_model: Callable[[Settings], Model]
+    room: OpenRoom | None = None
+    _model: Model | None = field(default=None, repr=False)
+
+    @property
+    def settings(self) -> Settings:
+        return self.settings_file.settings
+
+    @property
+    def model(self) -> Model:
+        """The model's process is started by the first use of the model, not by this."""
+        if self._model is None:
+            self._model = self.start_model(self.settings)
+        return self._model
+
+    async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> OpenRoom:
+        """Opens a room with its key (none for one that lives in memory only)."""
+        store = await self.open_store(key, room)
+        model = self.model
+        chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
+        opened = OpenRoom(store, SessionService(store), chat, Titler(store, model.chat))
+        if room is RoomKind.OPEN:
+            self.room = opened
+        return opened
+
+    def turn_options(self, model_id: str = "") -> TurnOptions:
+        """The settings' idea of a turn, with what is set for one model put over it."""
+        chat = self.settings.chat_for(model_id)
+        params = GenerationParams(
+            max_tokens=chat.max_tokens,
+            temperature=chat.temperature,
+            top_k=chat.top_k,
+            top_p=chat.top_p,
+            min_p=chat.min_p,
+            repeat_penalty=chat.repeat_penalty,
+            seed=chat.seed,
+            stop=tuple(chat.stop),
+        )
+        return TurnOptions(params=params)
+
+    async def switch_model(self) -> None:
+        """Lets go of the running model; the next turn starts the one that is chosen by then."""
+        if self._model is not None:
+            old, self._model = self._model, None
+            await old.close()
+        if self.room is not None:
+            store = self.room.store
+            model = self.model
+            self.room.chat = ChatService(
+                store, model.chat, model.counter, default_system=self.settings.chat.system_prompt
+            )
+            self.room.titler = Titler(store, model.chat)
+
+    async def close(self) -> None:
+        """Ends the model's process and closes the room."""
+        if self._model is not None:
+            await self._model.close()
+            self._model = None
+        if self.room is not None:
+            await self.room.store.close()
+            self.room = None

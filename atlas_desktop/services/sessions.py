@@ -1,0 +1,61 @@
+"""Sessions as the interfaces see them: list, open, rename, bin and bring back."""
+
+from dataclasses import dataclass
+
+from atlas_desktop.services.cleaning import clean_line
+from memory.entities import (
+    Message,
+    SearchHit,
+    Session,
+    SessionPatch,
+    TitleSource,
+)
+from memory.ports import SessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session and the branch of it that is shown, oldest message first."""
+
+    session: Session
+    messages: tuple[Message, ...]
+
+
+class SessionService:
+    """One room's sessions."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+
+    async def recent(
+        self, *, containing: str = "", binned: bool = False, limit: int | None = None, offset: int = 0
+    ) -> list[Session]:
+        """Most recently used first."""
+        return await self._store.list_sessions(
+            containing=containing, binned=binned, limit=limit, offset=offset
+        )
+
+    async def view(self, ref: str) -> SessionView:
+        session = await self._store.get_session(ref)
+        return SessionView(session, tuple(await self._store.branch(session.id)))
+
+    async def rename(self, ref: str, title: str) -> Session:
+        """A title that a person chose is never changed by the program. Raises ValueError when it is empty."""
+        line = clean_line(title)
+        if not line:
+            raise ValueError("a title needs at least one visible character")
+        session = await self._store.get_session(ref)
+        patch = SessionPatch(title=line[:200], title_source=TitleSource.PERSON)
+        return await self._store.update_session(session.id, patch)
+
+    async def delete(self, ref: str) -> Session:
+        """Moves a session to the bin."""
+        session = await self._store.get_session(ref)
+        return await self._store.bin_session(session.id)
+
+    async def restore(self, ref: str) -> Session:
+        session = await self._store.get_session(ref)
+        return await self._store.restore_session(session.id)
+
+    async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
+        return await self._store.search(query, limit=limit)

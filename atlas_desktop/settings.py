@@ -1,0 +1,262 @@
+"""Every setting, defined once: type, default, bounds and words. Docs and forms are made from this."""
+
+import os
+import tempfile
+import tomllib
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+ENV_PREFIX = "ATLAS_"
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the file on disk is left as it was."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.where = where
+        self.reason = reason
+
+
+class UnknownSetting(SettingsError):
+    """There is no setting of that name."""
+
+
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How replies are made."""
+
+    system_prompt: Annotated[
+        str, Meta(max_length=20_000, description="What every new conversation begins with.")
+    ] = "You are Atlas, a helpful assistant. Answer clearly and briefly."
+    max_tokens: Annotated[int, Meta(ge=1, le=32_768, description="Longest reply, in tokens.")] = 1024
+    temperature: Annotated[
+        float, Meta(ge=0, le=2, description="Variety of the words; 0 always takes the likeliest.")
+    ] = 0.7
+    top_k: Annotated[int, Meta(ge=0, le=1000, description="Choose among this many tokens; 0: all.")] = 40
+    top_p: Annotated[float, Meta(ge=0, le=1, description="Choose among this share of probability.")] = 0.95
+    min_p: Annotated[
+        float, Meta(ge=0, le=1, description="Leave out tokens less likely than this share of the likeliest.")
+    ] = 0.05
+    repeat_penalty: Annotated[
+        float, Meta(ge=0.5, le=2, description="Above 1 makes repetition less likely; 1 is off.")
+    ] = 1.0
+    seed: Annotated[
+        int | None, Meta(description="Fixes the random choices, so that a reply can be made again.")
+    ] = None
+    stop: Annotated[list[str], Meta(max_length=16, description="Texts that end a reply.")] = msgspec.field(
+        default_factory=list
+    )
+    automatic_titles: Annotated[
+        bool, Meta(description="Let the model name conversations in the background.")
+    ] = True
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How models are run."""
+
+    chat: Annotated[
+    ] = ""
+    context_length: Annotated[
+        int, Meta(ge=0, le=1_048_576, description="Tokens of context; 0: the model's own, at most 8192.")
+    ] = 0
+    threads: Annotated[int, Meta(ge=0, le=512, description="Processor threads; 0: all real cores.")] = 0
+    gpu_layers: Annotated[int, Meta(ge=-1, le=1000, description="Layers on the graphics card; -1: all.")] = -1
+    load_timeout_s: Annotated[int, Meta(ge=5, le=3600, description="Longest wait for a model to load.")] = 300
+
+
+class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the terminal interface looks."""
+
+    theme: Annotated[Literal["dark", "light"], Meta(description="Colours of the interface.")] = "dark"
+    frame_rate: Annotated[
+        int, Meta(ge=5, le=60, description="How often a streaming reply is drawn, times a second.")
+    ] = 30
+
+
+class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct-q4_1"]`."""
+
+    temperature: Annotated[float | None, Meta(description="As chat.temperature.")] = None
+    top_k: Annotated[int | None, Meta(description="As chat.top_k.")] = None
+    top_p: Annotated[float | None, Meta(description="As chat.top_p.")] = None
+    min_p: Annotated[float | None, Meta(description="As chat.min_p.")] = None
+    repeat_penalty: Annotated[float | None, Meta(description="As chat.repeat_penalty.")] = None
+    stop: Annotated[list[str] | None, Meta(description="As chat.stop.")] = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings, by section."""
+
+    chat: ChatSettings = msgspec.field(default_factory=ChatSettings)
+    models: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    ui: UiSettings = msgspec.field(default_factory=UiSettings)
+    sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
+
+    def chat_for(self, model_id: str) -> ChatSettings:
+        """The chat settings with what is set for one model put over them."""
+        override = self.sampling.get(model_id)
+        if override is None:
+            return self.chat
+        given = {k: v for k, v in msgspec.structs.asdict(override).items() if v is not None}
+        return msgspec.convert({**msgspec.structs.asdict(self.chat), **given}, ChatSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInfo:
+    """One setting as docs and forms show it."""
+
+    key: str
+    type: str
+    default: Any
+    bounds: str
+    description: str
+
+    @property
+    def env(self) -> str:
+        return ENV_PREFIX + self.key.replace(".", "_").upper()
+
+
+_SECTIONS: dict[str, type[msgspec.Struct]] = {"chat": ChatSettings, "models": ModelSettings, "ui": UiSettings}
+
+
+def describe() -> Iterator[SettingInfo]:
+    """Every single setting (the per-model tables have the same fields as `chat`)."""
+    for section, struct in _SECTIONS.items():
+        hints = typing.get_type_hints(struct, include_extras=True)
+        defaults = struct()
+        for name, hint in hints.items():
+            kind, meta = typing.get_args(hint)
+            yield SettingInfo(
+                f"{section}.{name}",
+                _type_name(kind),
+                getattr(defaults, name),
+                _bounds(kind, meta),
+                meta.description or "",
+            )
+
+
+def _type_name(kind: Any) -> str:
+    if isinstance(kind, types.UnionType):
+        return " or ".join("nothing" if k is type(None) else k.__name__ for k in typing.get_args(kind))
+    if typing.get_origin(kind) is Literal:
+        return "choice"
+    if typing.get_origin(kind) is list:
+        return "list of str"
+    return str(kind.__name__)
+
+
+def _bounds(kind: Any, meta: Meta) -> str:
+    if typing.get_origin(kind) is Literal:
+        return ", ".join(typing.get_args(kind))
+    if meta.ge is not None:
+        return f"{meta.ge} to {meta.le}"
+    return f"at most {meta.max_length}" if meta.max_length else ""
+
+
+def parse(data: Mapping[str, Any]) -> Settings:
+    """Checks a whole configuration. Raises `SettingsError` naming the setting and the reason."""
+    try:
+        settings = msgspec.convert(data, Settings)
+        for model_id in settings.sampling:
+            settings.chat_for(model_id)
+    except msgspec.ValidationError as error:
+        reason, _, where = str(error).partition(" - at `$.")
+        raise SettingsError(where.rstrip("`") or "config.toml", reason) from None
+    return settings
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Settings given as `ATLAS_SECTION_NAME`, as nested raw values."""
+    found: dict[str, dict[str, Any]] = {}
+    for info in describe():
+        raw = environ.get(info.env)
+        if raw is not None:
+            section, name = info.key.split(".")
+            found.setdefault(section, {})[name] = read_value(raw)
+    return found
+
+
+def read_value(raw: str) -> Any:
+    """A value as TOML would read it; anything that is not TOML is a plain text."""
+    try:
+        return tomllib.loads(f"v = {raw}")["v"]
+    except tomllib.TOMLDecodeError:
+        return raw
+
+
+@dataclass(slots=True)
+class SettingsFile:
+    """`config.toml` and the settings in force: defaults, then the file, then the environment."""
+
+    path: Path
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    settings: Settings = field(default_factory=Settings)
+
+    def load(self) -> Settings:
+        """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
+        self.settings = self._with_environment(self._read())
+        return self.settings
+
+    def get(self, key: str) -> Any:
+        """The value in force of `section.name`."""
+        section, name = self._split(key)
+        return getattr(getattr(self.settings, section), name)
+
+    def set(self, key: str, value: Any) -> Settings:
+        """Checks one value and writes it, keeping every comment; `value` None goes back to the default."""
+        import tomlkit
+
+        section, name = self._split(key)
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        document = tomlkit.parse(text)
+        table = document.setdefault(section, tomlkit.table())
+        if value is None:
+            table.pop(name, None)
+        else:
+            table[name] = value
+        checked = self._with_environment(tomllib.loads(document.as_string()))
+        self._write(document.as_string())
+        self.settings = checked
+        return checked
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(self.path.name, f"this is not TOML: {error}") from None
+
+    def _with_environment(self, data: dict[str, Any]) -> Settings:
+        parse(data)
+        merged = dict(data)
+        for section, values in from_environment(self.environ).items():
+            merged[section] = {**merged.get(section, {}), **values}
+        return parse(merged)
+
+    def _split(self, key: str) -> tuple[str, str]:
+        section, _, name = key.partition(".")
+        if section not in _SECTIONS or name not in _SECTIONS[section].__struct_fields__:
+            raise UnknownSetting(key, "there is no such setting")
+        return section, name
+
+    def _write(self, text: str) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # mkstemp makes the file 0600 from the start.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".config-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
