@@ -61,8 +61,6 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How models are run."""
 
-    chat: Annotated[
-    ] = ""
     context_length: Annotated[
         int, Meta(ge=0, le=1_048_576, description="Tokens of context; 0: the model's own, at most 8192.")
     ] = 0

@@ -1,0 +1,203 @@
+"""What every command works with: where things are, how to print, how to ask, how to unlock."""
+
+import argparse
+import asyncio
+import getpass
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from atlas_desktop.explain import UsageError, explain, size
+from atlas_desktop.paths import Paths, find_home
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.desk import Desk, OpenRoom
+    from atlas_desktop.services.vault import VaultService
+    from memory.vault.keys import RoomKey
+
+SECRET_LIMIT = 64 * 1024
+
+
+def read_secret(source: int | str) -> str:
+    """A secret from a file descriptor or a file: its first line, without the line end."""
+    try:
+        with open(source, "rb") as handle:
+            data = handle.read(SECRET_LIMIT)
+    except OSError as error:
+        raise UsageError(
+            f"The secret cannot be read: {error.strerror}.", "Check the path or descriptor that you gave."
+        ) from None
+    try:
+        return data.split(b"\n", 1)[0].removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("The secret is not UTF-8 text.", "Save the file as UTF-8 text.") from None
+
+
+@dataclass(slots=True)
+class Progress:
+    """Progress on stderr: a bar on a terminal, nothing otherwise."""
+
+    label: str
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    _drawn_at: float = 0.0
+
+    def update(self, stage: str, done: int, total: int | None) -> None:
+        if not self.stream.isatty() or time.monotonic() - self._drawn_at < 0.1:
+            return
+        self._drawn_at = time.monotonic()
+        if total:
+            filled = int(24 * done / total)
+            amount = f"[{'#' * filled}{'.' * (24 - filled)}] {size(done)} of {size(total)}"
+        else:
+            amount = size(done) if done else ""
+        self.stream.write(f"\r\x1b[K{self.label}: {stage} {amount}"[:110])
+        self.stream.flush()
+
+    def close(self) -> None:
+        if self.stream.isatty():
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+@dataclass(slots=True)
+class Context:
+    """One run of one command."""
+
+    paths: Paths
+    json: bool = False
+    yes: bool = False
+    passphrase_fd: int | None = None
+    passphrase_file: str | None = None
+    _desk: "Desk | None" = None
+    _given: str | None = None
+
+    @classmethod
+    def from_args(cls, args: argparse.Namespace) -> "Context":
+        return cls(
+            paths=Paths(find_home(getattr(args, "home", None))),
+            json=getattr(args, "json", False) or getattr(args, "jsonl", False),
+            yes=getattr(args, "yes", False),
+            passphrase_fd=getattr(args, "passphrase_fd", None),
+            passphrase_file=getattr(args, "passphrase_file", None),
+        )
+
+    # --- printing ---------------------------------------------------------------------------------
+
+    def emit(self, value: Any, human: str | Callable[[], str] = "") -> None:
+        """One JSON value with `--json`, else the text for people."""
+        text = dumps(value) if self.json else (human() if callable(human) else human)
+        if text:
+            print(text, flush=True)
+
+    def note(self, text: str) -> None:
+        """A remark for people, on stderr."""
+        if not self.json:
+            print(text, file=sys.stderr, flush=True)
+
+    def fail(self, error: BaseException) -> int:
+        """Prints an error as its words and returns the exit status."""
+        words = explain(error)
+        if self.json:
+            print(dumps(words.as_json()), flush=True)
+        else:
+            print(f"{words.title}: {words.message}\n{words.next_step}", file=sys.stderr, flush=True)
+        return int(words.status)
+
+    def progress(self, label: str) -> Progress:
+        return Progress(label)
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def confirm(self, question: str) -> bool:
+        """True with `--yes` or when the person agrees; without a terminal it is a usage error."""
+        if self.yes:
+            return True
+        if not sys.stdin.isatty():
+            raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+    @property
+    def has_passphrase(self) -> bool:
+        """Whether the passphrase can be had without asking anybody."""
+        return self.passphrase_fd is not None or self.passphrase_file is not None
+
+    def passphrase(self, prompt: str = "Passphrase: ", *, confirm: bool = False) -> str:
+        """The passphrase from where the options say (read once), else typed. Raises `UsageError`."""
+        if self._given is not None:
+            return self._given
+        if self.passphrase_fd is not None:
+            self._given = read_secret(self.passphrase_fd)
+            return self._given
+        if self.passphrase_file is not None:
+            self._given = read_secret(self.passphrase_file)
+            return self._given
+        return self.type_secret(prompt, confirm=confirm)
+
+    def type_secret(self, prompt: str, *, confirm: bool = False) -> str:
+        """A secret typed at the terminal without echo, twice when `confirm`."""
+        if not sys.stdin.isatty():
+            raise UsageError(
+                "A passphrase is needed and there is no terminal to ask at.",
+                "Give --passphrase-file or --passphrase-fd.",
+            )
+        secret = getpass.getpass(prompt)
+        if confirm and getpass.getpass("Once more: ") != secret:
+            raise UsageError("The two entries differ.", "Nothing was changed; try again.")
+        return secret
+
+    # --- services ---------------------------------------------------------------------------------
+
+    @property
+    def desk(self) -> "Desk":
+        if self._desk is None:
+            from atlas_desktop.bootstrap import build_desk
+
+            self.paths.ensure()
+            self._desk = build_desk(self.paths)
+        return self._desk
+
+    def vault(self) -> "VaultService":
+        return self.desk.vault
+
+    async def key(self) -> "RoomKey":
+        """The open room's key: from the given passphrase, else the keyring, else a typed passphrase."""
+        from memory.errors import KeyringOff, KeyringUnavailable, VaultMissing
+
+        vault = self.vault()
+        if not await vault.exists():
+            raise VaultMissing
+        if self.has_passphrase:
+            return await vault.unlock(self.passphrase())
+        try:
+            return await vault.unlock_with_keyring()
+        except (KeyringOff, KeyringUnavailable):
+            if not sys.stdin.isatty():
+                raise
+        return await vault.unlock(await asyncio.to_thread(self.passphrase))
+
+    async def unlock(self) -> "OpenRoom":
+        """The open room, ready for work."""
+        return await self.desk.enter(await self.key())
+
+    async def close(self) -> None:
+        if self._desk is not None:
+            await self._desk.close()
+
+
+def dumps(value: Any) -> str:
+    """JSON as the command line prints it: UTF-8 as it is, one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+
+
+def open_in_editor(path: Path) -> int:
+    """Opens a file in the person's editor and waits for it."""
+    import shlex
+    import subprocess
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    return subprocess.call([*shlex.split(editor), str(path)])
