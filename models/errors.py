@@ -110,6 +110,13 @@ class DownloadFailed(ModelsError):
         self.detail = detail
 
 
+class DownloadCancelled(DownloadFailed):
+    """The person stopped a download; what came is kept, and the next try resumes it."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source, "cancelled")
+
+
 class WorkerCrashed(ModelsError):
     """The model process ended unexpectedly. `code` is its exit status (negative: a signal)."""
 

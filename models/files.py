@@ -1,0 +1,127 @@
+"""Files of many gigabytes: hashed while they are copied; a name appears only when all bytes are there."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from models.errors import DownloadCancelled, NotEnoughDisk
+from models.progress import Cancelled, Progress, Report, Stage, never, silent
+
+CHUNK = 1 << 20
+# What is left free on the disk besides the file itself, so that databases and logs can go on writing.
+RESERVE = 64 << 20
+
+
+def private_folder(folder: Path) -> Path:
+    """Creates `folder` and what is missing above it with mode 0700; returns it."""
+    if not folder.is_dir():
+        private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def open_private(path: Path, *, append: bool = False) -> BinaryIO:
+    """Opens `path` for writing with mode 0600, from its start or at its end."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o600), "ab" if append else "wb")
+
+
+def sync(file: BinaryIO) -> None:
+    """Returns when the file's bytes are on the disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def replace(source: Path, target: Path) -> None:
+    """Renames `source` to `target` on the same file system, durably."""
+    source.replace(target)
+    if os.name == "posix":
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replaces `path` by `text` (UTF-8), mode 0600: readers see the old or the new file, never a part."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open_private(part) as file:
+            file.write(text.encode())
+            sync(file)
+        replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def require_space(folder: Path, needed: int) -> None:
+    """Raises `NotEnoughDisk` unless `folder` has room for `needed` bytes and a reserve."""
+    free = shutil.disk_usage(folder).free
+    if needed + RESERVE > free:
+        raise NotEnoughDisk(needed + RESERVE, free, folder)
+
+
+def copy_hashed(
+    source: BinaryIO,
+    target: BinaryIO | None,
+    *,
+    stage: Stage,
+    total: int | None,
+    name: str,
+    report: Report = silent,
+    cancelled: Cancelled = never,
+) -> tuple[int, str]:
+    """Reads `source` to its end, into `target` if given; returns the byte count and the SHA-256 in hex.
+
+    Raises `DownloadCancelled(name)` as soon as `cancelled()` is true.
+    """
+    digest = hashlib.sha256()
+    done = 0
+    report(Progress(stage, 0, total))
+    while chunk := source.read(CHUNK):
+        if cancelled():
+            raise DownloadCancelled(name)
+        digest.update(chunk)
+        if target is not None:
+            target.write(chunk)
+        done += len(chunk)
+        report(Progress(stage, done, total))
+    return done, digest.hexdigest()
+
+
+def sha256_of(path: Path, *, report: Report = silent, cancelled: Cancelled = never) -> str:
+    """SHA-256 of a file in hex."""
+    with path.open("rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        _, digest = copy_hashed(
+            file, None, stage="verify", total=total, name=path.name, report=report, cancelled=cancelled
+        )
+    return digest
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Holds the lock file `path` against other processes and other threads; waits for it."""
+    with open_private(path, append=True) as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if sys.platform == "win32":
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+            else:
+                fcntl.flock(file, fcntl.LOCK_UN)
