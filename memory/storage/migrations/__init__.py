@@ -1,1 +1,19 @@
-"""Numbered, forward-only changes of the schema: one module each."""
+"""The room's schema, one step a module. A step that has been released never changes."""
+
+from typing import Protocol
+
+from memory.storage.connection import Connection
+from memory.storage.migrations import m0001_first_conversations
+
+
+class Migration(Protocol):
+    """A module with a version (1, 2, 3 …), a name, and the step itself."""
+
+    VERSION: int
+    NAME: str
+
+    def apply(self, conn: Connection) -> None: ...
+
+
+ALL: tuple[Migration, ...] = (m0001_first_conversations,)
+LATEST = ALL[-1].VERSION

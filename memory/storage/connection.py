@@ -1,0 +1,124 @@
+"""Opening a SQLCipher connection the one way that is safe.
+
+The key is the first thing a connection hears, in its raw form, and nothing is created or changed before a
+read with that key has succeeded.
+"""
+
+import os
+import unicodedata
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from memory.errors import NotARoom, RoomMissing
+from memory.storage.faults import translated
+from memory.vault.keys import RoomKey
+
+SQLITE_FLOOR = (3, 51, 3)
+BUSY_MS = 5_000
+APPLICATION_ID = 0x41544C53  # "ATLS"
+
+
+class Connection(Protocol):
+    """The part of a DB-API connection that queries use."""
+
+    in_transaction: bool
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
+
+    def executemany(self, sql: str, parameters: Any, /) -> Any: ...
+
+    def create_function(self, name: str, narg: int, func: Any, /, *, deterministic: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def fold(text: str) -> str:
+    """Text in the form in which titles are compared: case-folded and composed."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _check_library(conn: Connection) -> None:
+    found = tuple(int(part) for part in sqlcipher.sqlite_version.split("."))
+    if found < SQLITE_FLOOR:
+        raise RuntimeError(
+            f"SQLite {sqlcipher.sqlite_version} is older than {'.'.join(map(str, SQLITE_FLOOR))}"
+        )
+    if conn.execute("PRAGMA cipher_version").fetchone() is None:
+        raise RuntimeError("this SQLite was built without SQLCipher")
+
+
+def _keyed(target: str, key: RoomKey | None) -> Connection:
+    conn: Connection = sqlcipher.connect(
+        target, isolation_level=None, check_same_thread=False, uri=target.startswith("file:")
+    )
+    if key is not None:
+        conn.execute(f"PRAGMA key = \"x'{key.sqlcipher_hex()}'\"")
+    # SQLCipher reports a failed page check on stderr, where it would be drawn over the screen.
+    conn.execute("PRAGMA cipher_log_level = NONE")
+    conn.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    return conn
+
+
+def _settle(conn: Connection, *, on_disk: bool) -> None:
+    if on_disk:
+        conn.execute("PRAGMA journal_mode = WAL")
+        conn.execute("PRAGMA synchronous = FULL")
+    conn.execute("PRAGMA foreign_keys = ON")
+    conn.execute("PRAGMA secure_delete = ON")
+    conn.execute("PRAGMA temp_store = MEMORY")
+    conn.execute("PRAGMA trusted_schema = OFF")
+    conn.create_function("fold", 1, fold, deterministic=True)
+
+
+def probe(path: Path, key: RoomKey) -> int:
+    """The schema version of a room file, found without changing a byte of it or of its log.
+
+    Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
+    """
+    if not path.exists():
+        raise RoomMissing(path)
+    if not path.is_file() or path.stat().st_size == 0:
+        raise NotARoom(path, "empty or not a regular file")
+    # A connection that may only read never moves the write-ahead log into the file when it closes.
+    with translated(path):
+        conn = _keyed(f"{path.resolve().as_uri()}?mode=ro", key)
+        try:
+            _check_library(conn)
+            conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            application = conn.execute("PRAGMA application_id").fetchone()[0]
+            version = conn.execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            conn.close()
+    if application != APPLICATION_ID:
+        raise NotARoom(path, "another program's database")
+    return int(version)
+
+
+def open_file(path: Path, key: RoomKey) -> Connection:
+    """A connection to a room file that `probe` accepted. Raises `NotARoom`, `StorageFull`, `StorageBusy`."""
+    with translated(path):
+        conn = _keyed(str(path), key)
+        try:
+            conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            _settle(conn, on_disk=True)
+        except BaseException:
+            conn.close()
+            raise
+    return conn
+
+
+def create_file(path: Path, key: RoomKey) -> Connection:
+    """A connection to a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    return open_file(path, key)
+
+
+def open_memory() -> Connection:
+    """A connection to a database that lives and dies with it."""
+    with translated():
+        conn = _keyed(":memory:", None)
+        _check_library(conn)
+        _settle(conn, on_disk=False)
+    return conn

@@ -1,0 +1,132 @@
+"""One database, one thread that owns its connection, and an asynchronous front to it."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Self, TypeVar
+
+from memory.errors import RoomClosed, RoomDamaged, StorageFull
+from memory.storage.connection import Connection
+from memory.storage.faults import translated
+
+T = TypeVar("T")
+
+
+class Database:
+    """Runs plain functions of a connection, one after another, on the thread that owns it.
+
+    A call that returned is durable. Cancelling the await of a call does not cancel the call: it is carried
+    out whole, because half a write cannot be told from a lost one by the person who is waiting.
+    """
+
+    def __init__(self, connection: Connection, executor: ThreadPoolExecutor) -> None:
+        self._connection = connection
+        self._executor = executor
+        self._lock = threading.Lock()
+        self._closed = False
+        self._damaged = False
+
+    @classmethod
+    async def open(cls, connect: Callable[[], Connection]) -> Self:
+        """`connect` is run on the database's own thread; its errors are raised here."""
+        executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="room")
+        try:
+            connection = await _settled(executor.submit(connect))
+        except BaseException:
+            executor.shutdown(wait=False)
+            raise
+        return cls(connection, executor)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work(connection)` returns; it sees one state of the database and cannot change it.
+
+        Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and whatever `work` raises.
+        """
+        return await self._run(lambda: self._reading(work))
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """What `work(connection)` returns, after its changes are committed and on the disk.
+
+        An exception in `work` undoes all of them. Raises `RoomClosed`, `RoomDamaged`, `StorageFull`,
+        `StorageBusy` and whatever `work` raises.
+        """
+        return await self._run(lambda: self._writing(work))
+
+    async def close(self) -> None:
+        """Finishes the calls under way, then closes. Later calls raise `RoomClosed`."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            pending = self._executor.submit(self._connection.close)
+        try:
+            with translated():
+                await _settled(pending)
+        finally:
+            self._executor.shutdown(wait=False)
+
+    async def _run(self, call: Callable[[], T]) -> T:
+        with self._lock:
+            if self._closed:
+                raise RoomClosed
+            pending = self._executor.submit(call)
+        return await _settled(pending)
+
+    def _reading(self, work: Callable[[Connection], T]) -> T:
+        conn = self._connection
+        with self._faults():
+            conn.execute("PRAGMA query_only = ON")
+            conn.execute("BEGIN")
+            try:
+                return work(conn)
+            finally:
+                if conn.in_transaction:
+                    conn.execute("COMMIT")
+                conn.execute("PRAGMA query_only = OFF")
+
+    def _writing(self, work: Callable[[Connection], T]) -> T:
+        conn = self._connection
+        with self._faults():
+            conn.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(conn)
+                conn.execute("COMMIT")
+            except BaseException:
+                # A full disk has undone the transaction already.
+                if conn.in_transaction:
+                    conn.execute("ROLLBACK")
+                raise
+            return result
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            with translated():
+                yield
+        except RoomDamaged:
+            self._damaged = True
+            raise
+        except StorageFull as fault:
+            # Once a page has failed its check SQLCipher refuses every write; the disk is not to blame.
+            if self._damaged:
+                raise RoomDamaged(fault.detail) from fault
+            raise
+
+
+async def _settled(pending: Future[T]) -> T:
+    """The result of `pending`, which goes on to its end even when the one who awaits it is cancelled."""
+    waiting = asyncio.wrap_future(pending)
+    waiting.add_done_callback(_look_at)
+    return await asyncio.shield(waiting)
+
+
+def _look_at(done: "asyncio.Future[T]") -> None:
+    """Marks an error as seen: after a cancellation nobody is left to be told."""
+    if not done.cancelled():
+        done.exception()

@@ -1,0 +1,78 @@
+"""Integrity checks. What they report are names of tables, pages and counts, never content."""
+
+from collections.abc import Callable
+
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from memory.storage.connection import Connection
+from memory.storage.faults import fault_of
+
+_MOST = 20
+
+
+def pages(conn: Connection) -> list[str]:
+    """Pages whose authentication code does not hold."""
+    return [str(row[0]) for row in conn.execute("PRAGMA cipher_integrity_check").fetchmany(_MOST)]
+
+
+def structure(conn: Connection) -> list[str]:
+    """What SQLite finds wrong with its own trees, indices and constraints."""
+    rows = conn.execute(f"PRAGMA integrity_check({_MOST:d})").fetchall()
+    return [f"structure: {line}" for row in rows if row[0] != "ok" for line in str(row[0]).splitlines()][
+        :_MOST
+    ]
+
+
+def references(conn: Connection) -> list[str]:
+    """Rows that point at rows which are not there."""
+    rows = conn.execute("PRAGMA foreign_key_check").fetchmany(_MOST)
+    return [f"reference: {table} row {rowid} to {parent}" for table, rowid, parent, _ in rows]
+
+
+def full_text(conn: Connection) -> list[str]:
+    """Whether the full-text index matches the messages. Needs a write transaction; writes nothing."""
+    try:
+        conn.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlcipher.DatabaseError as error:
+        if fault_of(error) is None:
+            raise
+        return ["full text: the index does not match the messages"]
+    return []
+
+
+def trees(conn: Connection) -> list[str]:
+    """Counts and branches that contradict the messages."""
+    problems: list[str] = []
+    for label, sql in _CONTRADICTIONS:
+        count = conn.execute(sql).fetchone()[0]
+        if count:
+            problems.append(f"{label}: {count}")
+    return problems
+
+
+_CONTRADICTIONS = (
+    (
+        "messages stored before their parent",
+        "SELECT count(*) FROM messages AS m JOIN messages AS p ON p.id = m.parent_id WHERE p.seq >= m.seq",
+    ),
+    (
+        "sessions with messages and no head",
+        "SELECT count(*) FROM sessions WHERE head_id IS NULL AND message_count > 0",
+    ),
+    (
+        "sessions with a wrong message count",
+        """
+        SELECT count(*) FROM sessions AS s
+        WHERE s.message_count <> (SELECT count(*) FROM messages AS m WHERE m.session_id = s.id)
+        """,
+    ),
+)
+
+READING: tuple[Callable[[Connection], list[str]], ...] = (pages, structure, references, trees)
+WRITING: tuple[Callable[[Connection], list[str]], ...] = (full_text,)
+
+
+def counts(conn: Connection) -> tuple[int, int]:
+    """How many sessions and messages there are, the bin included."""
+    row = conn.execute("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)").fetchone()
+    return int(row[0]), int(row[1])

@@ -1,0 +1,170 @@
+"""Messages as nodes of a session's tree."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+from datetime import datetime
+from typing import Any
+
+from memory.entities import Message, MessagePatch, MessageStatus, NewMessage
+from memory.errors import MessageNotFound, SessionNotFound
+from memory.storage.connection import Connection
+from memory.storage.values import micros, moment, new_id, pack_tokens, storable, unpack_tokens
+from models.messages import Role
+
+COLUMNS = """
+    m.id, m.session_id, m.parent_id, m.role, m.speaker, m.content, m.created_at, m.status, m.stop_reason,
+    m.important, m.model, m.tokens, m.token_model, m.external_id
+"""
+WIDTH = 14
+
+
+def message_of(row: Any) -> Message:
+    """A message from a row that begins with `COLUMNS`."""
+    return Message(
+        id=row[0],
+        session_id=row[1],
+        parent_id=row[2],
+        role=Role(row[3]),
+        speaker=row[4],
+        content=row[5],
+        created_at=moment(row[6]),
+        status=MessageStatus(row[7]),
+        stop_reason=row[8],
+        important=bool(row[9]),
+        model=row[10],
+        tokens=unpack_tokens(row[11]),
+        token_model=row[12],
+        external_id=row[13],
+    )
+
+
+def get(conn: Connection, message_id: str) -> Message:
+    """Raises `MessageNotFound`."""
+    row = conn.execute(f"SELECT {COLUMNS} FROM messages AS m WHERE m.id = ?", (message_id,)).fetchone()
+    if row is None:
+        raise MessageNotFound(message_id)
+    return message_of(row)
+
+
+def require_in(conn: Connection, session_id: str, message_id: str) -> None:
+    """Raises `MessageNotFound` unless the message is one of the session's."""
+    row = conn.execute(
+        "SELECT 1 FROM messages WHERE session_id = ? AND id = ?", (session_id, message_id)
+    ).fetchone()
+    if row is None:
+        raise MessageNotFound(message_id)
+
+
+def head_of(conn: Connection, session_id: str) -> str | None:
+    """Raises `SessionNotFound`."""
+    row = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return None if row[0] is None else str(row[0])
+
+
+def insert(
+    conn: Connection, session_id: str, parent_id: str | None, new: NewMessage, now: datetime
+) -> Message:
+    """Stores a message below `parent_id` and makes it its session's head and last use."""
+    message = Message(
+        id=new_id(),
+        session_id=session_id,
+        parent_id=parent_id,
+        role=new.role,
+        speaker=storable(new.speaker),
+        content=storable(new.content),
+        created_at=moment(micros(now)),
+        status=new.status,
+        model=new.model,
+    )
+    conn.execute(
+        """
+        INSERT INTO messages (id, session_id, parent_id, role, speaker, content, created_at, status, model)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            message.id,
+            session_id,
+            parent_id,
+            message.role.value,
+            message.speaker,
+            message.content,
+            micros(now),
+            message.status.value,
+            message.model,
+        ),
+    )
+    conn.execute(
+        "UPDATE sessions SET head_id = ?, updated_at = ? WHERE id = ?", (message.id, micros(now), session_id)
+    )
+    return message
+
+
+def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime) -> Message:
+    """Changes the fields that are given; a change of status counts as a use of the session.
+
+    Raises `MessageNotFound`.
+    """
+    changes: dict[str, object] = {}
+    if patch.content is not None:
+        changes["content"] = storable(patch.content)
+    if patch.status is not None:
+        changes["status"] = patch.status.value
+    if patch.stop_reason is not None:
+        changes["stop_reason"] = patch.stop_reason
+    if patch.tokens is not None:
+        changes["tokens"] = pack_tokens(patch.tokens)
+    if patch.token_model is not None:
+        changes["token_model"] = patch.token_model
+    if patch.important is not None:
+        changes["important"] = int(patch.important)
+    if changes:
+        assignments = ", ".join(f"{column} = ?" for column in changes)
+        conn.execute(f"UPDATE messages SET {assignments} WHERE id = ?", (*changes.values(), message_id))
+    message = get(conn, message_id)
+    if patch.status is not None:
+        conn.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (micros(now), message.session_id))
+    return message
+
+
+def branch(conn: Connection, session_id: str, leaf_id: str) -> list[Message]:
+    """From the root to `leaf_id`, oldest first; empty when the session has no such message.
+
+    A parent is always stored before its children; the walk insists on it, so even a damaged tree ends it.
+    """
+    rows = conn.execute(
+        f"""
+        WITH RECURSIVE path (seq, parent_id, depth) AS (
+            SELECT seq, parent_id, 0 FROM messages WHERE session_id = ? AND id = ?
+            UNION ALL
+            SELECT up.seq, up.parent_id, path.depth + 1
+            FROM path JOIN messages AS up ON up.id = path.parent_id AND up.seq < path.seq
+        )
+        SELECT {COLUMNS} FROM path JOIN messages AS m ON m.seq = path.seq ORDER BY path.depth DESC
+        """,
+        (session_id, leaf_id),
+    )
+    return [message_of(row) for row in rows]
+
+
+def variants(conn: Connection, message: Message) -> list[Message]:
+    """The message and its siblings of the same role, oldest first."""
+    rows = conn.execute(
+        f"""
+        SELECT {COLUMNS} FROM messages AS m
+        WHERE m.session_id = ? AND m.parent_id IS ? AND m.role = ? ORDER BY m.seq
+        """,
+        (message.session_id, message.parent_id, message.role.value),
+    )
+    return [message_of(row) for row in rows]
+
+
+def settle_interrupted(conn: Connection) -> int:
+    """Marks replies that a crash cut off `partial`, or `failed` when they are empty. Returns how many."""
+    changed = conn.execute(
+        """
+        UPDATE messages SET status = CASE WHEN content = '' THEN 'failed' ELSE 'partial' END
+        WHERE status = 'streaming'
+        """
+    ).rowcount
+    return int(changed)

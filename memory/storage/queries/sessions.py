@@ -1,0 +1,196 @@
+"""Sessions as rows: creation, lists, changes, and finding one by a reference."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+from memory.entities import MemoryMode, NewSession, RoomKind, Session, SessionPatch, TitleSource
+from memory.errors import AmbiguousId, SessionNotFound
+from memory.storage.connection import Connection, fold
+from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.words import beginnings, prefix_expression
+
+_COLUMNS = """
+    s.id, s.title, s.title_source, s.memory_mode, s.created_at, s.updated_at, p.name, s.system_prompt,
+    s.model, s.head_id, s.starred, s.important, s.deleted_at, s.external_id, s.message_count,
+    (SELECT json_group_array(tag ORDER BY tag) FROM session_tags WHERE session_id = s.id)
+"""
+_FROM = "sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id"
+_ID = re.compile(r"[0-9a-f-]{1,36}")
+_FULL_LENGTH = 36
+_AFTER_ANY_DIGIT = "g"
+
+
+def _session(row: Any, room: RoomKind) -> Session:
+    return Session(
+        id=row[0],
+        title=row[1],
+        title_source=TitleSource(row[2]),
+        room=room,
+        memory_mode=MemoryMode(row[3]),
+        created_at=moment(row[4]),
+        updated_at=moment(row[5]),
+        project=row[6],
+        system_prompt=row[7],
+        model=row[8],
+        head_id=row[9],
+        starred=bool(row[10]),
+        important=bool(row[11]),
+        deleted_at=None if row[12] is None else moment(row[12]),
+        external_id=row[13],
+        message_count=row[14],
+        tags=() if row[15] == "[]" else tuple(json.loads(row[15])),
+    )
+
+
+def resolve(conn: Connection, ref: str) -> str:
+    """The full id that `ref` (an id, a unique prefix of one, or `last`) stands for.
+
+    Raises `SessionNotFound`, `AmbiguousId`.
+    """
+    wanted = ref.strip().lower()
+    if wanted == "last":
+        row = conn.execute(
+            "SELECT id FROM sessions WHERE deleted_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
+        ).fetchone()
+        if row is None:
+            raise SessionNotFound(ref)
+        return str(row[0])
+    if not _ID.fullmatch(wanted):
+        raise SessionNotFound(ref)
+    end = wanted if len(wanted) == _FULL_LENGTH else wanted + _AFTER_ANY_DIGIT
+    matches, found = conn.execute(
+        "SELECT count(*), min(id) FROM sessions WHERE id BETWEEN ? AND ?", (wanted, end)
+    ).fetchone()
+    if matches == 0:
+        raise SessionNotFound(ref)
+    if matches > 1:
+        raise AmbiguousId(ref, matches)
+    return str(found)
+
+
+def get(conn: Connection, session_id: str, room: RoomKind) -> Session:
+    """Raises `SessionNotFound`."""
+    row = conn.execute(f"SELECT {_COLUMNS} FROM {_FROM} WHERE s.id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return _session(row, room)
+
+
+def insert(conn: Connection, new: NewSession, now: datetime) -> str:
+    """Stores a session without messages, and its project when that is new; returns the session's id."""
+    session_id = new_id()
+    project_id = None if new.project is None else _project(conn, storable(new.project), now)
+    conn.execute(
+        """
+        INSERT INTO sessions
+            (id, project_id, title, title_source, memory_mode, system_prompt, model, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            session_id,
+            project_id,
+            storable(new.title),
+            new.title_source.value,
+            new.memory_mode.value,
+            None if new.system_prompt is None else storable(new.system_prompt),
+            new.model,
+            micros(now),
+            micros(now),
+        ),
+    )
+    return session_id
+
+
+def _project(conn: Connection, name: str, now: datetime) -> str:
+    row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    project_id = new_id()
+    conn.execute(
+        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (project_id, name, micros(now))
+    )
+    return project_id
+
+
+def select(
+    conn: Connection, room: RoomKind, *, limit: int | None, offset: int, binned: bool, containing: str
+) -> list[Session]:
+    """Most recently used first. Every word of `containing` must be in the title, or all in one message."""
+    where = ["s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"]
+    parameters: list[object] = []
+    if containing.strip():
+        condition, values = _containing(containing)
+        where.append(condition)
+        parameters += values
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS} FROM {_FROM} WHERE {" AND ".join(where)}
+        ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?
+        """,
+        (*parameters, -1 if limit is None else max(limit, 0), max(offset, 0)),
+    )
+    return [_session(row, room) for row in rows]
+
+
+def _containing(text: str) -> tuple[str, list[object]]:
+    pieces = [fold(storable(piece)) for piece in text.split()]
+    condition = " AND ".join("instr(fold(s.title), ?) > 0" for _ in pieces)
+    values: list[object] = list(pieces)
+    if beginnings(text):
+        condition = f"""
+            ({condition} OR s.id IN (
+                SELECT m.session_id FROM messages_fts AS f JOIN messages AS m ON m.seq = f.rowid
+                WHERE messages_fts MATCH ?
+            ))
+        """
+        values.append(prefix_expression(text))
+    return f"({condition})", values
+
+
+def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
+    """Changes the fields that are given; the time of last use stays. Raises `SessionNotFound`."""
+    changes: dict[str, object] = {}
+    if patch.title is not None:
+        changes["title"] = storable(patch.title)
+    if patch.title_source is not None:
+        changes["title_source"] = patch.title_source.value
+    if patch.memory_mode is not None:
+        changes["memory_mode"] = patch.memory_mode.value
+    if patch.system_prompt is not None:
+        changes["system_prompt"] = storable(patch.system_prompt)
+    if patch.model is not None:
+        changes["model"] = patch.model
+    if patch.starred is not None:
+        changes["starred"] = int(patch.starred)
+    if patch.important is not None:
+        changes["important"] = int(patch.important)
+    set_columns(conn, session_id, changes)
+
+
+def set_columns(conn: Connection, session_id: str, changes: dict[str, object]) -> None:
+    """Column names come from this package, never from data. Raises `SessionNotFound`."""
+    assignments = ", ".join(f"{column} = ?" for column in changes) or "id = id"
+    changed = conn.execute(
+        f"UPDATE sessions SET {assignments} WHERE id = ?", (*changes.values(), session_id)
+    ).rowcount
+    if changed == 0:
+        raise SessionNotFound(session_id)
+
+
+def untitled(conn: Connection, limit: int) -> list[str]:
+    """Ids of sessions with a finished reply whose title still is their first words, last used first."""
+    rows = conn.execute(
+        """
+        SELECT s.id FROM sessions AS s
+        WHERE s.title_source = 'first_words' AND s.deleted_at IS NULL AND EXISTS (
+            SELECT 1 FROM messages AS m
+            WHERE m.session_id = s.id AND m.role = 'assistant' AND m.status = 'complete'
+        )
+        ORDER BY s.updated_at DESC, s.id DESC LIMIT ?
+        """,
+        (max(limit, 0),),
+    )
+    return [str(row[0]) for row in rows]

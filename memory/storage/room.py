@@ -1,0 +1,78 @@
+"""Opening a room: from a file and a key, or from nothing, to a store."""
+
+from pathlib import Path
+
+from memory.entities import RoomKind
+from memory.errors import FutureSchema
+from memory.ports import Clock
+from memory.storage import connection, schema
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.faults import translated
+from memory.storage.migrations import LATEST
+from memory.storage.queries import messages
+from memory.storage.store import SqlSessionStore
+from memory.vault.files import make_private_folder, sync_folder, translated_os
+from memory.vault.keys import RoomKey
+
+_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+
+
+async def open_room(
+    path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, create: bool = False
+) -> SqlSessionStore:
+    """The room at `path`, brought up to date; with `create`, made first when there is no file.
+
+    Raises `RoomMissing`, `NotARoom`, `FutureSchema` (all with no byte changed), `StorageFull`, `StorageBusy`.
+    """
+
+    def connect() -> Connection:
+        if create and not path.exists():
+            _create(path, key, clock)
+        found = connection.probe(path, key)
+        if found > LATEST:
+            raise FutureSchema(found, LATEST)
+        conn = connection.open_file(path, key)
+        with translated():
+            _prepare(conn, clock)
+        return conn
+
+    return SqlSessionStore(await Database.open(connect), room, clock)
+
+
+async def open_off_record(clock: Clock) -> SqlSessionStore:
+    """A room in memory alone: nothing of it is ever written, and closing it ends it."""
+
+    def connect() -> Connection:
+        conn = connection.open_memory()
+        with translated():
+            _prepare(conn, clock)
+        return conn
+
+    return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, clock)
+
+
+def _prepare(conn: Connection, clock: Clock) -> None:
+    try:
+        schema.migrate(conn, clock.now())
+        messages.settle_interrupted(conn)
+    except BaseException:
+        conn.close()
+        raise
+
+
+def _create(path: Path, key: RoomKey, clock: Clock) -> None:
+    """Makes the file under another name and renames it, so that a crash leaves no half-made room behind."""
+    draft = path.with_name(path.name + ".new")
+    make_private_folder(path.parent)
+    with translated_os():
+        for suffix in _SIDE_FILES:
+            draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+        conn = connection.create_file(draft, key)
+        with translated():
+            try:
+                schema.migrate(conn, clock.now())
+            finally:
+                conn.close()
+        draft.replace(path)
+        sync_folder(path.parent)

@@ -1,0 +1,154 @@
+"""Sessions and messages of one room, on a database."""
+
+from collections.abc import Sequence
+
+from memory.entities import (
+    Message,
+    MessagePatch,
+    NewMessage,
+    NewSession,
+    RoomKind,
+    RoomReport,
+    SearchHit,
+    Session,
+    SessionPatch,
+)
+from memory.errors import MessageNotFound, RoomDamaged
+from memory.ports import Clock
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.queries import check, messages, search, sessions
+from memory.storage.schema import version_of
+from memory.storage.values import micros
+
+
+class SqlSessionStore:
+    """`memory.ports.SessionStore` on a `Database`. Each method is one transaction."""
+
+    def __init__(self, database: Database, room: RoomKind, clock: Clock) -> None:
+        self._database = database
+        self._room = room
+        self._clock = clock
+
+    @property
+    def room(self) -> RoomKind:
+        return self._room
+
+    @property
+    def database(self) -> Database:
+        """For other parts of memory that keep rows in the same room."""
+        return self._database
+
+    async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> tuple[Session, Message]:
+            session_id = sessions.insert(conn, new, now)
+            message = messages.insert(conn, session_id, None, first, now)
+            return sessions.get(conn, session_id, self._room), message
+
+        return await self._database.write(work)
+
+    async def get_session(self, ref: str) -> Session:
+        return await self._database.read(
+            lambda conn: sessions.get(conn, sessions.resolve(conn, ref), self._room)
+        )
+
+    async def list_sessions(
+        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+    ) -> list[Session]:
+        return await self._database.read(
+            lambda conn: sessions.select(
+                conn, self._room, limit=limit, offset=offset, binned=binned, containing=containing
+            )
+        )
+
+    async def update_session(self, session_id: str, patch: SessionPatch) -> Session:
+        def work(conn: Connection) -> Session:
+            sessions.update(conn, session_id, patch)
+            return sessions.get(conn, session_id, self._room)
+
+        return await self._database.write(work)
+
+    async def bin_session(self, session_id: str) -> Session:
+        return await self._set_columns(session_id, {"deleted_at": micros(self._clock.now())})
+
+    async def restore_session(self, session_id: str) -> Session:
+        return await self._set_columns(session_id, {"deleted_at": None})
+
+    async def append_message(
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
+    ) -> Message:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Message:
+            parent = messages.head_of(conn, session_id)
+            if root:
+                parent = None
+            elif parent_id is not None:
+                messages.require_in(conn, session_id, parent_id)
+                parent = parent_id
+            return messages.insert(conn, session_id, parent, new, now)
+
+        return await self._database.write(work)
+
+    async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
+        now = self._clock.now()
+        return await self._database.write(lambda conn: messages.update(conn, message_id, patch, now))
+
+    async def set_head(self, session_id: str, message_id: str) -> Session:
+        def work(conn: Connection) -> Session:
+            messages.head_of(conn, session_id)
+            messages.require_in(conn, session_id, message_id)
+            sessions.set_columns(conn, session_id, {"head_id": message_id})
+            return sessions.get(conn, session_id, self._room)
+
+        return await self._database.write(work)
+
+    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
+        def work(conn: Connection) -> list[Message]:
+            head = messages.head_of(conn, session_id)
+            leaf = head if leaf_id is None else leaf_id
+            if leaf is None:
+                return []
+            found = messages.branch(conn, session_id, leaf)
+            if not found:
+                raise MessageNotFound(leaf)
+            return found
+
+        return await self._database.read(work)
+
+    async def variants(self, message_id: str) -> list[Message]:
+        return await self._database.read(lambda conn: messages.variants(conn, messages.get(conn, message_id)))
+
+    async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
+        return await self._database.read(lambda conn: search.search(conn, query, limit))
+
+    async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
+        return await self._database.read(lambda conn: sessions.untitled(conn, limit))
+
+    async def verify(self) -> RoomReport:
+        problems: list[str] = []
+        counted, version = (0, 0), 0
+        try:
+            counted = await self._database.read(check.counts)
+            version = await self._database.read(version_of)
+        except RoomDamaged as fault:
+            problems.append(f"counts: {fault.detail}")
+        for run, checks in ((self._database.read, check.READING), (self._database.write, check.WRITING)):
+            for one in checks:
+                try:
+                    problems += await run(one)
+                except RoomDamaged as fault:
+                    problems.append(f"{one.__name__}: {fault.detail}")
+        return RoomReport(self._room, *counted, version, tuple(problems))
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    async def _set_columns(self, session_id: str, changes: dict[str, object]) -> Session:
+        def work(conn: Connection) -> Session:
+            sessions.set_columns(conn, session_id, changes)
+            return sessions.get(conn, session_id, self._room)
+
+        return await self._database.write(work)

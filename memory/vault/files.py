@@ -1,0 +1,62 @@
+"""Small files that must survive a crash: written whole or not at all, and readable by their owner alone."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory.errors import StorageFull
+
+
+@contextmanager
+def translated_os() -> Iterator[None]:
+    """Raises `StorageFull` in place of the system's refusal to write (no space, read-only, no permission)."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFull(error.strerror or type(error).__name__) from error
+
+
+def make_private_folder(folder: Path) -> None:
+    """Creates the folder, and what is above it, with mode 0700. Raises `StorageFull`."""
+    with translated_os():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes renames in the folder durable. Windows offers no such call and needs none."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replaces the file in one step with mode 0600; when this returns the new content is on the disk.
+
+    Raises `StorageFull`; the old file is then as it was.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    with translated_os():
+        _remove_drafts(path)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def _remove_drafts(path: Path) -> None:
+    """Drafts that a crash left behind hold wrapped keys of an older state."""
+    for stale in path.parent.glob(f".{path.name}.*.tmp"):
+        stale.unlink(missing_ok=True)

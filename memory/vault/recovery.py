@@ -1,0 +1,57 @@
+"""The recovery key: 160 random bits in a form that survives being written down by hand.
+
+Nine groups of four characters (RFC 4648 base32: A-Z and 2-7) with dashes; the last group is the first 20 bits
+of a SHA-256 over the others, so that a slip of the pen is told from a key that belongs to another vault.
+"""
+
+import base64
+import hashlib
+import re
+import secrets
+
+from memory.errors import RecoveryKeyMistyped
+
+SECRET_BYTES = 20
+_GROUP = 4
+_SECRET_LETTERS = 32
+_LETTERS = _SECRET_LETTERS + _GROUP
+_LOOKALIKES = str.maketrans("018", "OIB")
+_SEPARATORS = re.compile(r"[\s\-‐-―_.]+")
+_ALPHABET = re.compile(rf"[A-Z2-7]{{{_LETTERS}}}")
+
+
+def generate() -> bytes:
+    """20 random bytes."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def _checksum(secret: bytes) -> str:
+    return base64.b32encode(hashlib.sha256(b"atlas recovery key" + secret).digest()).decode()[:_GROUP]
+
+
+def to_text(secret: bytes) -> str:
+    """`ABCD-…`: nine groups of four."""
+    letters = base64.b32encode(secret).decode() + _checksum(secret)
+    return "-".join(letters[at : at + _GROUP] for at in range(0, _LETTERS, _GROUP))
+
+
+def from_text(text: str) -> bytes:
+    """The 20 bytes. Case, spaces and dashes do not matter, and 0, 1, 8 are read as O, I, B.
+
+    Raises `RecoveryKeyMistyped`.
+    """
+    letters = _SEPARATORS.sub("", text).upper().translate(_LOOKALIKES)
+    if not _ALPHABET.fullmatch(letters):
+        raise RecoveryKeyMistyped
+    secret = base64.b32decode(letters[:_SECRET_LETTERS])
+    if not secrets.compare_digest(_checksum(secret), letters[_SECRET_LETTERS:]):
+        raise RecoveryKeyMistyped
+    return secret
+
+
+def kek(secret: bytes, salt: bytes) -> bytes:
+    """The key-encryption key, 32 bytes: HKDF-SHA256 (RFC 5869). The secret needs no stretching."""
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), 32, salt, b"atlas recovery slot 1").derive(secret)

@@ -1,0 +1,52 @@
+"""What a vault tells of itself to someone without a key."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.entities import RoomKind
+from memory.vault.kdf import KdfParams
+from memory.vault.keyslots import CopyState
+from memory.vault.slots import KeyringSlot, PassphraseSlot, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStatus:
+    """One way of opening the room. `kdf` belongs to passphrases, `backend` to the keyring."""
+
+    id: str
+    kind: str
+    created_at: datetime
+    kdf: KdfParams | None = None
+    backend: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStatus:
+    """What the keyslot file says of itself, without any key. `copies` maps file names to their state."""
+
+    room: RoomKind
+    vault_id: str
+    created_at: datetime
+    generation: int
+    room_made: bool
+    database_present: bool
+    copies: dict[str, CopyState]
+    slots: tuple[SlotStatus, ...]
+
+    @property
+    def copies_sound(self) -> bool:
+        return all(state is CopyState.SOUND for state in self.copies.values())
+
+    @property
+    def keyring_backend(self) -> str | None:
+        return next((slot.backend for slot in self.slots if slot.backend is not None), None)
+
+
+def slot_status(slot: Slot) -> SlotStatus:
+    return SlotStatus(
+        id=slot.id,
+        kind=slot.KIND,
+        created_at=slot.created_at,
+        kdf=slot.params if isinstance(slot, PassphraseSlot) else None,
+        backend=slot.backend if isinstance(slot, KeyringSlot) else None,
+    )

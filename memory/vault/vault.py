@@ -1,0 +1,266 @@
+"""The keys of one room: made, opened, changed. Synchronous, and slow on purpose: call it in a thread."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.errors import (
+    KeyringOff,
+    KeyringUnavailable,
+    KeyslotsDamaged,
+    KeyslotsMissing,
+    StorageFull,
+    VaultExists,
+    VaultMissing,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
+from memory.ports import Clock
+from memory.vault import passphrase as words
+from memory.vault import recovery
+from memory.vault.files import make_private_folder
+from memory.vault.kdf import DEFAULT_KDF, KEK_BYTES, KdfParams
+from memory.vault.keys import RoomKey
+from memory.vault.keyslots import CopyState, KeyslotFile, Keyslots
+from memory.vault.ports import KeyringPort, KeyringTrouble
+from memory.vault.slots import (
+    KeyringSlot,
+    PassphraseSlot,
+    RecoverySlot,
+    Slot,
+    keyring_slot,
+    new_slot_id,
+    open_slot,
+    passphrase_slot,
+    recovery_slot,
+)
+from memory.vault.status import VaultStatus, slot_status
+
+SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)
+
+
+class Vault:
+    """The keyslots of one room, in `folder`, beside the room's database.
+
+    All reading methods raise `VaultMissing`, `KeyslotsMissing` (a database without keyslots) and
+    `KeyslotsDamaged`; all writing ones raise `StorageFull` too, and then nothing has changed.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        room: RoomKind,
+        kdf: KdfParams = DEFAULT_KDF,
+        keyring: KeyringPort | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        if room is RoomKind.OFF_RECORD:
+            raise ValueError("what is off the record has no keys to keep")
+        self._folder = folder
+        self._room = room
+        self._kdf = kdf.checked()
+        self._keyring = keyring
+        self._clock = clock or SystemClock()
+        self._file = KeyslotFile(folder / f"{room.value}.keys")
+
+    @property
+    def room(self) -> RoomKind:
+        return self._room
+
+    @property
+    def database_path(self) -> Path:
+        return self._folder / f"{self._room.value}.db"
+
+    def exists(self) -> bool:
+        """Whether there is a keyslot file, sound or not, or a database."""
+        return self._file.exists() or self.database_path.exists()
+
+    def create(self, passphrase: str) -> tuple[RoomKey, str]:
+        """A new key, wrapped for the passphrase and for the recovery key that is returned, once, as text.
+
+        Raises `VaultExists`, `WeakPassphrase`, `StorageFull`.
+        """
+        words.checked(passphrase)
+        if self.exists():
+            raise VaultExists
+        make_private_folder(self._folder)
+        key = RoomKey.generate()
+        secret = recovery.generate()
+        now = self._clock.now()
+        empty = Keyslots(
+            vault_id=secrets.token_hex(16),
+            room=self._room.value,
+            salt=key.salt,
+            generation=1,
+            created_at=now,
+            room_made=False,
+            slots=(),
+        )
+        slots = (
+            passphrase_slot(empty.place, key, words.to_bytes(passphrase), self._kdf, now),
+            recovery_slot(empty.place, key, secret, now),
+        )
+        self._file.write(msgspec.structs.replace(empty, slots=slots))
+        return key, recovery.to_text(secret)
+
+    def unlock(self, passphrase: str) -> RoomKey:
+        """Raises `WrongPassphrase`."""
+        given = words.to_bytes(passphrase)
+        key = self._opened(PassphraseSlot, lambda slot: slot.kek(given))
+        if key is None:
+            raise WrongPassphrase
+        return key
+
+    def unlock_with_recovery(self, key_text: str) -> RoomKey:
+        """Raises `RecoveryKeyMistyped`, `WrongRecoveryKey`."""
+        secret = recovery.from_text(key_text)
+        key = self._opened(RecoverySlot, lambda slot: slot.kek(secret))
+        if key is None:
+            raise WrongRecoveryKey
+        return key
+
+    def unlock_with_keyring(self) -> RoomKey:
+        """Raises `KeyringOff`, `KeyringUnavailable`."""
+        slot = self._keyring_slot(self._load()[0])
+        if slot is None:
+            raise KeyringOff
+        keyring = self._trusted_keyring()
+        backend = keyring.backend()
+        if backend != slot.backend:
+            raise KeyringUnavailable(backend, KeyringTrouble.CHANGED)
+        kek = keyring.fetch(self._entry(slot.id))
+        if kek is None or len(kek) != KEK_BYTES:
+            raise KeyringUnavailable(backend, KeyringTrouble.LOST)
+        key = self._opened(KeyringSlot, lambda _: kek)
+        if key is None:
+            raise KeyringUnavailable(backend, KeyringTrouble.LOST)
+        return key
+
+    def change_passphrase(self, key: RoomKey, new: str) -> None:
+        """Puts a slot for the new passphrase in place of the old one; the data stay as they are.
+
+        Raises `WeakPassphrase`. After a crash one of the two passphrases works, never neither.
+        """
+        words.checked(new)
+        keyslots = self._matching(key)
+        slot = passphrase_slot(keyslots.place, key, words.to_bytes(new), self._kdf, self._clock.now())
+        self._replace(keyslots, PassphraseSlot, slot)
+
+    def new_recovery_key(self, key: RoomKey) -> str:
+        """A new recovery key, shown once; the old one opens nothing any more."""
+        keyslots = self._matching(key)
+        secret = recovery.generate()
+        self._replace(keyslots, RecoverySlot, recovery_slot(keyslots.place, key, secret, self._clock.now()))
+        return recovery.to_text(secret)
+
+    def keyring_on(self, key: RoomKey) -> str:
+        """Lets the system keyring open the room; returns the keyring's name. Raises `KeyringUnavailable`."""
+        keyslots = self._matching(key)
+        keyring = self._trusted_keyring()
+        old = self._keyring_slot(keyslots)
+        slot_id = new_slot_id()
+        kek = secrets.token_bytes(KEK_BYTES)
+        backend = keyring.store(self._entry(slot_id), kek)
+        slot = keyring_slot(keyslots.place, key, kek, slot_id=slot_id, backend=backend, now=self._clock.now())
+        self._replace(keyslots, KeyringSlot, slot)
+        if old is not None:
+            self._forget_entry(keyring, old.id)
+        return backend
+
+    def keyring_off(self) -> bool:
+        """Takes the keyring's slot away; what the keyring still holds then opens nothing.
+
+        Returns whether the keyring's own entry is gone too. Raises `KeyringOff` when there is no such slot.
+        """
+        keyslots, _ = self._load()
+        slot = self._keyring_slot(keyslots)
+        if slot is None:
+            raise KeyringOff
+        self._replace(keyslots, KeyringSlot)
+        return self._keyring is not None and self._forget_entry(self._keyring, slot.id)
+
+    def mark_room_made(self) -> None:
+        """Notes that the room's database now exists: from here on its absence is a loss."""
+        keyslots, _ = self._load()
+        if not keyslots.room_made:
+            self._write(msgspec.structs.replace(keyslots, room_made=True))
+
+    def status(self) -> VaultStatus:
+        keyslots, states = self._load()
+        return VaultStatus(
+            room=self._room,
+            vault_id=keyslots.vault_id,
+            created_at=keyslots.created_at,
+            generation=keyslots.generation,
+            room_made=keyslots.room_made,
+            database_present=self.database_path.exists(),
+            copies={path.name: state for path, state in zip(self._file.paths, states, strict=True)},
+            slots=tuple(slot_status(slot) for slot in keyslots.slots),
+        )
+
+    def _load(self) -> tuple[Keyslots, tuple[CopyState, ...]]:
+        if not self._file.exists():
+            raise KeyslotsMissing if self.database_path.exists() else VaultMissing
+        keyslots, states = self._file.read()
+        if keyslots.room != self._room.value:
+            raise KeyslotsDamaged("the keyslots of another room")
+        return keyslots, states
+
+    def _opened(self, kind: type[SlotT], kek: Callable[[SlotT], bytes]) -> RoomKey | None:
+        keyslots, states = self._load()
+        for slot in _of_kind(keyslots.slots, kind):
+            key = open_slot(slot, keyslots.place, kek(slot))
+            if key is not None:
+                self._heal(keyslots, states)
+                return key
+        return None
+
+    def _heal(self, keyslots: Keyslots, states: Iterable[CopyState]) -> None:
+        """Makes both copies alike again, now that this one has proved to be right."""
+        if any(state is not CopyState.SOUND for state in states):
+            # A disk that cannot be written must not keep anyone out; the status goes on showing the damage.
+            with suppress(StorageFull):
+                self._file.write(keyslots)
+
+    def _matching(self, key: RoomKey) -> Keyslots:
+        keyslots, _ = self._load()
+        if key.salt != keyslots.salt:
+            raise ValueError("the key belongs to another room")
+        return keyslots
+
+    def _replace(self, keyslots: Keyslots, kind: type[Slot], *slots: Slot) -> None:
+        kept = tuple(slot for slot in keyslots.slots if not isinstance(slot, kind))
+        self._write(msgspec.structs.replace(keyslots, slots=(*kept, *slots)))
+
+    def _write(self, keyslots: Keyslots) -> None:
+        self._file.write(msgspec.structs.replace(keyslots, generation=keyslots.generation + 1))
+
+    def _trusted_keyring(self) -> KeyringPort:
+        if self._room is not RoomKind.OPEN:
+            raise KeyringUnavailable("", KeyringTrouble.NOT_FOR_THIS_ROOM)
+        if self._keyring is None:
+            raise KeyringUnavailable("", KeyringTrouble.NONE)
+        return self._keyring
+
+    def _keyring_slot(self, keyslots: Keyslots) -> KeyringSlot | None:
+        return next(_of_kind(keyslots.slots, KeyringSlot), None)
+
+    def _entry(self, slot_id: str) -> str:
+        return f"{self._room.value}-{slot_id}"
+
+    def _forget_entry(self, keyring: KeyringPort, slot_id: str) -> bool:
+        try:
+            keyring.remove(self._entry(slot_id))
+        except KeyringUnavailable:
+            return False
+        return True
+
+
+def _of_kind(slots: Iterable[Slot], kind: type[SlotT]) -> Iterator[SlotT]:
+    return (slot for slot in slots if isinstance(slot, kind))
