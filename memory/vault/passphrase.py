@@ -21,8 +21,3 @@ def checked(passphrase: str) -> str:
     if len(unicodedata.normalize("NFC", passphrase)) < MINIMUM or not passphrase.strip():
         raise WeakPassphrase(MINIMUM)
     return passphrase
-
-
-def from_file_text(text: str) -> str:
-    """The passphrase in a file: its text without the line end that editors add."""
-    return text.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,101 @@
+"""The process that talks to the system keyring: `python -m memory.vault.keyring_child`.
+
+A keyring whose collection is locked can wait for ever for a dialogue that nobody sees, so it is never asked
+in the process that has a person waiting. One request on standard input, one answer on standard output.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from memory.vault.ports import KeyringTrouble
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+SERVICE = "atlas-desktop"
+
+# Keyrings that keep secrets encrypted for the person who is logged in. Everything else is refused: `null`
+# forgets, `fail` refuses, and the files of `keyrings.alt` are readable or merely encoded.
+TRUSTED = frozenset(
+    {
+        "keyring.backends.SecretService.Keyring",
+        "keyring.backends.kwallet.DBusKeyring",
+        "keyring.backends.macOS.Keyring",
+        "keyring.backends.Windows.WinVaultKeyring",
+    }
+)
+_REFUSES = "keyring.backends.fail.Keyring"
+
+
+class Request(msgspec.Struct, frozen=True):
+    op: Literal["backend", "store", "fetch", "remove"]
+    entry: str = ""
+    secret: bytes | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`trouble` is None when all went well."""
+
+    backend: str = ""
+    secret: bytes | None = None
+    trouble: KeyringTrouble | None = None
+
+
+def main(trusted: frozenset[str] = TRUSTED) -> None:
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    # Whatever a backend prints must not get into the answer.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        out.write(msgspec.json.encode(answer(request, trusted)))
+
+
+def answer(request: Request, trusted: frozenset[str] = TRUSTED) -> Answer:
+    """Does what is asked of the keyring that this machine is set up to use, if it is one we trust."""
+    from keyring.errors import KeyringLocked
+
+    name = ""
+    try:
+        backend = _chosen()
+        if backend is None:
+            return Answer(_REFUSES, trouble=KeyringTrouble.NONE)
+        name = _name(backend)
+        if name not in trusted:
+            return Answer(name, trouble=KeyringTrouble.NONE if name == _REFUSES else KeyringTrouble.UNTRUSTED)
+        return Answer(name, secret=_perform(backend, request))
+    except KeyringLocked:
+        return Answer(name, trouble=KeyringTrouble.LOCKED)
+    except Exception:  # noqa: BLE001  # backends raise whatever the libraries below them raise
+        return Answer(name, trouble=KeyringTrouble.FAILED)
+
+
+def _chosen() -> "KeyringBackend | None":
+    """The configured keyring. Of a chain only its first link: the others are not what was agreed to."""
+    import keyring
+    from keyring.backends.chainer import ChainerBackend
+
+    backend = keyring.get_keyring()
+    if isinstance(backend, ChainerBackend):
+        return next(iter(backend.backends), None)
+    return backend
+
+
+def _name(backend: "KeyringBackend") -> str:
+    return f"{type(backend).__module__}.{type(backend).__qualname__}"
+
+
+def _perform(backend: "KeyringBackend", request: Request) -> bytes | None:
+    if request.op == "store":
+        backend.set_password(SERVICE, request.entry, (request.secret or b"").hex())
+    elif request.op == "fetch":
+        found = backend.get_password(SERVICE, request.entry)
+        return None if found is None else bytes.fromhex(found)
+    elif request.op == "remove" and backend.get_password(SERVICE, request.entry) is not None:
+        backend.delete_password(SERVICE, request.entry)
+    return None
+
+
+if __name__ == "__main__":
+    main()

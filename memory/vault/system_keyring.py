@@ -1,0 +1,72 @@
+"""The system keyring, asked in a process of its own and never for longer than a few seconds."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+import memory
+from memory.errors import KeyringUnavailable
+from memory.vault.keyring_child import Answer, Request
+from memory.vault.ports import KeyringTrouble
+
+LIMIT_S = 10.0
+CHILD = (sys.executable, "-m", "memory.vault.keyring_child")
+
+
+class SystemKeyring:
+    """`memory.vault.ports.KeyringPort` on the keyring that the system provides.
+
+    `limit_s` bounds each exchange with the child process, in seconds; `command` starts that process. Secrets
+    pass through pipes only.
+    """
+
+    def __init__(self, *, limit_s: float = LIMIT_S, command: Sequence[str] = CHILD) -> None:
+        self._limit_s = limit_s
+        self._command = tuple(command)
+
+    def backend(self) -> str:
+        return self._ask(Request("backend")).backend
+
+    def store(self, entry: str, secret: bytes) -> str:
+        stored = self._ask(Request("store", entry, secret))
+        # Read in another process: what only lives in the one that wrote it is not kept.
+        if self._ask(Request("fetch", entry)).secret != secret:
+            raise KeyringUnavailable(stored.backend, KeyringTrouble.NOT_KEPT)
+        return stored.backend
+
+    def fetch(self, entry: str) -> bytes | None:
+        return self._ask(Request("fetch", entry)).secret
+
+    def remove(self, entry: str) -> None:
+        self._ask(Request("remove", entry))
+
+    def _ask(self, request: Request) -> Answer:
+        try:
+            done = subprocess.run(
+                self._command,
+                input=msgspec.json.encode(request),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=self._limit_s,
+                env=_environment(),
+                check=False,
+            )
+            answer = msgspec.json.decode(done.stdout, type=Answer)
+        except subprocess.TimeoutExpired as error:
+            raise KeyringUnavailable("", KeyringTrouble.TIMEOUT) from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise KeyringUnavailable("", KeyringTrouble.FAILED) from error
+        if answer.trouble is not None:
+            raise KeyringUnavailable(answer.backend, answer.trouble)
+        return answer
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, in which the child finds this package and nothing of the current folder."""
+    root = str(Path(memory.__file__).parent.parent)
+    paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
