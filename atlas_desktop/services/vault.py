@@ -1,4 +1,4 @@
-"""The vault as the interfaces use it. Deriving a key takes a second of a core, so all of it runs in threads."""
+"""The vault as the interfaces use it. Deriving a key takes time, so all of it runs in threads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,0 +1,223 @@
+"""`atlas vault`: the keys, and the soundness of what they protect."""
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context, read_secret
+from atlas_desktop.explain import Exit
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.vault import VaultReport
+    from memory.vault.keys import RoomKey
+    from memory.vault.status import SlotStatus, VaultStatus
+
+WEAK_SCORE = 2
+
+_RECOVERY_WORDS = """\
+Your recovery key, shown this once:
+
+    {key}
+
+Write it down and keep it away from this computer. It opens the vault when the passphrase is lost;
+without either, nobody can recover your data."""
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`."""
+    group = subparsers.add_parser("vault", parents=[common], help="keys, recovery, integrity")
+    commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler)
+        return parser
+
+    add("create", create, "make the vault and print its recovery key")
+    add("status", status, "show how the vault can be opened; needs no passphrase")
+    change = add("change-passphrase", change_passphrase, "set a new passphrase; your data stay as they are")
+    _add_authority(change)
+    change.add_argument("--new-passphrase-file", metavar="FILE", help="read the new passphrase from FILE")
+    change.add_argument("--new-passphrase-fd", metavar="N", type=int, help="read it from descriptor N")
+    recovery = add("recovery-key", new_recovery_key, "make a new recovery key; the old one stops working")
+    _add_authority(recovery)
+    keyring = add("keyring", keyring_switch, "let the system keyring open the vault, or stop it")
+    keyring.add_argument("switch", choices=("on", "off"))
+    add("verify", verify, "check every page, key and reference; changes nothing")
+
+
+def _add_authority(parser: argparse.ArgumentParser) -> None:
+    """Ways to show that one may change the keys, besides the passphrase."""
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--recovery-key", action="store_true", help="ask for the recovery key instead")
+    ways.add_argument("--recovery-key-file", metavar="FILE", help="read the recovery key from FILE")
+    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help="read it from descriptor N")
+    ways.add_argument("--use-keyring", action="store_true", help="let the system keyring open the vault")
+
+
+async def create(ctx: Context, _args: argparse.Namespace) -> int:
+    from memory.errors import VaultExists
+
+    vault = ctx.vault()
+    if await vault.exists():
+        raise VaultExists
+    passphrase = await _ask(ctx.passphrase, "New passphrase: ", confirm=True)
+    strength = await vault.strength(passphrase)
+    created = await vault.create(passphrase)
+    if strength.score < WEAK_SCORE:
+        ctx.note(
+            f"This passphrase is easy to guess (about {strength.crack_time_text}). {strength.warning}".strip()
+        )
+    ctx.emit(
+        {"created": True, "recovery_key": created.recovery_key},
+        "The vault is ready.\n" + _RECOVERY_WORDS.format(key=created.recovery_key),
+    )
+    return Exit.DONE
+
+
+async def status(ctx: Context, _args: argparse.Namespace) -> int:
+    found = await ctx.vault().status()
+    ctx.emit(_status_json(found), lambda: _status_text(found))
+    return Exit.DONE
+
+
+async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
+    key = await _authorised(ctx, args)
+    if args.new_passphrase_file is not None:
+        new = read_secret(args.new_passphrase_file)
+    elif args.new_passphrase_fd is not None:
+        new = read_secret(args.new_passphrase_fd)
+    else:
+        new = await _ask(ctx.type_secret, "New passphrase: ", confirm=True)
+    await ctx.vault().change_passphrase(key, new)
+    ctx.emit({"changed": True}, "The passphrase is changed. The recovery key stays the same.")
+    return Exit.DONE
+
+
+async def new_recovery_key(ctx: Context, args: argparse.Namespace) -> int:
+    text = await ctx.vault().new_recovery_key(await _authorised(ctx, args))
+    ctx.emit({"recovery_key": text}, _RECOVERY_WORDS.format(key=text) + "\n\nThe old one opens nothing now.")
+    return Exit.DONE
+
+
+async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
+    vault = ctx.vault()
+    if args.switch == "on":
+        backend = await vault.keyring_on(await ctx.key())
+        ctx.emit({"keyring": True, "backend": backend}, f"The vault now opens by itself through {backend}.")
+        return Exit.DONE
+    removed = await vault.keyring_off()
+    ctx.emit(
+        {"keyring": False, "entry_removed": removed},
+        "The keyring no longer opens the vault."
+        + ("" if removed else " Its own entry could not be removed; it opens nothing any more."),
+    )
+    return Exit.DONE
+
+
+async def verify(ctx: Context, _args: argparse.Namespace) -> int:
+    vault = ctx.vault()
+    before = await vault.status()
+    report = await vault.verify(await ctx.key())
+    # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
+    healed = [
+        name
+        for name, state in before.copies.items()
+        if state != "sound" and report.status.copies[name] == "sound"
+    ]
+    ctx.emit(_report_json(report, healed), lambda: _report_text(report, healed))
+    return Exit.DONE if report.sound else Exit.DAMAGED
+
+
+async def _authorised(ctx: Context, args: argparse.Namespace) -> "RoomKey":
+    """The key, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
+    vault = ctx.vault()
+    if args.recovery_key_file is not None:
+        return await vault.unlock_with_recovery(read_secret(args.recovery_key_file))
+    if args.recovery_key_fd is not None:
+        return await vault.unlock_with_recovery(read_secret(args.recovery_key_fd))
+    if args.recovery_key:
+        return await vault.unlock_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
+    if args.use_keyring:
+        return await vault.unlock_with_keyring()
+    # Nobody should type a passphrase to learn that there is nothing to unlock.
+    await vault.status()
+    return await vault.unlock(await _ask(ctx.passphrase, "Present passphrase: "))
+
+
+async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:
+    answer: str = await asyncio.to_thread(source, prompt, confirm=confirm)
+    return answer
+
+
+def _slot_json(slot: "SlotStatus") -> dict[str, Any]:
+    kdf = slot.kdf
+    return {
+        "id": slot.id,
+        "kind": slot.kind,
+        "created_at": slot.created_at.isoformat(),
+        "kdf": None
+        if kdf is None
+        else {
+            "algorithm": "argon2id",
+            "memory_kib": kdf.memory_kib,
+            "iterations": kdf.iterations,
+            "lanes": kdf.lanes,
+        },
+        "backend": slot.backend,
+    }
+
+
+def _status_json(found: "VaultStatus") -> dict[str, Any]:
+    return {
+        "room": found.room.value,
+        "vault_id": found.vault_id,
+        "created_at": found.created_at.isoformat(),
+        "generation": found.generation,
+        "database_present": found.database_present,
+        "copies": {name: state.value for name, state in found.copies.items()},
+        "copies_sound": found.copies_sound,
+        "keyring": found.keyring_backend,
+        "slots": [_slot_json(slot) for slot in found.slots],
+    }
+
+
+def _status_text(found: "VaultStatus") -> str:
+    lines = [
+        f"Vault {found.vault_id}, made {found.created_at.date().isoformat()}",
+        f"Database: {'present' if found.database_present else 'not there'}",
+        *(f"{name}: {state.value}" for name, state in found.copies.items()),
+        "Opens with:",
+    ]
+    for slot in found.slots:
+        line = f"  {slot.kind}, since {slot.created_at.date().isoformat()}"
+        if slot.kdf is not None:
+            line += f" (Argon2id, {slot.kdf.memory_kib // 1024} MiB, {slot.kdf.iterations} passes)"
+        if slot.backend is not None:
+            line += f" ({slot.backend})"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _report_json(report: "VaultReport", healed: list[str]) -> dict[str, Any]:
+    return {
+        "sound": report.sound,
+        "room": report.room.room.value,
+        "sessions": report.room.sessions,
+        "messages": report.room.messages,
+        "schema_version": report.room.schema_version,
+        "problems": list(report.room.problems),
+        "copies": {name: state.value for name, state in report.status.copies.items()},
+        "healed": healed,
+    }
+
+
+def _report_text(report: "VaultReport", healed: list[str]) -> str:
+    lines = [f"{report.room.sessions} sessions, {report.room.messages} messages."]
+    lines += [f"{name} was damaged and has been mended from the other copy." for name in healed]
+    lines += [f"{name}: {state.value}" for name, state in report.status.copies.items() if state != "sound"]
+    lines += report.room.problems
+    lines.append("Everything is sound." if report.sound else "The vault is damaged.")
+    return "\n".join(lines)
