@@ -8,6 +8,8 @@ from importlib import resources
 
 from models.errors import UnknownModel
 
+_LIKE = 0.6
+
 
 class ModelRole(StrEnum):
     """What a model is for: talking, or turning text into vectors."""
@@ -126,8 +128,14 @@ class Catalog:
 
     def suggestions(self, ref: str) -> tuple[str, ...]:
         """At most three ids that look like `ref`."""
-        ids = [entry.id for entry in self.entries]
-        return tuple(difflib.get_close_matches(ref.casefold(), ids, n=3, cutoff=0.5))
+        wanted = ref.casefold()
+
+        def likeness(entry: CatalogEntry) -> float:
+            start = entry.id[: len(wanted)]
+            return float(wanted in entry.id) + difflib.SequenceMatcher(None, wanted, start).ratio()
+
+        nearest = sorted(self.entries, key=likeness, reverse=True)[:3]
+        return tuple(entry.id for entry in nearest if likeness(entry) > _LIKE)
 
 
 def parse_catalog(text: str) -> Catalog:
