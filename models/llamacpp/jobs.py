@@ -1,0 +1,174 @@
+"""The work of the worker, as jobs that yield after every step."""
+
+import math
+import struct
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+from models import protocol
+from models.errors import PromptTooLong
+from models.llamacpp.native import Context, Model
+from models.llamacpp.prompts import PromptBuilder
+from models.llamacpp.sampling import Sampler
+from models.messages import GenerationParams, StopReason
+from models.scheduler import Job
+from models.streaming import TextStream
+
+Send = Callable[[protocol.AnyAnswer], None]
+
+
+@dataclass(slots=True)
+class Speaker:
+    """A chat model with one context: what it has read stays, and only what is new is read."""
+
+    model: Model
+    prompts: PromptBuilder
+    context: Context
+
+    def generate(
+        self,
+        request: protocol.Generate,
+        prompt: list[int],
+        received: float,
+        send: Send,
+        cancelled: Callable[[], bool],
+    ) -> Job:
+        """Reads the prompt, streams deltas, ends with `Done`. Raises `PromptTooLong`.
+
+        `received` is when the request came, on the clock of `time.perf_counter`.
+        """
+        params = GenerationParams(**{f: getattr(request.params, f) for f in request.params.__struct_fields__})
+        room = self.context.length - len(prompt)
+        if room < 1:
+            raise PromptTooLong(len(prompt), self.context.length)
+        reply = _Reply(self, request.id, TextStream(params.stop), send)
+        cached = self._share(prompt)
+        evaluated = yield from self._read(prompt, cached, cancelled)
+        first = 0.0
+        stop = StopReason.CANCELLED
+        if not cancelled():
+            sampler = Sampler(self.model.vocab, params)
+            try:
+                limit = min(params.max_tokens, room)
+                first, stop = yield from self._speak(reply, sampler, limit, cancelled)
+            finally:
+                sampler.close()
+        now = time.perf_counter()
+        spoken = len(reply.tokens)
+        speed = (spoken - 1) / (now - first) if spoken > 1 and now > first else 0.0
+        text = reply.finish()
+        send(
+            protocol.Done(
+                request.id,
+                text=text,
+                tokens=reply.tokens,
+                stop_reason=stop,
+                first_token_ms=1000 * (first - received) if first else 0.0,
+                total_ms=1000 * (now - received),
+                prompt_tokens=len(prompt),
+                cached_tokens=cached,
+                evaluated_tokens=evaluated,
+                tokens_per_second=speed,
+            )
+        )
+
+    def _share(self, prompt: list[int]) -> int:
+        """Keeps what the context and the prompt have in common; the last token is always read anew."""
+        held = self.context.tokens
+        common = 0
+        for mine, new in zip(held, prompt[:-1], strict=False):
+            if mine != new:
+                break
+            common += 1
+        return self.context.rewind(common)
+
+    def _read(
+        self, prompt: list[int], start: int, cancelled: Callable[[], bool]
+    ) -> Generator[None, None, int]:
+        """Reads the rest of a prompt in batches; returns how many tokens it was."""
+        while len(self.context.tokens) < len(prompt) and not cancelled():
+            at = len(self.context.tokens)
+            self.context.evaluate(prompt[at : at + self.context.batch])
+            if len(self.context.tokens) < len(prompt):
+                yield
+        return len(self.context.tokens) - start
+
+    def _speak(
+        self, reply: "_Reply", sampler: Sampler, limit: int, cancelled: Callable[[], bool]
+    ) -> Generator[None, None, tuple[float, StopReason]]:
+        first = 0.0
+        vocab = self.model.vocab
+        while True:
+            token = sampler.sample(self.context)
+            first = first or time.perf_counter()
+            if vocab.is_end(token):
+                return first, StopReason.STOP
+            reply.say(token, vocab.piece(token))
+            if reply.stream.stopped:
+                return first, StopReason.STOP
+            if len(reply.tokens) >= limit:
+                return first, StopReason.LENGTH
+            yield
+            while not cancelled() and not self.context.evaluate([token]):
+                yield
+            if cancelled():
+                return first, StopReason.CANCELLED
+
+
+@dataclass(slots=True)
+class _Reply:
+    """What has been said so far."""
+
+    speaker: Speaker
+    request: int
+    stream: TextStream
+    send: Send
+    tokens: list[int]
+    text: list[str]
+
+    def __init__(self, speaker: Speaker, request: int, stream: TextStream, send: Send) -> None:
+        self.speaker = speaker
+        self.request = request
+        self.stream = stream
+        self.send = send
+        self.tokens = []
+        self.text = []
+
+    def say(self, token: int, piece: bytes) -> None:
+        self.tokens.append(token)
+        text = self.stream.feed(piece)
+        self.text.append(text)
+        self.send(protocol.Delta(self.request, text, [token]))
+
+    def finish(self) -> str:
+        rest = self.stream.finish()
+        if rest:
+            self.text.append(rest)
+            self.send(protocol.Delta(self.request, rest, []))
+        return "".join(self.text)
+
+
+@dataclass(slots=True)
+class Embedding:
+    """An embedding model: each text becomes one vector of length 1, cut at the context's length."""
+
+    model: Model
+    context: Context
+
+    def embed(self, request: protocol.Embed, send: Send, cancelled: Callable[[], bool]) -> Job:
+        dimension = self.model.embedding_length
+        vectors: list[bytes] = []
+        limit = min(self.context.length, self.context.batch)
+        for text in request.texts:
+            if cancelled():
+                return
+            tokens = self.model.vocab.framed(text)
+            if len(tokens) > limit:
+                # The closing mark, if the model has one, stays.
+                tokens = [*tokens[: limit - 1], tokens[-1]]
+            vector = self.context.embed(tokens, dimension)
+            length = math.sqrt(math.fsum(x * x for x in vector)) or 1.0
+            vectors.append(struct.pack(f"<{dimension}f", *(x / length for x in vector)))
+            yield
+        send(protocol.Vectors(request.id, dimension, b"".join(vectors)))

@@ -1,0 +1,287 @@
+"""A thin, typed layer over llama.cpp's C interface: model, vocabulary, context.
+
+The high-level `Llama` class copies logits to numpy at every token, samples through Python and knows one
+sequence; the C functions need none of that.
+"""
+
+import ctypes
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
+
+from models.errors import ModelLoadFailed, UnknownArchitecture
+
+_FINGERPRINT_BLOCKS = 64
+_BLOCK = 64 * 1024
+_DECODE_ABORTED = 2
+_log_lines: deque[str] = deque(maxlen=50)
+
+
+@C.llama_log_callback  # type: ignore[untyped-decorator]
+def _keep_log(_level: int, text: bytes, _data: Any) -> None:
+    """Keeps the last lines in memory, to tell why a load failed; nothing is printed."""
+    _log_lines.append(text.decode("utf-8", "replace"))
+
+
+def start_backend() -> None:
+    """Once a process, before any model is loaded."""
+    C.llama_log_set(_keep_log, ctypes.c_void_p(0))
+    C.llama_backend_init()
+
+
+def fingerprint(path: Path) -> str:
+    """Hex SHA-256 over a file's size and 64 blocks spread evenly over it: milliseconds at any size."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(size.to_bytes(8, "big"))
+    with path.open("rb") as file:
+        for n in range(_FINGERPRINT_BLOCKS):
+            file.seek(n * max(0, size - _BLOCK) // (_FINGERPRINT_BLOCKS - 1))
+            digest.update(file.read(_BLOCK))
+    return digest.hexdigest()
+
+
+class Model:
+    """Loaded weights and their vocabulary. Raises `UnknownArchitecture` or `ModelLoadFailed`."""
+
+    def __init__(
+        self, path: Path, *, gpu_layers: int = -1, vocab_only: bool = False, plain_kernels: bool = False
+    ) -> None:
+        params = C.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
+        params.vocab_only = vocab_only
+        params.use_extra_bufts = not plain_kernels
+        _log_lines.clear()
+        self.handle = C.llama_model_load_from_file(str(path).encode(), params)
+        if not self.handle:
+            _raise_load_error(path)
+        self.path = path
+        self.vocab = Vocabulary(C.llama_model_get_vocab(self.handle))
+
+    def close(self) -> None:
+        if self.handle:
+            C.llama_model_free(self.handle)
+            self.handle = None
+
+    def metadata(self, key: str) -> str | None:
+        """A scalar of the file's metadata as text, or None."""
+        size = 256
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            length = C.llama_model_meta_val_str(self.handle, key.encode(), buffer, size)
+            if length < 0:
+                return None
+            if length < size:
+                return bytes(buffer.value).decode("utf-8", "replace")
+            size = length + 1
+
+    @property
+    def chat_template(self) -> str | None:
+        raw = C.llama_model_chat_template(self.handle, None)
+        return raw.decode("utf-8", "replace") if raw else None
+
+    @property
+    def architecture(self) -> str:
+        return self.metadata("general.architecture") or ""
+
+    @property
+    def train_context(self) -> int:
+        return int(C.llama_model_n_ctx_train(self.handle))
+
+    @property
+    def embedding_length(self) -> int:
+        return int(C.llama_model_n_embd(self.handle))
+
+    @property
+    def keeps_whole_state(self) -> bool:
+        """Recurrent and hybrid models cannot drop the end of what they have read."""
+        return bool(C.llama_model_is_recurrent(self.handle) or C.llama_model_is_hybrid(self.handle))
+
+
+def _raise_load_error(path: Path) -> None:
+    log = "".join(_log_lines)
+    _, marker, rest = log.partition("unknown model architecture: '")
+    if marker:
+        raise UnknownArchitecture(path, rest.partition("'")[0][:60])
+    reasons = [line for line in log.splitlines() if "error" in line.lower()]
+    raise ModelLoadFailed(path, reasons[0].strip()[:200] if reasons else "llama.cpp gave no reason")
+
+
+class Vocabulary:
+    """Tokens of a model: text to ids, ids to bytes, and which ids steer the model."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self.size = int(C.llama_vocab_n_tokens(handle))
+        self.kind = int(C.llama_vocab_type(handle))
+        self._pieces: dict[int, bytes] = {}
+        self._buffer = (C.llama_token * 4096)()
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Token ids of a text. Only with `special` do control tokens in it become control tokens."""
+        return self._tokenize(text, add=False, special=special)
+
+    def framed(self, text: str) -> list[int]:
+        """Token ids of a text with the marks the model was trained with around it (BERT: [CLS], [SEP])."""
+        return self._tokenize(text, add=True, special=False)
+
+    def _tokenize(self, text: str, *, add: bool, special: bool) -> list[int]:
+        data = text.encode("utf-8", "replace")
+        size = len(self._buffer)
+        count = C.llama_tokenize(self._handle, data, len(data), self._buffer, size, add, special)
+        if count < 0:
+            self._buffer = (C.llama_token * -count)()
+            count = C.llama_tokenize(self._handle, data, len(data), self._buffer, -count, add, special)
+        return list(self._buffer[:count])
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token stands for; control tokens stand for none."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self._piece(token, special=False)
+        return known
+
+    def _piece(self, token: int, *, special: bool) -> bytes:
+        buffer = ctypes.create_string_buffer(64)
+        length = C.llama_token_to_piece(self._handle, token, buffer, 64, 0, special)
+        if length < 0:
+            buffer = ctypes.create_string_buffer(-length)
+            length = C.llama_token_to_piece(self._handle, token, buffer, -length, 0, special)
+        return buffer.raw[: max(0, length)]
+
+    def written(self, token: int) -> str:
+        """How a token is written, control tokens too (`<|im_end|>`)."""
+        return self._piece(token, special=True).decode("utf-8", "replace")
+
+    def raw_text(self, token: int) -> bytes:
+        """The token as the vocabulary stores it (byte-level BPE: in its printable alphabet)."""
+        return C.llama_vocab_get_text(self._handle, token) or b""
+
+    def attributes(self, token: int) -> int:
+        return int(C.llama_vocab_get_attr(self._handle, token))
+
+    def is_end(self, token: int) -> bool:
+        """End of generation: end of text, of turn, of message."""
+        return bool(C.llama_vocab_is_eog(self._handle, token))
+
+    def is_control(self, token: int) -> bool:
+        return bool(C.llama_vocab_is_control(self._handle, token))
+
+    @property
+    def bos(self) -> int:
+        """Token that begins a text, or -1."""
+        return int(C.llama_vocab_bos(self._handle))
+
+    @property
+    def eos(self) -> int:
+        return int(C.llama_vocab_eos(self._handle))
+
+    @property
+    def adds_bos(self) -> bool:
+        return bool(C.llama_vocab_get_add_bos(self._handle))
+
+
+class DecodeFailed(Exception):
+    """llama.cpp refused a batch (`status` as `llama_decode` returns it)."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"llama_decode returned {status}")
+        self.status = status
+
+
+class Context:
+    """What a model has read so far, for one sequence. `aborted` is asked during evaluation, often."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        length: int,
+        threads: int,
+        aborted: Callable[[], bool],
+        batch: int = 512,
+        embeddings: bool = False,
+    ) -> None:
+        params = C.llama_context_default_params()
+        params.n_ctx = length
+        params.n_batch = batch
+        params.n_ubatch = batch
+        params.n_seq_max = 1
+        params.n_threads = threads
+        params.n_threads_batch = threads
+        params.embeddings = embeddings
+        params.no_perf = True
+        # Sliding-window models can otherwise not go back to an earlier point.
+        params.swa_full = True
+        self.handle = C.llama_init_from_model(model.handle, params)
+        if not self.handle:
+            raise ModelLoadFailed(model.path, "llama.cpp could not make a context (not enough memory?)")
+        # The object must outlive the context: llama.cpp keeps only the pointer.
+        self._abort = C.ggml_abort_callback(lambda _data: aborted())
+        C.llama_set_abort_callback(self.handle, self._abort, ctypes.c_void_p(0))
+        self._memory = C.llama_get_memory(self.handle)
+        self.length = int(C.llama_n_ctx(self.handle))
+        self.batch = batch
+        self.tokens: list[int] = []
+        self._keeps_whole_state = model.keeps_whole_state
+
+    def close(self) -> None:
+        if self.handle:
+            C.llama_free(self.handle)
+            self.handle = None
+
+    def rewind(self, keep: int) -> int:
+        """Forgets all but the first `keep` tokens; returns how many are really kept."""
+        if keep >= len(self.tokens):
+            return len(self.tokens)
+        whole = keep == 0 or self._keeps_whole_state
+        if whole or not C.llama_memory_seq_rm(self._memory, 0, keep, -1):
+            self._clear()
+            keep = 0
+        del self.tokens[keep:]
+        return keep
+
+    def _clear(self) -> None:
+        C.llama_memory_clear(self._memory, False)  # noqa: FBT003 - the data may stay, its cells are free
+
+    def evaluate(self, tokens: Sequence[int]) -> bool:
+        """Reads at most one batch of tokens; False when it was aborted (`tokens` then says what is held)."""
+        array = (C.llama_token * len(tokens))(*tokens)
+        status = C.llama_decode(self.handle, C.llama_batch_get_one(array, len(tokens)))
+        if status == 0:
+            self.tokens.extend(tokens)
+            return True
+        held = int(C.llama_memory_seq_pos_max(self._memory, 0)) + 1 if self._memory else 0
+        done = max(0, held - len(self.tokens))
+        self.tokens.extend(tokens[:done])
+        if status == _DECODE_ABORTED:
+            return False
+        raise DecodeFailed(status)
+
+    def try_out(self, token: int) -> None:
+        """Evaluates a few tokens and forgets them: a build that this processor cannot run dies here.
+
+        One token takes other code than many, so both are tried.
+        """
+        self.evaluate([token] * 8)
+        self.evaluate([token])
+        self.rewind(0)
+
+    def embed(self, tokens: Sequence[int], dimension: int) -> list[float]:
+        """The pooled vector of one text (`float[dimension]`, not normalised)."""
+        if self._memory:
+            self._clear()
+        array = (C.llama_token * len(tokens))(*tokens)
+        batch = C.llama_batch_get_one(array, len(tokens))
+        status = (
+            C.llama_encode(self.handle, batch) if not self._memory else C.llama_decode(self.handle, batch)
+        )
+        if status != 0:
+            raise DecodeFailed(status)
+        vector = C.llama_get_embeddings_seq(self.handle, 0)
+        if not vector:
+            raise DecodeFailed(-1)
+        return list(vector[:dimension])

@@ -1,0 +1,113 @@
+"""Prompts as token lists: the template may steer the model, the text in it may not."""
+
+from collections.abc import Sequence
+
+from models.errors import TemplateFailed
+from models.llamacpp.native import Model, Vocabulary
+from models.messages import Role
+from models.protocol import WireMessage
+from models.templates import CHATML, ChatTemplate
+
+_PROBE = (Role.USER, Role.ASSISTANT)
+
+
+class PromptBuilder:
+    """Renders conversations for one model. Text that was tokenised for the previous prompt is remembered."""
+
+    def __init__(self, model: Model) -> None:
+        self._vocab = model.vocab
+        source = model.chat_template or CHATML
+        vocab = model.vocab
+        self._template = ChatTemplate(
+            source,
+            bos=vocab.written(vocab.bos) if vocab.bos >= 0 else "",
+            eos=vocab.written(vocab.eos) if vocab.eos >= 0 else "",
+        )
+        self._steering = _steering_texts(vocab, source)
+        self._known: dict[tuple[str, bool], list[int]] = {}
+
+    def build(self, messages: Sequence[WireMessage]) -> list[int]:
+        """Token ids of the whole prompt. Raises `TemplateFailed`."""
+        if not messages:
+            raise TemplateFailed("there is nothing to answer")
+        used: dict[tuple[str, bool], list[int]] = {}
+        prompt: list[int] = []
+        for segment in self._template.segments([Role(m.role) for m in messages]):
+            if segment.message is None:
+                prompt += self._tokens(segment.text, used, special=True)
+            elif messages[segment.message].tokens:
+                prompt += messages[segment.message].tokens
+            else:
+                prompt += self._tokens(messages[segment.message].content, used, special=False)
+        self._known = used
+        if self._vocab.adds_bos and prompt[:1] != [self._vocab.bos]:
+            prompt.insert(0, self._vocab.bos)
+        return prompt
+
+    def plain(self, text: str) -> list[int]:
+        """Tokens of text that people or documents brought: none of them steers the model.
+
+        Control tokens are not recognised in it anyway; some files, though, mark them as ordinary words, so a
+        text that spells one out is cut inside it.
+        """
+        pieces = [text]
+        for written in self._steering:
+            if written in text:
+                pieces = [part for piece in pieces for part in _cut_inside(piece, written)]
+        return [token for piece in pieces for token in self._vocab.tokenize(piece, special=False)]
+
+    def _tokens(self, text: str, used: dict[tuple[str, bool], list[int]], *, special: bool) -> list[int]:
+        key = (text, special)
+        tokens = used.get(key) or self._known.get(key)
+        if tokens is None:
+            tokens = self._vocab.tokenize(text, special=True) if special else self.plain(text)
+        used[key] = tokens
+        return tokens
+
+    def shape(self) -> tuple[int, dict[str, int]]:
+        """What the template costs in tokens: once, and for each message of a role."""
+
+        def cost(*roles: Role) -> int:
+            return len(self.build([WireMessage(role, "") for role in roles]))
+
+        one, two = cost(Role.USER), cost(*_PROBE, Role.USER)
+        pair = two - one
+        user = pair // 2
+        base = one - user
+        overhead = {Role.USER: user, Role.ASSISTANT: pair - user}
+        try:
+            overhead[Role.SYSTEM] = cost(Role.SYSTEM, Role.USER) - one
+        except TemplateFailed:
+            overhead[Role.SYSTEM] = 0
+        return base, {str(role): tokens for role, tokens in overhead.items()}
+
+    def only_appends(self) -> bool:
+        """Whether a prompt with one more turn begins with the whole prompt before it, reply included."""
+        texts = ["One", "Two", "Three", "Four", "Five"]
+        roles = [*_PROBE, *_PROBE, Role.USER]
+        turns = [WireMessage(role, text) for role, text in zip(roles, texts, strict=True)]
+        before, after = self.build(turns[:3]), self.build(turns)
+        said = before + self.plain(texts[3])
+        return after[: len(said)] == said
+
+
+def _steering_texts(vocab: Vocabulary, template: str) -> list[str]:
+    """How tokens that steer the model are written, of those that its file marks as ordinary words."""
+    found = []
+    for token in range(vocab.size):
+        if vocab.is_control(token):
+            continue
+        raw = vocab.raw_text(token)
+        named_in_template = raw.startswith((b"<", b"[")) and raw.endswith((b">", b"]")) and len(raw) > 3
+        if vocab.is_end(token) or (named_in_template and raw.decode("utf-8", "replace") in template):
+            found.append(vocab.written(token))
+    return [text for text in found if len(text) > 1]
+
+
+def _cut_inside(text: str, written: str) -> list[str]:
+    """Splits a text so that no piece holds `written` whole."""
+    parts = text.split(written)
+    pieces = [parts[0] + written[0]]
+    pieces += [written[1:] + part + written[0] for part in parts[1:-1]]
+    pieces.append(written[1:] + parts[-1])
+    return pieces if len(parts) > 1 else [text]

@@ -1,0 +1,60 @@
+"""A chain of llama.cpp's own samplers, made from `GenerationParams`."""
+
+import secrets
+from typing import Any
+
+import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
+
+from models.llamacpp.native import Context, Vocabulary
+from models.messages import GenerationParams
+
+_SEED_MASK = 0xFFFFFFFF
+
+
+class BadGrammar(Exception):
+    """llama.cpp cannot read the grammar."""
+
+
+class Sampler:
+    """Chooses the next token. Greedy when the temperature is 0; close it when done."""
+
+    def __init__(self, vocab: Vocabulary, params: GenerationParams) -> None:
+        self.handle = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
+        try:
+            for link in _links(vocab, params):
+                C.llama_sampler_chain_add(self.handle, link)
+        except BadGrammar:
+            self.close()
+            raise
+
+    def sample(self, context: Context) -> int:
+        """The next token, given what the context has just read."""
+        return int(C.llama_sampler_sample(self.handle, context.handle, -1))
+
+    def close(self) -> None:
+        if self.handle:
+            C.llama_sampler_free(self.handle)
+            self.handle = None
+
+
+def _links(vocab: Vocabulary, params: GenerationParams) -> list[Any]:
+    links = []
+    if params.grammar is not None:
+        grammar = C.llama_sampler_init_grammar(vocab._handle, params.grammar.encode(), b"root")  # noqa: SLF001
+        if not grammar:
+            raise BadGrammar
+        links.append(grammar)
+    if params.repeat_penalty != 1.0:
+        links.append(C.llama_sampler_init_penalties(params.repeat_last_n, params.repeat_penalty, 0.0, 0.0))
+    if params.temperature == 0:
+        return [*links, C.llama_sampler_init_greedy()]
+    if params.top_k:
+        links.append(C.llama_sampler_init_top_k(params.top_k))
+    seed = secrets.randbits(32) if params.seed is None else params.seed & _SEED_MASK
+    return [
+        *links,
+        C.llama_sampler_init_top_p(params.top_p, 1),
+        C.llama_sampler_init_min_p(params.min_p, 1),
+        C.llama_sampler_init_temp(params.temperature),
+        C.llama_sampler_init_dist(seed),
+    ]

@@ -1,0 +1,103 @@
+"""A tiktoken encoding made from a loaded model's own vocabulary, used only where it agrees with llama.cpp.
+
+Named encodings of tiktoken download a file at first use, so none is ever asked for.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from models.probes import samples
+from models.protocol import Pieces
+
+if TYPE_CHECKING:
+    import tiktoken
+
+_BPE = 2
+_NORMAL = 1 << 2
+_USER_DEFINED = 1 << 4
+_PROBES = 400
+
+_CONTRACTIONS = r"'(?:s|t|re|ve|m|ll|d)"
+_CONTRACTIONS_ANY_CASE = r"'(?:[sS]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])"
+_LLAMA3 = (
+    _CONTRACTIONS_ANY_CASE + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{DIGITS}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+# How a text is cut before merging, by the name that GGUF files give it. llama.cpp applies a list of patterns
+# one after the other; each is here as the one pattern that cuts in the same places. `smollm` cuts out every
+# digit first, so white space before a digit is a piece of its own.
+_PATTERNS = {
+    "gpt-2": _CONTRACTIONS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "smollm": _CONTRACTIONS + r"|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+",
+    "llama-bpe": _LLAMA3.replace("{DIGITS}", "{1,3}"),
+    "qwen2": _LLAMA3.replace("{DIGITS}", ""),
+}
+
+
+class ModelEncoding:
+    """Token ids of plain text by tiktoken. Holds no reference to the model."""
+
+    def __init__(self, encoding: "tiktoken.Encoding", vocabulary: int) -> None:
+        self._encoding = encoding
+        self._vocabulary = vocabulary
+
+    def encode(self, text: str) -> list[int]:
+        """As llama.cpp does with control tokens off. Bytes that the vocabulary lacks yield no token there."""
+        tokens = self._encoding.encode(text, allowed_special="all", disallowed_special=())
+        return [token for token in tokens if token < self._vocabulary]
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(self.encode(text)) for text in texts]
+
+
+async def build_encoding(
+    pieces: Pieces, tokenize: Callable[[Sequence[str]], Awaitable[list[list[int]]]]
+) -> ModelEncoding | None:
+    """The encoding for a vocabulary, or None where tiktoken would not count as llama.cpp does.
+
+    `tokenize` is llama.cpp's own tokenizer, which is compared on a fixed set of varied samples.
+    """
+    encoding = await asyncio.to_thread(encoding_from, pieces)
+    if encoding is None:
+        return None
+    probes = samples(_PROBES)
+    theirs = await tokenize(probes)
+    mine = await asyncio.to_thread(lambda: [encoding.encode(text) for text in probes])
+    return encoding if mine == theirs else None
+
+
+def encoding_from(pieces: Pieces) -> ModelEncoding | None:
+    """The encoding, unchecked; None when the vocabulary is not byte-level BPE of a known kind."""
+    pattern = _PATTERNS.get(pieces.pre)
+    if pieces.kind != _BPE or pattern is None:
+        return None
+    import tiktoken
+
+    alphabet = _byte_alphabet()
+    ranks: dict[bytes, int] = {}
+    special: dict[str, int] = {}
+    for token, (raw, attributes) in enumerate(zip(pieces.raw, pieces.attributes, strict=True)):
+        text = raw.decode("utf-8", "replace")
+        if attributes & _USER_DEFINED:
+            special[text] = token
+        elif attributes & _NORMAL and all(c in alphabet for c in text):
+            ranks.setdefault(bytes(alphabet[c] for c in text), token)
+    beyond = len(pieces.raw)
+    for byte in range(256):
+        if bytes([byte]) not in ranks:
+            ranks[bytes([byte])] = beyond
+            beyond += 1
+    encoding = tiktoken.Encoding(
+        name="from-model", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special
+    )
+    return ModelEncoding(encoding, len(pieces.raw))
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """What byte-level BPE writes each byte as (GPT-2's `bytes_to_unicode`), reversed."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    alphabet = {chr(byte): byte for byte in printable}
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    alphabet.update({chr(0x100 + n): byte for n, byte in enumerate(others)})
+    return alphabet
