@@ -115,18 +115,15 @@ _FULL_TEXT = (
         INSERT INTO messages_fts (messages_fts, rowid, content) VALUES ('delete', old.seq, old.content);
     END
     """,
+    # One trigger, because the order of two is not defined, and a row must leave the index before it returns.
     """
-    CREATE TRIGGER messages_left_index AFTER UPDATE OF content, status ON messages
-    WHEN old.status <> 'streaming' AND (new.status = 'streaming' OR new.content <> old.content)
+    CREATE TRIGGER messages_reindexed AFTER UPDATE OF content, status ON messages
+    WHEN new.content <> old.content OR (new.status = 'streaming') <> (old.status = 'streaming')
     BEGIN
-        INSERT INTO messages_fts (messages_fts, rowid, content) VALUES ('delete', old.seq, old.content);
-    END
-    """,
-    """
-    CREATE TRIGGER messages_entered_index AFTER UPDATE OF content, status ON messages
-    WHEN new.status <> 'streaming' AND (old.status = 'streaming' OR new.content <> old.content)
-    BEGIN
-        INSERT INTO messages_fts (rowid, content) VALUES (new.seq, new.content);
+        INSERT INTO messages_fts (messages_fts, rowid, content)
+        SELECT 'delete', old.seq, old.content WHERE old.status <> 'streaming';
+        INSERT INTO messages_fts (rowid, content)
+        SELECT new.seq, new.content WHERE new.status <> 'streaming';
     END
     """,
 )
