@@ -58,7 +58,7 @@ def bert_to_gguf(
 
     try:
         shape = msgspec.json.decode(config, type=BertConfig)
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise ModelLoadFailed(weights, f"config.json: {error}") from error
     tokens = vocabulary.split("\n")
     if tokens and not tokens[-1]:

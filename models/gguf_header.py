@@ -247,7 +247,7 @@ class _Reader:
             self._skip(offset)
 
     def _tensor_table(self, tensors: int) -> tuple[int, int]:
-        """Returns the number of weights, and where the last tensor ends, from the start of the tensor data."""
+        """The number of weights, and where the last tensor ends counted from the start of the data."""
         parameters = data_end = 0
         for _ in range(tensors):
             self._string(_MAX_TENSOR_NAME, "tensor name")

@@ -103,8 +103,11 @@ def _download(
     with open_private(part, append=True) as file:
         file.seek(0, os.SEEK_END)
         if file.tell() > remote.size:
-            file.truncate(0)
+            file.seek(0)
+            file.truncate()
         while file.tell() < remote.size:
+            if cancelled():
+                raise DownloadCancelled(str(source))
             before = file.tell()
             failure: Exception | None = None
             try:
@@ -136,7 +139,8 @@ def _stream(
     with get_session().stream("GET", remote.url, headers=headers, timeout=_SECONDS) as response:
         hf_raise_for_status(response)
         if start and response.status_code != 206:
-            file.truncate(0)  # the server does not resume: from the start
+            file.seek(0)  # the server does not resume: from the start
+            file.truncate()
         for chunk in response.iter_bytes(_STEP):
             if cancelled():
                 raise DownloadCancelled(str(source))
