@@ -26,7 +26,7 @@ SECRET_LIMIT = 64 * 1024
 def read_secret(source: int | str) -> str:
     """A secret from a file descriptor or a file: its first line, without the line end."""
     try:
-        with open(source, "rb") as handle:
+        with open(source, "rb") as handle:  # noqa: PTH123 - a descriptor too
             data = handle.read(SECRET_LIMIT)
     except OSError as error:
         raise UsageError(

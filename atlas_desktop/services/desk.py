@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.chat import ChatService, TurnOptions
+from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.vault import VaultService
@@ -37,15 +38,21 @@ class OpenRoom:
 
 @dataclass(slots=True)
 class Desk:
-    """The program without a face. `open_store` and `start_model` are given by the composition root."""
+    """The program without a face. `open_store` and `start_model` are given by the composition root.
+
+    `chosen_model` names a model other than the default.
+    """
 
     paths: Paths
     settings_file: SettingsFile
     vault: VaultService
+    models: ModelService
     open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
-    start_model: Callable[[Settings], Model]
+    start_model: Callable[[Settings, str | None], Model]
     room: OpenRoom | None = None
+    chosen_model: str | None = None
     _model: Model | None = field(default=None, repr=False)
+    _stores: list[SessionStore] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -55,12 +62,13 @@ class Desk:
     def model(self) -> Model:
         """The model's process is started by the first use of the model, not by this."""
         if self._model is None:
-            self._model = self.start_model(self.settings)
+            self._model = self.start_model(self.settings, self.chosen_model)
         return self._model
 
     async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> OpenRoom:
         """Opens a room with its key (none for one that lives in memory only)."""
         store = await self.open_store(key, room)
+        self._stores.append(store)
         model = self.model
         chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
         opened = OpenRoom(store, SessionService(store), chat, Titler(store, model.chat))
@@ -89,18 +97,13 @@ class Desk:
             old, self._model = self._model, None
             await old.close()
         if self.room is not None:
-            store = self.room.store
-            model = self.model
-            self.room.chat = ChatService(
-                store, model.chat, model.counter, default_system=self.settings.chat.system_prompt
-            )
-            self.room.titler = Titler(store, model.chat)
+            self.room.chat, self.room.titler = self._talk(self.room.store)
 
     async def close(self) -> None:
-        """Ends the model's process and closes the room."""
+        """Ends the model's process and closes every room."""
         if self._model is not None:
-            await self._model.close()
-            self._model = None
-        if self.room is not None:
-            await self.room.store.close()
-            self.room = None
+            model, self._model = self._model, None
+            await model.close()
+        while self._stores:
+            await self._stores.pop().close()
+        self.room = None

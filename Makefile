@@ -1,0 +1,70 @@
+# Everything a person needs is `make run` and `make test`; both prepare what they need first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SNAPSHOTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test check bench soak lock format deb wheel clean
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+setup: $(VENV)/.installed ## environment, locked dependencies, default models (asks nothing)
+	@$(BIN)/atlas models pull --defaults
+
+run: setup ## the program
+	@$(BIN)/atlas
+
+demo: setup ## the program in a throw-away home with sample conversations
+	@$(BIN)/atlas demo
+
+test: setup $(VENV)/.developed ## the whole suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.developed ## style, types, direction of imports, docs against code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest tests/unit/test_docs.py
+
+bench: setup $(VENV)/.developed ## the figures in the README
+	$(BIN)/python -m benchmarks
+
+soak: setup $(VENV)/.developed ## long runs: many crashes, many cases
+	$(BIN)/python -m pytest -m soak --timeout 7200
+
+format: $(VENV)/.developed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## new versions of the dependencies (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+		pyproject.toml -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+		--group dev pyproject.toml -o requirements-dev.lock
+
+wheel: $(VENV)/.developed ## one wheel with the three packages
+	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
+
+deb: wheel ## a Debian package that installs into its own prefix
+	packaging/deb/build.sh dist
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,111 @@
+"""`atlas`: arguments only. Whatever is heavy is imported by the command that needs it."""
+
+import argparse
+import asyncio
+import sys
+from typing import Any, NoReturn
+
+from atlas_desktop import __version__
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    given = sys.argv[1:] if argv is None else argv
+    if given == ["--version"]:
+        print(f"atlas {__version__}")  # noqa: T201 - the quickest answer there is
+        return 0
+    args = build_parser().parse_args(given)
+    return run(args)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage as JSON too, when the command line asks for JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        if {"--json", "--jsonl"} & set(sys.argv):
+            from atlas_desktop.cli.context import dumps
+            from atlas_desktop.explain import UsageError, explain
+
+            print(dumps(explain(UsageError(f"{message}.", f"See `{self.prog} --help`.")).as_json()))  # noqa: T201
+            raise SystemExit(2)
+        super().error(message)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    from atlas_desktop.cli import ask, chat, config, doctor, models, sessions, vault
+
+    common = _global_options()
+    parser = _Parser(
+        prog="atlas",
+        description="A private assistant that lives on this computer. Without a command: its interface.",
+        parents=[common],
+    )
+    parser.add_argument("--version", action="version", version=f"atlas {__version__}")
+    parser.add_argument(
+        "--continue",
+        dest="resume",
+        nargs="?",
+        const="last",
+        metavar="last|ID",
+        help="open the interface in that session",
+    )
+    parser.add_argument(
+        "--off-record", action="store_true", help="open the interface in a session that is never saved"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for group in (ask, chat, sessions, models, vault, doctor, config):
+        group.register(commands, common)
+    return parser
+
+
+def _global_options() -> argparse.ArgumentParser:
+    """Options that may stand before and after the command: absent ones must not overwrite given ones."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    options = common.add_argument_group("global options")
+    options.add_argument("--home", metavar="DIR", help="where everything is kept (default: ATLAS_HOME)")
+    options.add_argument("--passphrase-file", metavar="FILE", help="read the passphrase from FILE")
+    options.add_argument("--passphrase-fd", metavar="N", type=int, help="read it from descriptor N")
+    options.add_argument("--json", action="store_true", help="print one JSON value")
+    options.add_argument("--yes", "-y", action="store_true", help="agree to what would be asked")
+    return common
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs what was parsed; every error leaves through its words and its exit status."""
+    from atlas_desktop.cli.context import Context
+    from atlas_desktop.hardening import harden
+
+    harden()
+    ctx = Context.from_args(args)
+    try:
+        handler = getattr(args, "handler", None)
+        if handler is None:
+            return _interface(ctx, args)
+        return asyncio.run(_command(ctx, args, handler))
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
+        return ctx.fail(error)
+
+
+async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
+    from contextlib import nullcontext
+
+    from atlas_desktop.instance import InstanceLock
+
+    exclusive = getattr(args, "exclusive", False)
+    if exclusive:
+        ctx.paths.ensure()
+    with InstanceLock(ctx.paths) if exclusive else nullcontext():
+        try:
+            return int(await handler(ctx, args))
+        finally:
+            await ctx.close()
+
+
+def _interface(ctx: Any, args: argparse.Namespace) -> int:
+    from atlas_desktop.tui.launch import launch
+
+    return launch(ctx, resume=args.resume, off_record=args.off_record)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

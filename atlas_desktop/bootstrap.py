@@ -1,0 +1,156 @@
+"""The composition root: the only module that names concrete adapters."""
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atlas_desktop.paths import PRIVATE_FILE, Paths
+from atlas_desktop.services.desk import Desk, Model
+from atlas_desktop.services.vault import VaultService
+from atlas_desktop.settings import Settings, SettingsFile
+from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.ports import SessionStore
+from memory.vault.keys import RoomKey
+from memory.vault.vault import Vault
+from models.catalog import ModelRole, load_catalog
+from models.library import ModelLibrary
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.doctor import Doctor
+    from models.host import ModelHost
+
+
+def build_desk(paths: Paths) -> Desk:
+    """The program, wired. Reads the settings; opens nothing."""
+    settings_file = SettingsFile(paths.config)
+    settings_file.load()
+
+    async def open_store(key: RoomKey | None, room: RoomKind) -> SessionStore:
+        return await _open_store(paths, key, room)
+
+    library = model_library(paths)
+    return Desk(
+        paths=paths,
+        settings_file=settings_file,
+        vault=build_vault(paths),
+        models=build_models(paths),
+        open_store=open_store,
+        start_model=lambda settings, chosen: _start_model(paths, library, settings, chosen),
+    )
+
+
+def build_vault(paths: Paths) -> VaultService:
+    from memory.vault.system_keyring import SystemKeyring
+
+    async def open_store(key: RoomKey, create: bool) -> SessionStore:  # noqa: FBT001 - see OpenStore
+        return await _open_store(paths, key, RoomKind.OPEN, create=create)
+
+    return VaultService(Vault(paths.rooms, RoomKind.OPEN, keyring=SystemKeyring()), open_store)
+
+
+def build_doctor(paths: Paths) -> "Doctor":
+    """Works also where the settings cannot be read."""
+    from atlas_desktop.services.doctor import Doctor
+
+    return Doctor(paths, SettingsFile(paths.config), build_vault(paths), build_models(paths))
+
+
+def model_library(paths: Paths) -> ModelLibrary:
+    return ModelLibrary(paths.models, load_catalog())
+
+
+async def _open_store(
+    paths: Paths, key: RoomKey | None, room: RoomKind, *, create: bool = False
+) -> SessionStore:
+    from memory.storage.room import open_off_record, open_room
+
+    if key is None:
+        return await open_off_record(SystemClock())
+    return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
+
+
+def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> Model:
+    host = build_host(paths, library, settings, chosen)
+    return Model(host, host, host.close)
+
+
+def build_host(
+    paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None = None
+) -> "ModelHost":
+    """The supervisor of the model's process; `chosen` names a model other than the default."""
+    from models.host import HostSpec, ModelHost
+
+    def chat() -> tuple[str, Path]:
+        model = library.get(chosen) if chosen else library.default(ModelRole.CHAT)
+        return model.id, model.path
+
+    def embed() -> tuple[str, Path]:
+        model = library.default(ModelRole.EMBED)
+        return model.id, model.path
+
+    note = PlainKernelsNote(paths.models / "plain-kernels")
+    return ModelHost(
+        HostSpec(
+            chat=chat,
+            embed=embed,
+            context_length=settings.models.context_length,
+            threads=settings.models.threads,
+            gpu_layers=settings.models.gpu_layers,
+            load_timeout_s=settings.models.load_timeout_s,
+            check=_refuse_what_cannot_fit,
+            plain_kernels=note.holds(),
+            need_plain_kernels=note.write,
+        )
+    )
+
+
+def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
+    """Checks the header and the memory before llama.cpp sees the file."""
+    import psutil
+
+    from models.errors import NotEnoughMemory
+    from models.gguf_header import read_header
+    from models.hardware import USUAL_CONTEXT
+
+    header = read_header(path)
+    length = min(context_length or USUAL_CONTEXT, header.context_length or USUAL_CONTEXT)
+    # Weights are mapped and can be read from disk as needed; what must be there is the rest.
+    needed = path.stat().st_size // 2 + length * 16 * 1024
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise NotEnoughMemory(needed, available)
+
+
+class PlainKernelsNote:
+    """Remembers that this machine cannot run re-packed weights (see `models.host`).
+
+    The note lies beside the models and names the processor and the build, so that it means nothing on another
+    machine or after an update.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def holds(self) -> bool:
+        try:
+            return self._path.read_text(encoding="utf-8").strip() == _machine()
+        except OSError:
+            return False
+
+    def write(self) -> None:
+        self._path.touch(mode=PRIVATE_FILE)
+        self._path.write_text(_machine() + "\n", encoding="utf-8")
+
+
+def _machine() -> str:
+    from importlib.metadata import version
+
+    processor = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
+        processor = next((line for line in lines if line.startswith("model name")), processor)
+    return (
+        f"{processor.partition(':')[2].strip() or processor}, llama-cpp-python {version('llama-cpp-python')}"
+    )

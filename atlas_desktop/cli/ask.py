@@ -1,0 +1,48 @@
+"""`atlas ask`: one message, one reply."""
+
+import argparse
+import sys
+from typing import Any
+
+from atlas_desktop.cli import shapes
+from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.turns import add_turn_options, on_interrupt, open_for, options_for, with_attachments
+from atlas_desktop.explain import Exit, UsageError
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    parser = subparsers.add_parser(
+        "ask",
+        parents=[common],
+        help="say one thing and print the reply",
+        description="Say one thing and print the reply. The session is kept, unless --memory off is given.",
+    )
+    parser.add_argument("text", metavar="TEXT", help="what to say; `-` reads it from standard input")
+    add_turn_options(parser)
+    parser.set_defaults(handler=ask, exclusive=True)
+
+
+async def ask(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.events import Delta, Notice, Replied
+    from models.messages import StopReason
+
+    text = sys.stdin.read() if args.text == "-" else args.text
+    if not text.strip():
+        raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
+    text = with_attachments(text, args.attach)
+    room = await open_for(ctx, args)
+    session = None if args.session == "new" else args.session
+    turn = room.chat.turn(text, session=session, options=options_for(ctx, args))
+    done: Replied | None = None
+    with on_interrupt(turn.stop):
+        async for event in turn:
+            if isinstance(event, Delta) and not ctx.json:
+                print(event.text, end="", flush=True)
+            elif isinstance(event, Notice):
+                ctx.note(event.text)
+            elif isinstance(event, Replied):
+                done = event
+    if done is None:
+        raise RuntimeError("a turn ended without its end")
+    ctx.emit(shapes.reply(done), "\n" if not done.message.content.endswith("\n") else "")
+    return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE

@@ -1,0 +1,205 @@
+"""`atlas chat`: a conversation line by line, for plain terminals and for programs."""
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import shapes
+from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.cli.turns import add_turn_options, on_interrupt, open_for, options_for, with_attachments
+from atlas_desktop.explain import Exit, UsageError, explain
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.chat import Turn, TurnOptions
+    from atlas_desktop.services.desk import OpenRoom
+
+_WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    parser = subparsers.add_parser(
+        "chat",
+        parents=[common],
+        help="talk line by line",
+        description="Talk line by line: text in, streamed text out. `/help` lists the commands.",
+    )
+    add_turn_options(parser)
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object a line, in and out")
+    parser.set_defaults(handler=chat, exclusive=True)
+
+
+async def chat(ctx: Context, args: argparse.Namespace) -> int:
+    room = await open_for(ctx, args)
+    options = options_for(ctx, args)
+    first = with_attachments("", args.attach).lstrip() if args.attach else ""
+    session = None if args.session == "new" else (await room.sessions.view(args.session)).session.id
+    talk = Conversation(ctx, room, options, session, pending=first)
+    if not ctx.json and sys.stdin.isatty():
+        ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
+    while not talk.ended:
+        line = await asyncio.to_thread(_read_line, prompt=not ctx.json)
+        if line is None:
+            break
+        await talk.take(line)
+    return Exit.DONE
+
+
+def _read_line(*, prompt: bool) -> str | None:
+    """The next line without its end, or None at the end of the input."""
+    if prompt and sys.stdin.isatty():
+        try:
+            return input("> ")
+        except EOFError:
+            return None
+    line = sys.stdin.readline()
+    return line.rstrip("\r\n") if line else None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The state of one `atlas chat`: which session is talked in, and whether it is over."""
+
+    ctx: Context
+    room: "OpenRoom"
+    options: "TurnOptions"
+    session: str | None
+    pending: str = ""
+    ended: bool = False
+    commands: dict[str, Callable[[str], Awaitable[None]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.commands = {
+            "/help": self._help,
+            "/new": self._new,
+            "/sessions": self._sessions,
+            "/resume": self._resume,
+            "/rename": self._rename,
+            "/regenerate": self._regenerate,
+            "/save": self._save,
+            "/quit": self._quit,
+        }
+
+    async def take(self, line: str) -> None:
+        """Does what one line says. Errors are printed; the conversation goes on."""
+        try:
+            text, command = self._understand(line)
+            if command:
+                name, _, rest = command.partition(" ")
+                await self._command(name)(rest.strip())
+            elif text.strip():
+                await self._say(text)
+        except Exception as error:  # noqa: BLE001 - every error has its words, and the talk goes on
+            self._report(error)
+
+    def _understand(self, line: str) -> tuple[str, str]:
+        """(what was said, the command): one of the two is empty."""
+        if self.ctx.json and line.lstrip().startswith("{"):
+            try:
+                given = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise UsageError(
+                    f"That line is not JSON: {error.msg}.", 'Send {"say": "…"} or plain text.'
+                ) from None
+            say, command = given.get("say", ""), given.get("command", "")
+            if not isinstance(say, str) or not isinstance(command, str) or not (say or command):
+                raise UsageError("The line says nothing.", 'Send {"say": "…"} or {"command": "/…"}.')
+            return say, command
+        word = _WORDS.get(line.strip(), "")
+        if word or line.startswith("/"):
+            return "", word or line.strip()
+        return line, ""
+
+    def _command(self, name: str) -> Callable[[str], Awaitable[None]]:
+        act = self.commands.get(name)
+        if act is None:
+            raise UsageError(f"There is no command {shlex.quote(name)}.", "/help lists the commands.")
+        return act
+
+    # --- turns ------------------------------------------------------------------------------------
+
+    async def _say(self, text: str) -> None:
+        if self.pending:
+            text, self.pending = f"{text}\n\n{self.pending}", ""
+        await self._run(self.room.chat.turn(text, session=self.session, options=self.options))
+
+    async def _regenerate(self, _rest: str) -> None:
+        if self.session is None:
+            raise UsageError("There is nothing to answer again yet.", "Say something first.")
+        await self._run(self.room.chat.regenerate(self.session, options=self.options))
+
+    async def _run(self, turn: "Turn") -> None:
+        from atlas_desktop.services.events import Accepted, Delta, Notice
+
+        with on_interrupt(turn.stop):
+            async for event in turn:
+                if isinstance(event, Accepted):
+                    self.session = event.session.id
+                if self.ctx.json:
+                    print(dumps(shapes.event(event)), flush=True)
+                elif isinstance(event, Delta):
+                    print(event.text, end="", flush=True)
+                elif isinstance(event, Notice):
+                    self.ctx.note(event.text)
+        if not self.ctx.json:
+            print(flush=True)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    async def _help(self, _rest: str) -> None:
+        """/help: list the commands."""
+        docs = [act.__doc__ or "" for act in self.commands.values()]
+        self._tell("help", "\n".join(doc for doc in docs if doc))
+
+    async def _new(self, _rest: str) -> None:
+        """/new (or !clear): begin a new session; the old one is kept."""
+        self.session = None
+        self._tell("new", "A new session begins with your next words.")
+
+    async def _sessions(self, _rest: str) -> None:
+        """/sessions: list the latest sessions."""
+        found = await self.room.sessions.recent(limit=10)
+        self._tell("sessions", "\n".join(f"{s.id}  {s.title}" for s in found) or "There are none yet.")
+
+    async def _resume(self, rest: str) -> None:
+        """/resume ID|last: go on with an earlier session."""
+        view = await self.room.sessions.view(rest or "last")
+        self.session = view.session.id
+        self._tell("resumed", f"{view.session.title} ({len(view.messages)} messages)")
+
+    async def _rename(self, rest: str) -> None:
+        """/rename TITLE: name this session."""
+        if self.session is None:
+            raise UsageError("This session has not begun.", "Say something first.")
+        try:
+            session = await self.room.sessions.rename(self.session, rest)
+        except ValueError:
+            raise UsageError("A title is needed.", "Write /rename followed by the title.") from None
+        self._tell("renamed", session.title)
+
+    async def _save(self, _rest: str) -> None:
+        """/save (or !save): nothing to do, every word is saved as it comes."""
+        self._tell("saved", "Everything is saved already.")
+
+    async def _quit(self, _rest: str) -> None:
+        """/quit (or exit, quit): end."""
+        self.ended = True
+
+    # --- output -----------------------------------------------------------------------------------
+
+    def _tell(self, code: str, text: str) -> None:
+        if self.ctx.json:
+            print(dumps({"type": "notice", "code": code, "text": text, "session": self.session}), flush=True)
+        else:
+            print(text, flush=True)
+
+    def _report(self, error: Exception) -> None:
+        words = explain(error)
+        if self.ctx.json:
+            print(dumps({"type": "error", **words.as_json()}), flush=True)
+        else:
+            self.ctx.note(f"{words.title}: {words.message}\n{words.next_step}")

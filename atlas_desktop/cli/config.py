@@ -1,0 +1,86 @@
+"""`atlas config`: settings, each checked before it is written."""
+
+import argparse
+from typing import Any
+
+from atlas_desktop.cli.context import Context, open_in_editor
+from atlas_desktop.explain import Exit
+from atlas_desktop.settings import SettingsFile, describe, read_value
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    group = subparsers.add_parser("config", parents=[common], help="settings")
+    commands = group.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler)
+        return parser
+
+    add("list", list_settings, "list every setting with its value and bounds")
+    add("get", get, "print one setting").add_argument("key", metavar="KEY")
+    setting = add("set", set_value, "change one setting, or take it back to its default")
+    setting.add_argument("key", metavar="KEY")
+    setting.add_argument("value", metavar="VALUE", nargs="?", help="left out: the default")
+    add("edit", edit, "open config.toml in your editor and check it afterwards")
+    add("path", path, "print where config.toml is")
+
+
+def _load(ctx: Context) -> SettingsFile:
+    file = SettingsFile(ctx.paths.config)
+    file.load()
+    return file
+
+
+async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
+    file = _load(ctx)
+    rows = [(info, file.get(info.key)) for info in describe()]
+    ctx.emit(
+        [
+            {
+                "key": info.key,
+                "value": value,
+                "default": info.default,
+                "type": info.type,
+                "bounds": info.bounds,
+                "environment": info.env,
+                "description": info.description,
+            }
+            for info, value in rows
+        ],
+        lambda: "\n".join(
+            f"{info.key} = {value!r}{f'  ({info.bounds})' if info.bounds else ''}\n    {info.description}"
+            for info, value in rows
+        ),
+    )
+    return Exit.DONE
+
+
+async def get(ctx: Context, args: argparse.Namespace) -> int:
+    value = _load(ctx).get(args.key)
+    ctx.emit({"key": args.key, "value": value}, str(value))
+    return Exit.DONE
+
+
+async def set_value(ctx: Context, args: argparse.Namespace) -> int:
+    file = _load(ctx)
+    file.set(args.key, None if args.value is None else read_value(args.value))
+    value = file.get(args.key)
+    ctx.emit({"key": args.key, "value": value}, f"{args.key} = {value!r}")
+    return Exit.DONE
+
+
+async def edit(ctx: Context, _args: argparse.Namespace) -> int:
+    ctx.paths.ensure()
+    ctx.paths.config.touch(mode=0o600)
+    status = open_in_editor(ctx.paths.config)
+    _load(ctx)
+    ctx.emit({"path": str(ctx.paths.config), "checked": True}, "The settings are sound.")
+    return Exit.DONE if status == 0 else Exit.FAILED
+
+
+async def path(ctx: Context, _args: argparse.Namespace) -> int:
+    ctx.emit({"path": str(ctx.paths.config)}, str(ctx.paths.config))
+    return Exit.DONE

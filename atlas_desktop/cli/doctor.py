@@ -1,0 +1,40 @@
+"""`atlas doctor`: is everything in place, and what to do when it is not."""
+
+import argparse
+from typing import Any
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit
+
+_SIGNS = {"good": "ok  ", "warning": "note", "bad": "BAD "}
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    parser = subparsers.add_parser(
+        "doctor",
+        parents=[common],
+        help="check everything and say how to mend what is wrong",
+        description="Check everything and say how to mend it. Needs no passphrase, changes nothing.",
+    )
+    parser.set_defaults(handler=doctor)
+
+
+async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
+    from atlas_desktop.bootstrap import build_doctor
+
+    found = await build_doctor(ctx.paths).examine()
+    bad = any(f.verdict == "bad" for f in found)
+    ctx.emit(
+        {
+            "healthy": not bad,
+            "findings": [
+                {"check": f.check, "verdict": f.verdict, "message": f.message, "next_step": f.next_step}
+                for f in found
+            ],
+        },
+        lambda: "\n".join(
+            f"{_SIGNS[f.verdict]} {f.check}: {f.message}" + (f"\n       {f.next_step}" if f.next_step else "")
+            for f in found
+        ),
+    )
+    return Exit.FAILED if bad else Exit.DONE

@@ -1,0 +1,118 @@
+"""`atlas sessions`: list, show, search, rename, bin and bring back."""
+
+import argparse
+from typing import Any
+
+from atlas_desktop.cli import shapes
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit, UsageError
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    group = subparsers.add_parser("sessions", parents=[common], help="past conversations")
+    commands = group.add_subparsers(dest="sessions_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler, exclusive=True)
+        return parser
+
+    listing = add("list", list_sessions, "list sessions, the latest first")
+    listing.add_argument("--binned", action="store_true", help="what is in the bin")
+    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
+    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
+    add("show", show, "print one session").add_argument("session", metavar="ID")
+    search = add("search", search_messages, "find messages by their words")
+    search.add_argument("query", metavar="WORDS")
+    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
+    rename = add("rename", rename_session, "give a session a title")
+    rename.add_argument("session", metavar="ID")
+    rename.add_argument("title", metavar="TITLE")
+    delete = add("delete", delete_session, "move a session to the bin")
+    delete.add_argument("session", metavar="ID")
+    add("restore", restore_session, "bring a session back from the bin").add_argument("session", metavar="ID")
+
+
+async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.sessions.recent(containing=args.containing, binned=args.binned, limit=args.limit)
+    ctx.emit(
+        [shapes.session(s) for s in found],
+        lambda: (
+            "\n".join(
+                f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {s.title}"
+                for s in found
+            )
+            or "There are no sessions here."
+        ),
+    )
+    return Exit.DONE
+
+
+async def show(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    view = await room.sessions.view(args.session)
+
+    def text() -> str:
+        head = f"{view.session.title}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
+        said = [f"{m.speaker or m.role}{_mark(m.status)}:\n{m.content}" for m in view.messages]
+        return "\n\n".join([head, *said])
+
+    ctx.emit(
+        {
+            **shapes.session(view.session),
+            "messages": [shapes.message(m) for m in view.messages],
+            "summaries": [],
+        },
+        text,
+    )
+    return Exit.DONE
+
+
+def _mark(status: str) -> str:
+    return "" if status == "complete" else f" ({status})"
+
+
+async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    hits = await room.sessions.search(args.query, limit=args.limit)
+    ctx.emit(
+        {"query": args.query, "hits": [shapes.hit(h) for h in hits]},
+        lambda: (
+            "\n".join(f"{h.message.session_id}  {h.session_title}\n    {h.snippet}" for h in hits)
+            or "Nothing was found."
+        ),
+    )
+    return Exit.DONE
+
+
+async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    try:
+        session = await room.sessions.rename(args.session, args.title)
+    except ValueError:
+        raise UsageError("The title is empty.", "Give at least one visible character.") from None
+    ctx.emit(shapes.session(session), f"Renamed to {session.title}")
+    return Exit.DONE
+
+
+async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    view = await room.sessions.view(args.session)
+    if not ctx.confirm(f"Move “{view.session.title}” to the bin?"):
+        ctx.note("Nothing was changed.")
+        return Exit.FAILED
+    session = await room.sessions.delete(view.session.id)
+    ctx.emit(
+        shapes.session(session), f"Moved to the bin; `atlas sessions restore {session.id}` brings it back."
+    )
+    return Exit.DONE
+
+
+async def restore_session(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    session = await room.sessions.restore(args.session)
+    ctx.emit(shapes.session(session), f"Restored: {session.title}")
+    return Exit.DONE

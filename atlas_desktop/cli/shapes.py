@@ -1,0 +1,105 @@
+"""JSON shapes of the command line. Scripts rely on the names: they are only ever added to."""
+
+from typing import Any
+
+from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from memory.entities import Message, SearchHit, Session
+
+
+def session(value: Session) -> dict[str, Any]:
+    """A session without its messages."""
+    return {
+        "id": value.id,
+        "title": value.title,
+        "title_source": value.title_source,
+        "project": value.project,
+        "room": value.room,
+        "memory_mode": value.memory_mode,
+        "starred": value.starred,
+        "important": value.important,
+        "tags": list(value.tags),
+        "created_at": value.created_at.isoformat(),
+        "updated_at": value.updated_at.isoformat(),
+        "deleted_at": value.deleted_at.isoformat() if value.deleted_at else None,
+        "message_count": value.message_count,
+    }
+
+
+def message(value: Message) -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "external_id": value.external_id,
+        "role": value.role,
+        "speaker": value.speaker,
+        "content": value.content,
+        "created_at": value.created_at.isoformat(),
+        "status": value.status,
+        "stop_reason": value.stop_reason,
+        "important": value.important,
+        "model": value.model,
+        "parent": value.parent_id,
+    }
+
+
+def hit(value: SearchHit) -> dict[str, Any]:
+    found = value.message
+    return {
+        "id": found.id,
+        "kind": "message",
+        "text": found.content,
+        "snippet": value.snippet,
+        "score": round(value.score, 6),
+        "parts": {"lexical": round(value.score, 6)},
+        "source": {
+            "session": found.session_id,
+            "session_title": value.session_title,
+            "message": found.id,
+            "external_id": found.external_id,
+            "document": None,
+            "created_at": found.created_at.isoformat(),
+            "speaker": found.speaker,
+        },
+    }
+
+
+def reply(event: Replied) -> dict[str, Any]:
+    """The end of a turn; `recalled` lists the memories that the prompt was given."""
+    timings = event.completion.timings
+    return {
+        "type": "reply",
+        "session": event.session.id,
+        "message": event.message.id,
+        "text": event.message.content,
+        "stop_reason": event.completion.stop_reason,
+        "model": event.message.model,
+        "memory_mode": event.session.memory_mode,
+        "timings": {
+            "first_token_ms": round(timings.first_token_ms, 3),
+            "total_ms": round(timings.total_ms, 3),
+            "prompt_tokens": timings.prompt_tokens,
+            "cached_tokens": timings.cached_tokens,
+            "evaluated_tokens": timings.evaluated_tokens,
+            "completion_tokens": timings.completion_tokens,
+            "tokens_per_second": round(timings.tokens_per_second, 2),
+        },
+        "context": [{"tier": t.tier, "tokens": t.tokens, "ids": list(t.ids)} for t in event.context],
+        "recalled": [],
+    }
+
+
+def event(value: TurnEvent) -> dict[str, Any]:
+    """One event of a turn, as `chat --jsonl` prints it."""
+    match value:
+        case Accepted():
+            return {
+                "type": "accepted",
+                "session": value.session.id,
+                "message": value.message.id,
+                "reply": value.reply.id,
+            }
+        case Delta():
+            return {"type": "delta", "text": value.text}
+        case Notice():
+            return {"type": "notice", "code": value.code, "text": value.text}
+        case Replied():
+            return reply(value)

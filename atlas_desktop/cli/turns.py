@@ -1,0 +1,153 @@
+"""What `ask` and `chat` share: their options, and a reply that Ctrl-C ends without losing it."""
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.chat import TurnOptions
+    from atlas_desktop.services.desk import OpenRoom
+
+ATTACHMENT_LIMIT = 1_000_000
+_MODES = ("normal", "reads", "blank", "off")
+
+
+def add_turn_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", metavar="new|last|ID", default="new", help="where to say it")
+    parser.add_argument(
+        "--memory",
+        choices=_MODES,
+        help="normal; reads: use memory, add none; blank: neither; off: nothing is written to disk",
+    )
+    parser.add_argument("--project", metavar="P", help="project of a new session")
+    parser.add_argument("--system", metavar="FILE", help="instructions of a new session, from FILE")
+    parser.add_argument(
+        "--attach", metavar="FILE", action="append", default=[], help="add a text file to the message"
+    )
+    parser.add_argument("--max-tokens", metavar="N", type=_at_least(int, 1), help="longest reply")
+    parser.add_argument(
+        "--temperature", metavar="T", type=_at_least(float, 0), help="variety; 0 is always the likeliest"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="fixes the random choices")
+    parser.add_argument("--model", metavar="M", help="an installed model other than the default")
+
+
+def _at_least(kind: type[int] | type[float], least: int) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        value = kind(text)
+        if not least <= value < 1e9:  # also refuses nan
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {least} up")
+        return value
+
+    read.__name__ = kind.__name__
+    return read
+
+
+async def open_for(ctx: Context, args: argparse.Namespace) -> "OpenRoom":
+    """The room to talk in. The model's process starts while the key is derived."""
+    from memory.entities import RoomKind
+
+    desk = ctx.desk
+    if args.model:
+        desk.models.installed_model(args.model)
+        desk.chosen_model = args.model
+    if args.memory == "off":
+        if args.session != "new":
+            raise UsageError(
+                "What is off the record begins with a new session.", "Leave out --session, or --memory off."
+            )
+        return await desk.enter(None, RoomKind.OFF_RECORD)
+    # Faults of the model are reported by the turn, which has saved the person's words by then.
+    warming = asyncio.create_task(_warm(ctx))
+    try:
+        return await ctx.unlock()
+    except BaseException:
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
+        raise
+
+
+async def _warm(ctx: Context) -> None:
+    from models.errors import ModelsError
+
+    try:
+        await ctx.desk.model.chat.info()
+    except ModelsError:
+        return
+
+
+def options_for(ctx: Context, args: argparse.Namespace, *, model_id: str = "") -> "TurnOptions":
+    """The settings' idea of a turn with what the command line gives put over it."""
+    from memory.entities import MemoryMode
+
+    options = ctx.desk.turn_options(model_id)
+    given = {
+        name: value
+        for name in ("max_tokens", "temperature", "seed")
+        if (value := getattr(args, name)) is not None
+    }
+    return replace(
+        options,
+        params=replace(options.params, **given),
+        memory_mode=MemoryMode(args.memory or "normal"),
+        system=_read_text(args.system) if args.system else None,
+        project=args.project,
+    )
+
+
+def with_attachments(text: str, files: list[str]) -> str:
+    """The message with the text of files behind it, each in a fence of its own under its name."""
+    from atlas_desktop.services.cleaning import clean_line
+
+    parts = [text]
+    for name in files:
+        body = _read_text(name)
+        fence = "```"
+        while fence in body:
+            fence += "`"
+        parts.append(f"{clean_line(Path(name).name)}:\n{fence}\n{body.rstrip()}\n{fence}")
+    return "\n\n".join(parts)
+
+
+def _read_text(name: str) -> str:
+    path = Path(name)
+    try:
+        if path.stat().st_size > ATTACHMENT_LIMIT:
+            raise UsageError(f"{path.name} is larger than 1 MB.", "Attach a part of it.")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path.name} is not UTF-8 text.", "Only text files can be attached.") from None
+    except OSError as error:
+        raise UsageError(f"{path.name}: {error.strerror}.", "Check the path that you gave.") from None
+
+
+@contextmanager
+def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
+    """While inside, the first Ctrl-C (or polite kill) calls `act`; the next one does what it always does."""
+    loop = asyncio.get_running_loop()
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        restore()
+        loop.call_soon_threadsafe(act)
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in numbers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        restore()

@@ -1,0 +1,46 @@
+"""What the process denies itself before it touches anything."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+from atlas_desktop.paths import PRIVATE_DIR, Paths
+
+_PR_SET_DUMPABLE = 4
+
+
+def harden() -> None:
+    """New files are for their owner alone, and a crash leaves no picture of memory on disk."""
+    os.umask(0o077)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        import ctypes
+
+        # Also keeps other processes of the same person from reading this one's memory.
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def use_private_temporary_folder(paths: Paths) -> None:
+    """Temporary files of this process and its children stay inside the home, and do not outlive it."""
+    folder = paths.temporary / str(os.getpid())
+    for old in paths.temporary.glob("*"):
+        if old.name.isdigit() and not _runs(int(old.name)):
+            shutil.rmtree(old, ignore_errors=True)
+    folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        os.environ[name] = str(folder)
+    tempfile.tempdir = str(folder)
+
+
+def remove_private_temporary_folder(paths: Paths) -> None:
+    shutil.rmtree(paths.temporary / str(os.getpid()), ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    import psutil
+
+    return psutil.pid_exists(pid)

@@ -1,0 +1,135 @@
+"""Checks that need no passphrase: is everything in place, private, and able to work?"""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from atlas_desktop.explain import explain, size
+from atlas_desktop.paths import Paths
+from atlas_desktop.services.models import ModelService
+from atlas_desktop.services.vault import VaultService
+from atlas_desktop.settings import SettingsFile
+
+LOW_DISK = 1_000_000_000
+_OTHERS = 0o077
+
+
+class Verdict(StrEnum):
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what was found and, unless it is good, how to mend it."""
+
+    check: str
+    verdict: Verdict
+    message: str
+    next_step: str = ""
+
+
+class Doctor:
+    """Looks at everything and changes nothing."""
+
+    def __init__(
+        self, paths: Paths, settings: SettingsFile, vault: VaultService, models: ModelService
+    ) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._vault = vault
+        self._models = models
+
+    async def examine(self) -> list[Finding]:
+        found = [self._python()]
+        found += await asyncio.to_thread(self._home)
+        found.append(self._guarded("settings", self._config))
+        found += await self._vault_findings()
+        found += await asyncio.to_thread(self._model_findings)
+        return found
+
+    def _guarded(self, check: str, look: Callable[[], Finding]) -> Finding:
+        try:
+            return look()
+        except Exception as error:  # noqa: BLE001 - a check that fails is a finding, with its words
+            words = explain(error)
+            return Finding(check, Verdict.BAD, f"{words.title}: {words.message}", words.next_step)
+
+    def _python(self) -> Finding:
+        from importlib.metadata import version
+
+        text = f"Python {sys.version.split()[0]}, llama-cpp-python {version('llama-cpp-python')}"
+        return Finding("program", Verdict.GOOD, text)
+
+    def _home(self) -> list[Finding]:
+        home = self._paths.home
+        if not home.is_dir():
+            step = "Run `atlas` for the guided start."
+            return [Finding("home", Verdict.WARNING, f"{home} does not exist yet.", step)]
+        found = [self._privacy(home)]
+        free = shutil.disk_usage(home).free
+        low = free < LOW_DISK
+        found.append(
+            Finding(
+                "disk",
+                Verdict.WARNING if low else Verdict.GOOD,
+                f"{size(free)} are free.",
+                "Free some space: a full disk stops new words from being saved." if low else "",
+            )
+        )
+        return found
+
+    def _privacy(self, home: Path) -> Finding:
+        if sys.platform == "win32":
+            return Finding("privacy", Verdict.GOOD, "The home is in your profile, which is yours alone.")
+        open_to_others = [
+            path
+            for folder in (home, self._paths.rooms, self._paths.logs, self._paths.cache)
+            if folder.exists()
+            for path in (folder, *folder.glob("*"))
+            if not path.is_symlink() and path.stat().st_mode & _OTHERS
+        ]
+        if not open_to_others:
+            return Finding("privacy", Verdict.GOOD, "Only you can read the home.")
+        return Finding(
+            "privacy",
+            Verdict.WARNING,
+            f"Others may enter or read {len(open_to_others)} files or folders of the home.",
+            f"chmod -R go= {home}",
+        )
+
+    def _config(self) -> Finding:
+        self._settings.load()
+        there = self._paths.config.exists()
+        return Finding("settings", Verdict.GOOD, "config.toml is sound." if there else "All defaults.")
+
+    async def _vault_findings(self) -> list[Finding]:
+        if not await self._vault.exists():
+            step = "Run `atlas` for the guided start, or `atlas vault create`."
+            return [Finding("vault", Verdict.WARNING, "There is no vault yet.", step)]
+        try:
+            status = await self._vault.status()
+        except Exception as error:  # noqa: BLE001 - as above
+            words = explain(error)
+            return [Finding("vault", Verdict.BAD, f"{words.title}: {words.message}", words.next_step)]
+        if not status.copies_sound:
+            step = "Unlock once: the damaged copy is mended from the other."
+            return [Finding("vault", Verdict.WARNING, "One copy of the key file is damaged.", step)]
+        if not status.database_present:
+            step = "Put rooms/open.db back from a backup."
+            return [Finding("vault", Verdict.BAD, "The key file is there, the database is not.", step)]
+        kinds = ", ".join(slot.kind for slot in status.slots)
+        return [Finding("vault", Verdict.GOOD, f"Both copies of the key file are sound; opens with {kinds}.")]
+
+    def _model_findings(self) -> list[Finding]:
+        return [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
+
+    def _model(self, role: str) -> Finding:
+        model = self._models.default(role)
+        return Finding(f"{role} model", Verdict.GOOD, f"{model.id} ({size(model.bytes)}) is ready.")
