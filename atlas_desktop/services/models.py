@@ -1,0 +1,290 @@
+"""The models of a home, for people: what there is, what suits this machine, fetching, importing, choosing."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from atlas_desktop.services.bench import BenchResult, HostFactory, bench
+from atlas_desktop.services.cleaning import clean_line
+from models.catalog import Catalog, CatalogEntry, ModelRole, Source
+from models.discover import FoundModel, discover
+from models.errors import NoModel, UnknownModel
+from models.fetch import ModelFetcher
+from models.gguf_header import GgufHeader, read_header
+from models.hardware import (
+    USUAL_CONTEXT,
+    Fit,
+    Machine,
+    Recommendation,
+    fit,
+    fit_entry,
+    memory_needed,
+    needed_by,
+    recommend,
+    this_machine,
+)
+from models.library import InstalledModel, ModelLibrary
+from models.progress import Cancelled, Report, never, silent
+
+T = TypeVar("T")
+
+
+class ModelProbe(Protocol):
+    """Tries whether llama.cpp can read a file. Raises `models.errors.ModelFileError`."""
+
+    def __call__(self, path: Path) -> Awaitable[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """One line of a list: a model that is installed, or that could be."""
+
+    id: str
+    name: str
+    roles: tuple[str, ...]
+    bytes: int
+    licence: str
+    context_length: int
+    fit: Fit
+    installed: bool
+    used_for: tuple[str, ...]
+    verified: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetails:
+    """Everything known about a model; `installed`, `entry` and `header` are None where they do not apply."""
+
+    summary: ModelSummary
+    entry: CatalogEntry | None
+    installed: InstalledModel | None
+    header: GgufHeader | None
+    memory_needed: int
+    sources: tuple[Source, ...]
+
+
+class ModelService:
+    """`person` is the person's own home folder, where other programs keep their models."""
+
+    def __init__(
+        self,
+        library: ModelLibrary,
+        catalog: Catalog,
+        fetcher: ModelFetcher,
+        *,
+        person: Path,
+        environment: Mapping[str, str],
+        probe: ModelProbe | None = None,
+        machine: Callable[[], Machine] = this_machine,
+    ) -> None:
+        self._library = library
+        self._catalog = catalog
+        self._fetcher = fetcher
+        self._person = person
+        self._environment = environment
+        self._probe = probe
+        self._machine = machine
+
+    def machine(self) -> Machine:
+        """What this computer has."""
+        return self._machine()
+
+    # --- what is there ----------------------------------------------------------------------------
+
+    def installed(self) -> tuple[InstalledModel, ...]:
+        """The installed models, those of the catalogue first."""
+        return self._library.installed()
+
+    def installed_model(self, ref: str) -> InstalledModel:
+        """An installed model. Raises `UnknownModel`."""
+        return self._library.get(ref)
+
+    def default(self, role: str) -> InstalledModel:
+        """The model that is used for `chat` or `embed`. Raises `NoModel`."""
+        return self._library.default(ModelRole(role))
+
+    async def chat_model(self) -> str | None:
+        """The id of the chat model that is used, or None."""
+        try:
+            return (await asyncio.to_thread(self.default, "chat")).id
+        except NoModel:
+            return None
+
+    def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
+        """The installed models and, with `everything`, then those of the catalogue that are not."""
+        machine = self._machine()
+        installed = self._library.installed()
+        there = {model.id for model in installed}
+        used = self._used()
+        found = [self._summary(model, machine, used) for model in installed]
+        if everything:
+            found += [self._offer(entry, machine) for entry in self._catalog.entries if entry.id not in there]
+        return tuple(found)
+
+    def info(self, ref: str) -> ModelDetails:
+        """All about an installed model or one of the catalogue. Raises `UnknownModel` or `ModelFileError`."""
+        machine = self._machine()
+        entry = self._catalog.find(ref)
+        try:
+            model = self._library.get(ref)
+        except UnknownModel:
+            entry = self._catalog.get(ref)
+            needed = needed_by(entry)
+            return ModelDetails(self._offer(entry, machine), entry, None, None, needed, entry.sources)
+        header = read_header(model.path)
+        context = min(header.context_length or USUAL_CONTEXT, USUAL_CONTEXT)
+        needed = memory_needed(model.bytes, context, header.kv_bytes_per_token)
+        sources = entry.sources if entry else ()
+        summary = self._summary(model, machine, self._used())
+        return ModelDetails(summary, entry, model, header, needed, sources)
+
+    def recommend(self, role: str = "chat") -> tuple[Recommendation, ...]:
+        """The catalogue's models of a role, the best for this machine first."""
+        return recommend(self._machine(), self._catalog, ModelRole(role))
+
+    def discover(self) -> tuple[FoundModel, ...]:
+        """Model files of other programs, which `import_file` can copy or link."""
+        return discover(self._person, self._environment)
+
+    # --- what can be done -------------------------------------------------------------------------
+
+    def licence(self, ref: str) -> tuple[str, bool] | None:
+        """The licence of a catalogue model and whether it is an open-source one; None where it is not known."""
+        entry = self._catalog.find(ref)
+        return (entry.licence, entry.licence_open) if entry else None
+
+    async def pull(
+        self,
+        ref: str,
+        progress: Report = silent,
+        cancelled: Cancelled = never,
+        *,
+        model_id: str | None = None,
+        choose: bool = False,
+    ) -> InstalledModel:
+        """Fetches a model by its id or `hf:owner/repo/file.gguf`; `choose` then uses it for what it is made
+        for.
+
+        `progress` is called from a thread. Raises what `ModelFetcher.pull` raises.
+        """
+
+        def work(stop: Cancelled) -> InstalledModel:
+            model = self._fetcher.pull(ref, model_id=model_id, progress=progress, cancelled=stop)
+            return self.use(model.id) if choose else model
+
+        return await _in_thread(work, cancelled)
+
+    async def import_file(
+        self,
+        path: Path,
+        progress: Report = silent,
+        cancelled: Cancelled = never,
+        *,
+        link: bool = False,
+        model_id: str | None = None,
+    ) -> InstalledModel:
+        """Takes a GGUF file in, by copy or link, once its header and llama.cpp agree that it is a model.
+
+        Raises what `ModelLibrary.import_file` and the probe raise.
+        """
+        whole = await asyncio.to_thread(lambda: path.expanduser().absolute())
+        await asyncio.to_thread(read_header, whole)
+        if self._probe is not None:
+            await self._probe(whole)
+
+        def work(stop: Cancelled) -> InstalledModel:
+            return self._library.import_file(
+                whole, link=link, model_id=model_id, report=progress, cancelled=stop
+            )
+
+        return await _in_thread(work, cancelled)
+
+    def use(self, ref: str, role: str | None = None) -> InstalledModel:
+        """Chooses a model for `role`, or for all that it is made for. Raises `UnknownModel`, `NoModel`."""
+        model = self._library.get(ref)
+        for chosen in (ModelRole(role),) if role else model.roles:
+            model = self._library.choose(chosen, model.id)
+        return model
+
+    def remove(self, ref: str) -> InstalledModel:
+        """Deletes a model's file, or forgets a linked one. Raises `UnknownModel`."""
+        return self._library.remove(ref)
+
+    async def verify(
+        self, ref: str, progress: Report = silent, cancelled: Cancelled = never
+    ) -> InstalledModel:
+        """Reads the whole file again. Raises `UnknownModel`, `WrongChecksum` or another `ModelFileError`."""
+        return await _in_thread(
+            lambda stop: self._library.verify(ref, report=progress, cancelled=stop), cancelled
+        )
+
+    async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
+        """Measures a model in a process of its own. Raises `UnknownModel` or another `ModelsError`."""
+        return await bench(self._library.get(ref), host_factory)
+
+    # --- views ------------------------------------------------------------------------------------
+
+    def _used(self) -> dict[ModelRole, str]:
+        """The id of the model that each role uses now."""
+        used: dict[ModelRole, str] = {}
+        for role in ModelRole:
+            with contextlib.suppress(NoModel):
+                used[role] = self._library.default(role).id
+        return used
+
+    def _summary(
+        self, model: InstalledModel, machine: Machine, used: Mapping[ModelRole, str]
+    ) -> ModelSummary:
+        entry = self._catalog.find(model.id)
+        suits = fit(
+            model.bytes,
+            model.context_length or USUAL_CONTEXT,
+            machine,
+            kv_bytes_per_token=entry.kv_bytes_per_token if entry else None,
+            active_fraction=entry.active_fraction if entry else 1.0,
+        )
+        return ModelSummary(
+            id=model.id,
+            name=entry.name if entry else model.id,
+            roles=tuple(str(role) for role in model.roles),
+            bytes=model.bytes,
+            licence=clean_line(model.licence),
+            context_length=model.context_length,
+            fit=suits,
+            installed=True,
+            used_for=tuple(str(role) for role in model.roles if self._library.default(role).id == model.id),
+            verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
+            note=entry.note if entry else "",
+        )
+
+    def _offer(self, entry: CatalogEntry, machine: Machine) -> ModelSummary:
+        return ModelSummary(
+            id=entry.id,
+            name=entry.name,
+            roles=tuple(str(role) for role in entry.roles),
+            bytes=entry.bytes,
+            licence=entry.licence,
+            context_length=entry.context_length,
+            fit=fit_entry(entry, machine),
+            installed=False,
+            used_for=(),
+            verified=entry.verified,
+            note=entry.note,
+        )
+
+
+async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:
+    """Runs blocking work in a thread; when the task is cancelled the work is told, and has ended on return."""
+    stop = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, lambda: stop.is_set() or cancelled()))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
