@@ -1,11 +1,13 @@
 """The composition root: the only module that names concrete adapters."""
 
+import os
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import PRIVATE_FILE, Paths
 from atlas_desktop.services.desk import Desk, Model
+from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings import Settings, SettingsFile
 from memory.clock import SystemClock
@@ -54,6 +56,28 @@ def build_doctor(paths: Paths) -> "Doctor":
     from atlas_desktop.services.doctor import Doctor
 
     return Doctor(paths, SettingsFile(paths.config), build_vault(paths), build_models(paths))
+
+
+def build_models(paths: Paths) -> ModelService:
+    """Models of a home; works without settings and without a vault."""
+    from models.fetch import ModelFetcher
+
+    library = model_library(paths)
+    catalog = load_catalog()
+
+    async def probe(path: Path) -> None:
+        from models.host import probe
+
+        await probe(path)
+
+    return ModelService(
+        library,
+        catalog,
+        ModelFetcher(library, catalog, paths.cache),
+        person=Path.home(),
+        environment=os.environ,
+        probe=probe,
+    )
 
 
 def model_library(paths: Paths) -> ModelLibrary:

@@ -325,13 +325,19 @@ class ModelHost:
         numbers = struct.unpack(f"<{len(answer.data) // 4}f", answer.data)
         return [list(numbers[at : at + size]) for at in range(0, len(numbers), size)]
 
-    async def probe(self, path: Path) -> None:
-        """Tries whether llama.cpp can read a model file, in a process of its own. Raises `ModelFileError`."""
-        host = ModelHost(HostSpec(chat=lambda: ("", path), load_timeout_s=60))
-        try:
-            await host._load(path, "chat", vocab_only=True)
-        finally:
-            await host.close()
+    async def try_vocabulary(self) -> None:
+        """Loads only the vocabulary of the chat model. Raises `ModelFileError`."""
+        async with self._starting:
+            await self._load(self._spec.chat()[1], "chat", vocab_only=True)
+
+
+async def probe(path: Path) -> None:
+    """Tries whether llama.cpp can read a model file, in a process of its own. Raises `ModelFileError`."""
+    host = ModelHost(HostSpec(chat=lambda: ("", path), load_timeout_s=60))
+    try:
+        await host.try_vocabulary()
+    finally:
+        await host.close()
 
 
 class HostGeneration:

@@ -1,0 +1,62 @@
+"""What all tests share: a home of their own, and the real small models when they ask for them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from atlas_desktop.paths import Paths, find_home
+
+CHAT_MODEL = "smollm2-135m-instruct-q4_1"
+EMBED_MODEL = "all-minilm-l6-v2"
+
+
+@pytest.fixture(scope="session")
+def installed_models() -> Path:
+    """The model folder that `make setup` filled. Only read, never written."""
+    folder = Path(os.environ["ATLAS_TEST_MODELS"]) if "ATLAS_TEST_MODELS" in os.environ else None
+    folder = folder or _models_of_the_person
+    if not any(folder.glob("*.gguf")):
+        pytest.skip("the real models are not installed: run `make setup`")
+    return folder
+
+
+# Found before any test changes the environment.
+_models_of_the_person = Paths(find_home()).models
+
+
+@pytest.fixture(autouse=True)
+def no_home_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A test that forgets to say where its home is must not find the person's."""
+    monkeypatch.setenv("ATLAS_HOME", str(tmp_path_factory.getbasetemp() / "nobodys-home"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    for name in [name for name in os.environ if name.startswith(("ATLAS_CHAT_", "ATLAS_MODELS_", "ATLAS_UI_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Paths:
+    paths = Paths(tmp_path / "home")
+    paths.ensure()
+    return paths
+
+
+@pytest.fixture
+def home_with_models(home: Paths, installed_models: Path) -> Paths:
+    """A home whose model folder holds the real models (linked file by file)."""
+    for source in installed_models.iterdir():
+        if source.suffix == ".gguf":
+            (home.models / source.name).symlink_to(source)
+        elif source.is_file():
+            (home.models / source.name).write_bytes(source.read_bytes())
+    return home
+
+
+@pytest.fixture
+def chat_model(installed_models: Path) -> Path:
+    return installed_models / f"{CHAT_MODEL}.gguf"
+
+
+@pytest.fixture
+def embed_model(installed_models: Path) -> Path:
+    return installed_models / f"{EMBED_MODEL}.gguf"
