@@ -1,0 +1,240 @@
+"""Every action, once: it feeds the key bindings, the footer, the help and the command palette."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding
+
+
+class Where(StrEnum):
+    """Which part of the interface answers to an action."""
+
+    CHAT = "Conversation"
+    SESSIONS = "List of conversations"
+    EVERYWHERE = "Everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`run` is the name of the method (`action_…`); `key` the default keys, `label` its word in the footer.
+
+    `priority` keys work while text is being typed. An action without a label is not shown in the footer.
+    """
+
+    id: str
+    name: str
+    help: str
+    where: Where
+    run: str
+    key: str = ""
+    label: str = ""
+    priority: bool = False
+    in_palette: bool = True
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "chat.send",
+        "Send",
+        "Send what is typed; while a reply is coming it waits its turn. Shift+Enter or Ctrl+J: a new line.",
+        Where.CHAT,
+        "send",
+        "enter",
+        in_palette=False,
+    ),
+    Action(
+        "chat.stop",
+        "Stop the reply",
+        "End the reply and keep what has come, marked as stopped. "
+        "With nothing coming: take back a waiting message.",
+        Where.CHAT,
+        "stop",
+        "escape",
+        "Stop",
+    ),
+    Action(
+        "chat.regenerate",
+        "Answer again",
+        "Ask the model for another answer to your newest message; the earlier one is kept.",
+        Where.CHAT,
+        "regenerate",
+        "ctrl+r",
+        "Again",
+        priority=True,
+    ),
+    Action(
+        "session.new",
+        "New conversation",
+        "Start with an empty page. What you were typing is kept where it was.",
+        Where.CHAT,
+        "new_session",
+        "ctrl+n",
+        "New",
+        priority=True,
+    ),
+    Action(
+        "session.list",
+        "Conversations",
+        "Go to the list: type to filter by title and text, Enter opens.",
+        Where.CHAT,
+        "focus_sessions",
+        "ctrl+o",
+        "Open",
+        priority=True,
+    ),
+    Action(
+        "session.rename",
+        "Rename the conversation",
+        "Give this conversation (or the one marked in the list) a title of your own.",
+        Where.CHAT,
+        "rename",
+        "ctrl+t",
+        "Rename",
+        priority=True,
+    ),
+    Action(
+        "session.delete",
+        "Delete the conversation",
+        "Move this conversation (or the one marked in the list) to the bin. It can be undone.",
+        Where.CHAT,
+        "delete",
+    ),
+    Action(
+        "session.delete_marked",
+        "Delete the marked conversation",
+        "In the list: move the marked conversation to the bin. It can be undone.",
+        Where.SESSIONS,
+        "delete_marked",
+        "delete,d",
+        "Delete",
+        in_palette=False,
+    ),
+    Action(
+        "session.undo",
+        "Undo the deletion",
+        "Bring back the conversation that was just deleted (for ten seconds).",
+        Where.CHAT,
+        "undo",
+        "ctrl+z",
+        priority=True,
+    ),
+    Action(
+        "session.undo_in_list",
+        "Undo the deletion",
+        "In the list: bring back the conversation that was just deleted.",
+        Where.SESSIONS,
+        "undo",
+        "u",
+        in_palette=False,
+    ),
+    Action(
+        "view.sidebar",
+        "Show or hide the list",
+        "Fold the list of conversations away, or bring it back.",
+        Where.CHAT,
+        "toggle_sidebar",
+        "ctrl+b",
+        priority=True,
+    ),
+    Action(
+        "view.up",
+        "Scroll up",
+        "One page up in the conversation; older messages are loaded at the top.",
+        Where.CHAT,
+        "page_up",
+        "pageup,ctrl+up",
+        priority=True,
+        in_palette=False,
+    ),
+    Action(
+        "view.down",
+        "Scroll down",
+        "One page down in the conversation.",
+        Where.CHAT,
+        "page_down",
+        "pagedown,ctrl+down",
+        priority=True,
+        in_palette=False,
+    ),
+    Action(
+        "view.end",
+        "Go to the newest message",
+        "Jump to the end and follow the reply again.",
+        Where.CHAT,
+        "follow",
+        "ctrl+end",
+        priority=True,
+    ),
+    Action(
+        "view.theme",
+        "Light or dark",
+        "Change between light and dark colours; the choice is kept.",
+        Where.EVERYWHERE,
+        "toggle_theme",
+        "f8",
+        priority=True,
+    ),
+    Action(
+        "app.palette",
+        "Commands",
+        "Find any action by its name.",
+        Where.EVERYWHERE,
+        "command_palette",
+        "ctrl+p",
+        "Commands",
+        priority=True,
+        in_palette=False,
+    ),
+    Action(
+        "app.help",
+        "Help",
+        "Show every action and its key.",
+        Where.EVERYWHERE,
+        "help",
+        "f1",
+        "Help",
+        priority=True,
+    ),
+    Action(
+        "app.quit",
+        "Quit",
+        "Stop and save what is under way, lock everything and leave.",
+        Where.EVERYWHERE,
+        "quit",
+        "ctrl+q",
+        "Quit",
+        priority=True,
+    ),
+)
+
+BY_ID = {action.id: action for action in ACTIONS}
+
+
+def bindings(where: Where) -> Iterator[Binding]:
+    """The key bindings of one part of the interface. Their ids let a keymap replace the keys."""
+    # An action of the list is carried out by the screen that the list is on.
+    prefix = "screen." if where is Where.SESSIONS else ""
+    for action in ACTIONS:
+        if action.where is where and action.key:
+            yield Binding(
+                action.key,
+                prefix + action.run,
+                action.label or action.name,
+                show=bool(action.label),
+                priority=action.priority,
+                id=action.id,
+                tooltip=action.help,
+            )
+
+
+_WORDS = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "delete": "Del", "enter": "Enter"}
+
+
+def key_words(key: str) -> str:
+    """Keys as people write them: `ctrl+n` is `Ctrl+N`."""
+
+    def one(part: str) -> str:
+        return _WORDS.get(part, part.upper() if len(part) == 1 or part[:1] == "f" else part.capitalize())
+
+    return " or ".join("+".join(one(part) for part in each.split("+")) for each in key.split(",") if each)

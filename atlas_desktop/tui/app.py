@@ -1,0 +1,261 @@
+"""The application: which screen comes when, what runs in the background, and how it ends."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.binding import Binding
+from textual.worker import Worker, WorkerFailed, WorkerState
+
+from atlas_desktop.explain import Explained, explain
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui import theme as themes
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.ports import ModelShelf, Now
+from models.errors import ModelFileMissing, NoModel
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.screen import Screen
+
+    from atlas_desktop.services.desk import Desk, OpenRoom
+    from atlas_desktop.tui.screens.chat import ChatScreen
+    from memory.vault.keys import RoomKey
+
+
+def _local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _action_commands() -> "type[Provider]":
+    from atlas_desktop.tui.palette import ActionCommands
+
+    return ActionCommands
+
+
+class AtlasApp(App[None]):
+    """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
+
+    `models` are the models of the home, for the first run and for a home without any.
+    """
+
+    TITLE = "Atlas"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {_action_commands}  # noqa: RUF012
+    BINDINGS = [*bindings(Where.EVERYWHERE), Binding("ctrl+c", "hint_quit", show=False, system=True)]  # noqa: RUF012
+
+    def __init__(
+        self,
+        desk: "Desk",
+        *,
+        resume: str | None = None,
+        key: "RoomKey | None" = None,
+        models: ModelShelf | None = None,
+        now: Now = _local_now,
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.models = models
+        self.now = now
+        self.leaving = False
+        self.background = ""
+        self.model_name = ""
+        self.model_id = ""
+        self.context_length = 0
+        self._resume = resume
+        self._key = key
+        self.register_theme(themes.DARK)
+        self.register_theme(themes.LIGHT)
+        self.theme = themes.NAMES[desk.settings.ui.theme]
+
+    @property
+    def room(self) -> "OpenRoom":
+        """The room that is open. Screens that use it are shown only while there is one."""
+        if self.desk.room is None:
+            from memory.errors import RoomClosed
+
+            raise RoomClosed
+        return self.desk.room
+
+    # --- which screen comes when -----------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self.attempt(self._begin(), group="begin")
+
+    async def _begin(self) -> None:
+        if self._key is not None:
+            key, self._key = self._key, None
+            await self.enter(key)
+        elif await self.desk.vault.exists():
+            from atlas_desktop.tui.screens.unlock import UnlockScreen
+
+            await self.turn_to(UnlockScreen(self))
+            self._load_ahead()
+        else:
+            from atlas_desktop.tui.screens.welcome import WelcomeScreen
+
+            await self.turn_to(WelcomeScreen(self))
+            self._load_ahead()
+
+    def _load_ahead(self) -> None:
+        """Imports what the conversation needs while the person types the passphrase."""
+        import importlib
+
+        self.attempt(
+            asyncio.to_thread(importlib.import_module, "atlas_desktop.tui.screens.chat"), group="ahead"
+        )
+
+    async def turn_to(self, screen: "Screen[None]") -> None:
+        """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
+        if len(self.screen_stack) > 1:
+            await self.switch_screen(screen)
+        else:
+            await self.push_screen(screen)
+
+    async def enter(self, key: "RoomKey") -> None:
+        """Opens the room and shows the conversation, or the choice of a model if there is none."""
+        await self.desk.enter(key)
+        if self.models is not None and await self.models.chat_model() is None:
+            await self.choose_model()
+        else:
+            await self.show_chat()
+
+    async def choose_model(self) -> None:
+        from atlas_desktop.tui.screens.model import ModelScreen
+
+        assert self.models is not None
+        await self.turn_to(ModelScreen(self, self.models))
+
+    async def show_chat(self, *, warm: bool = True) -> None:
+        """Shows the conversation; `warm` starts the model's process in the background."""
+        from atlas_desktop.tui.screens.chat import ChatScreen
+
+        resume, self._resume = self._resume, None
+        await self.turn_to(ChatScreen(self, resume=resume))
+        if warm:
+            self.attempt(self.warm_up(), group="model", exclusive=True)
+
+    async def warm_up(self) -> None:
+        """Starts the model's process, so that the first reply does not wait for it."""
+        self.background = "loading the model"
+        self._tell_chat()
+        try:
+            info = await self.desk.model.chat.info()
+        finally:
+            self.background = ""
+            self._tell_chat()
+        self.model_id = self.model_name = info.id
+        self.context_length = info.context_length
+        self._tell_chat()
+
+    def model_needed(self, error: BaseException) -> None:
+        """Leads to the choice of a model when that is what is missing."""
+        if isinstance(error, NoModel | ModelFileMissing) and self.models is not None:
+            self.attempt(self.choose_model(), group="model")
+
+    async def model_chosen(self) -> None:
+        """A model has been fetched: use it from now on."""
+        await self.desk.switch_model()
+        await self.show_chat()
+
+    @property
+    def _chat(self) -> "ChatScreen | None":
+        from atlas_desktop.tui.screens.chat import ChatScreen
+
+        return next((s for s in self.screen_stack if isinstance(s, ChatScreen)), None)
+
+    def _tell_chat(self) -> None:
+        if (chat := self._chat) is not None and chat.is_mounted:
+            chat.tell()
+
+    # --- work in the background and its errors ---------------------------------------------------
+
+    def attempt(self, work: Coroutine[Any, Any, Any], *, group: str, exclusive: bool = False) -> Worker[Any]:
+        """Runs `work` beside the interface. Whatever it raises is explained to the person."""
+        return self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            error = event.worker.error
+            if isinstance(error, NoModel) and self.models is not None:
+                self.model_needed(error)
+            else:
+                self.say_error(self._explained(error))
+
+    def _explained(self, error: BaseException) -> Explained:
+        """The words for an error; one without words is also written down, by types and places only."""
+        explained = explain(error)
+        if explained.code != "unexpected":
+            return explained
+        from atlas_desktop.tui.failures import write_report
+
+        crash = write_report(self.desk.paths.logs, error)
+        return Explained(
+            explained.code, explained.title, f"{explained.message} Error id: {crash}.", explained.next_step
+        )
+
+    def say_error(self, explained: Explained) -> None:
+        """Shows an error over whatever is there."""
+        from atlas_desktop.tui.screens.dialogs import ErrorScreen
+
+        if not self.leaving:
+            self.push_screen(ErrorScreen(explained))
+
+    def say(self, text: str) -> None:
+        """A short remark that goes away by itself."""
+        self.notify(clean(text), markup=False)
+
+    def _fatal_error(self) -> None:
+        """Textual would print the values of local variables here, which may be anybody's words."""
+        from rich.segment import Segments
+        from rich.text import Text
+
+        from atlas_desktop.tui.failures import write_report
+
+        error = self._exception
+        inner = error.error if isinstance(error, WorkerFailed) else error
+        words = explain(inner) if inner is not None else explain(Exception())
+        crash = write_report(self.desk.paths.logs, inner) if inner is not None else "none"
+        text = Text(f"{words.title}: {words.message}\n{words.next_step}\nError id: {crash}")
+        self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
+        self._close_messages_no_wait()
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def action_toggle_theme(self) -> None:
+        light = self.theme == themes.LIGHT.name
+        self.theme = themes.DARK.name if light else themes.LIGHT.name
+        keep = self.desk.settings_file.set
+        self.attempt(asyncio.to_thread(keep, "ui.theme", themes.setting_of(self.theme)), group="settings")
+
+    def action_help(self) -> None:
+        from atlas_desktop.tui.screens.dialogs import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def action_hint_quit(self) -> None:
+        self.say("Ctrl+Q quits. Ctrl+C copies what is marked.")
+
+    async def action_quit(self) -> None:
+        if not self.leaving:
+            self.leaving = True
+            self.attempt(self._leave(), group="leave")
+
+    async def _leave(self) -> None:
+        try:
+            if (chat := self._chat) is not None:
+                await chat.turns.stop_all()
+            await self.desk.close()
+        finally:
+            self.exit()
+
+    async def run_async(self, **options: Any) -> None:
+        """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
+        try:
+            await super().run_async(**options)
+        finally:
+            await self.desk.close()

@@ -1,0 +1,53 @@
+"""Dates as people say them: groups of a list, and short times. Pure functions of two moments."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from memory.entities import Session
+
+GROUPS = ("Today", "Yesterday", "This week", "Older")
+
+
+def group_of(moment: datetime, now: datetime) -> str:
+    """The group a moment belongs to, by calendar days in `now`'s time zone; the week is the last 7 days."""
+    days = (now.date() - moment.astimezone(now.tzinfo).date()).days
+    if days <= 0:
+        return GROUPS[0]
+    if days == 1:
+        return GROUPS[1]
+    return GROUPS[2] if days < 7 else GROUPS[3]
+
+
+def grouped(sessions: Iterable[Session], now: datetime) -> Iterator[tuple[str, list[Session]]]:
+    """Sessions (most recently used first) in their groups; groups without any are left out."""
+    found: dict[str, list[Session]] = {group: [] for group in GROUPS}
+    for session in sessions:
+        found[group_of(session.updated_at, now)].append(session)
+    return ((group, members) for group, members in found.items() if members)
+
+
+def short(moment: datetime, now: datetime) -> str:
+    """A moment in at most six characters: the time today, else the weekday, the day, or month and year."""
+    local = moment.astimezone(now.tzinfo)
+    group = group_of(moment, now)
+    if group == GROUPS[0]:
+        return f"{local:%H:%M}"
+    if group in GROUPS[1:3]:
+        return f"{local:%a}"
+    if local.year == now.year or now - local < timedelta(days=180):
+        return f"{local.day} {local:%b}"
+    return f"{local:%b %y}"
+
+
+def long(moment: datetime, now: datetime) -> str:
+    """A moment as the head of a message shows it: the time, and the day unless it is today."""
+    local = moment.astimezone(now.tzinfo)
+    group = group_of(moment, now)
+    if group == GROUPS[0]:
+        return f"{local:%H:%M}"
+    if group == GROUPS[1]:
+        return f"Yesterday {local:%H:%M}"
+    if group == GROUPS[2]:
+        return f"{local:%a %H:%M}"
+    year = "" if local.year == now.year else f" {local.year}"
+    return f"{local.day} {local:%b}{year} {local:%H:%M}"

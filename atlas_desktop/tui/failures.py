@@ -1,0 +1,46 @@
+"""What is written down when something fails that nobody foresaw: types and places, never values."""
+
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+
+from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
+
+_OURS = ("atlas_desktop", "memory", "models")
+
+
+def frames_of(traceback: TracebackType | None) -> list[str]:
+    """`module:line` of our own frames, outermost first. File names and lines only: no source, no values."""
+    found = []
+    while traceback is not None:
+        name = str(traceback.tb_frame.f_globals.get("__name__", ""))
+        if name.split(".")[0] in _OURS:
+            found.append(f"{name}:{traceback.tb_lineno}")
+        traceback = traceback.tb_next
+    return found
+
+
+def report_of(error: BaseException) -> str:
+    """An error and what caused it as type names and places; its text may hold content and is left out."""
+    lines = []
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        lines.append(f"{type(current).__module__}.{type(current).__qualname__}")
+        lines += [f"  {frame}" for frame in frames_of(current.__traceback__)]
+        inner = getattr(current, "error", None)
+        chained = current.__cause__ or current.__context__
+        current = inner if isinstance(inner, BaseException) else chained
+    return "\n".join(lines) + "\n"
+
+
+def write_report(logs: Path, error: BaseException) -> str:
+    """Writes `logs/crash-ID.log` and returns the id."""
+    crash = secrets.token_hex(4)
+    logs.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    handle = os.open(logs / f"crash-{crash}.log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(report_of(error))
+    return crash

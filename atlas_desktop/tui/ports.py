@@ -1,0 +1,39 @@
+"""What the interface needs of the models behind it, and of the time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from models.progress import Cancelled, Report
+
+Now = Callable[[], datetime]
+"""The present moment in the person's own time zone (aware)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that can be fetched. `fit` says in words how it suits this machine; `bytes` is its size."""
+
+    id: str
+    name: str
+    bytes: int
+    licence: str
+    fit: str
+    note: str = ""
+
+
+class ModelShelf(Protocol):
+    """The models of this home. Raises `models.errors`."""
+
+    async def chat_model(self) -> str | None:
+        """The id of the chat model that is installed and chosen, or None."""
+        ...
+
+    async def offers(self) -> Sequence[Offer]:
+        """The one to start with now, then what is recommended for this machine, best first."""
+        ...
+
+    async def pull(self, model_id: str, progress: Report, cancelled: Cancelled) -> None:
+        """Fetches a model and chooses it for chat. `progress` is called from a thread."""
+        ...

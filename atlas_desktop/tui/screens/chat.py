@@ -1,0 +1,305 @@
+"""The conversation: the list beside it, the prompt below it, and the reply as it comes."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from atlas_desktop.explain import explain
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.screens.chat_sessions import SessionActions
+from atlas_desktop.tui.turns import Conversation, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed, Turns
+from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
+from atlas_desktop.tui.widgets.empty import EmptyPage
+from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
+from atlas_desktop.tui.widgets.prompt import Prompt
+from atlas_desktop.tui.widgets.sidebar import Sidebar
+from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.entities import Message, MessageStatus
+from models.messages import Role, StopReason
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+TITLES = "titles"
+
+
+class ChatScreen(SessionActions, Screen[None]):
+    """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
+
+    CSS_PATH = "chat.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    AUTO_FOCUS = "#prompt"
+    BINDINGS = list(bindings(Where.CHAT))  # noqa: RUF012
+
+    def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
+        super().__init__()
+        self.atlas = app
+        self.turns = Turns(app, self)
+        self.current = Conversation()
+        self._resume = resume
+        self._live: MessageBlock | None = None
+        self._drawn = 0
+        self._naming = False
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Sidebar(id="sidebar")
+            with Vertical(id="stage"):
+                yield HeadLine(id="head")
+                yield EmptyPage(id="empty")
+                yield Transcript(self.atlas.now, id="transcript")
+                yield Static("", id="waiting", markup=False)
+                yield UndoBar(id="undo")
+                yield Prompt(id="prompt")
+                yield StatusLine(id="status")
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.tell()
+        self.refresh_list()
+        if self._resume is not None:
+            self.open_session(self._resume)
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def tell(self) -> None:
+        """Brings the lines around the conversation up to date."""
+        shown = self.current
+        session = shown.session
+        room = self.atlas.room
+        options = self.atlas.desk.turn_options()
+        self.query_one(HeadLine).tell(
+            title=session.title if session else "New conversation",
+            model=self.atlas.model_name,
+            memory=session.memory_mode if session else options.memory_mode,
+            room=session.room if session else room.store.room,
+        )
+        background = "naming conversations" if self._naming else self.atlas.background
+        self.query_one(StatusLine).tell(
+            Standing(
+                doing=shown.doing.capitalize(),
+                background=background,
+                used=shown.used,
+                limit=self.atlas.context_length,
+                speed=shown.speed,
+            )
+        )
+        waiting = self.query_one("#waiting", Static)
+        waiting.set_class(bool(shown.waiting), "-some")
+        waiting.update(_waiting_words(shown))
+        if self._live is not None and shown.busy:
+            self._live.doing(shown.doing)
+        self.refresh_bindings()
+
+    async def show_conversation(self, conversation: Conversation, messages: tuple[Message, ...]) -> None:
+        """Turns to another conversation; what was being typed stays with the one that is left."""
+        self.current.draft = self.prompt.text
+        self.current = conversation
+        self._live, self._drawn = None, 0
+        if conversation.busy and conversation.reply is not None:
+            live = conversation.reply.id
+            self._drawn = len(conversation.said)
+            messages = tuple(
+                replace(m, content=conversation.said[: self._drawn]) if m.id == live else m for m in messages
+            )
+        self.set_class(bool(messages), "-talking")
+        await self.transcript.show(messages)
+        blocks = self.transcript.blocks
+        if conversation.busy and blocks:
+            self._live = blocks[-1]
+        self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
+        self.prompt.put(conversation.draft)
+        self.remove_class("-over")
+        self.prompt.focus()
+        self.tell()
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        shown = self.current
+        text = event.text.strip()
+        if text:
+            self.prompt.remember(text)
+            self.prompt.put("")
+            if shown.busy or shown.waiting:
+                shown.waiting.append(text)
+        if shown.busy:
+            self.tell()
+        elif shown.waiting:
+            self.say(shown, shown.waiting.pop(0))
+        elif text:
+            self.say(shown, text)
+
+    def say(self, conversation: Conversation, text: str) -> None:
+        self._stop_naming()
+        self.turns.send(conversation, text)
+        self.tell()
+
+    def on_prompt_take_back(self) -> None:
+        if self.current.waiting:
+            self._take_back()
+        else:
+            self.prompt.recall(-1)
+
+    def _take_back(self) -> None:
+        self.prompt.put(self.current.waiting.pop())
+        self.prompt.focus()
+        self.tell()
+
+    def on_empty_page_chosen(self, event: EmptyPage.Chosen) -> None:
+        self.prompt.put(event.text)
+        self.prompt.focus()
+
+    # --- the reply as it comes -------------------------------------------------------------------
+
+    async def on_turn_accepted(self, event: TurnAccepted) -> None:
+        if event.conversation is self.current:
+            accepted = event.accepted
+            self.add_class("-talking")
+            if event.again:
+                await self.transcript.drop_after(accepted.message.id)
+            else:
+                await self.transcript.add(accepted.message)
+            self._live = await self.transcript.add(accepted.reply)
+            self._drawn = 0
+            await self.transcript.follow()
+        self.tell()
+        self.refresh_list()
+
+    def on_turn_grew(self, event: TurnGrew) -> None:
+        if event.conversation is self.current and self._live is not None:
+            self._draw(event.conversation.said)
+
+    def _draw(self, said: str) -> None:
+        assert self._live is not None
+        if fresh := said[self._drawn :]:
+            if not self._drawn:
+                self.tell()
+            self._drawn = len(said)
+            self._live.stream(fresh, self.atlas.desk.settings.ui.frame_rate)
+
+    async def on_turn_noticed(self, event: TurnNoticed) -> None:
+        if event.conversation is self.current:
+            await self.transcript.note(Remark(event.text))
+
+    async def on_turn_ended(self, event: TurnEnded) -> None:
+        conversation = event.conversation
+        replied = event.replied
+        if replied is not None:
+            timings = replied.completion.timings
+            conversation.used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
+            conversation.speed = timings.tokens_per_second
+        if conversation is self.current:
+            await self._show_end(event)
+        elif event.error is not None:
+            self.atlas.say_error(explain(event.error))
+        cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
+        if conversation.waiting and not cut:
+            self.say(conversation, conversation.waiting.pop(0))
+        elif not any(self.turns.active):
+            self._start_naming()
+        self.tell()
+        self.refresh_list()
+
+    async def _show_end(self, event: TurnEnded) -> None:
+        if self._live is not None and event.reply is not None:
+            self._draw(event.said)
+            live, self._live = self._live, None
+            await live.finish(_ended(event, event.reply), event.said)
+        if event.error is not None:
+            if event.unsent and not self.prompt.text:
+                self.prompt.put(event.unsent)
+            self.add_class("-talking")
+            await self.transcript.note(ErrorNote(explain(event.error)))
+            self.atlas.model_needed(event.error)
+
+    # --- titles in the background ----------------------------------------------------------------
+
+    def _start_naming(self) -> None:
+        if self.atlas.desk.settings.chat.automatic_titles and not self.atlas.leaving:
+            self._naming = True
+            self.atlas.attempt(self._give_names(), group=TITLES, exclusive=True)
+
+    def _stop_naming(self) -> None:
+        self._naming = False
+        self.atlas.workers.cancel_group(self.atlas, TITLES)
+
+    async def _give_names(self) -> None:
+        try:
+            named = await self.atlas.room.titler.run()
+        finally:
+            self._naming = False
+        await self.sessions_renamed(named)
+        self.tell()
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def action_send(self) -> None:
+        self.on_prompt_sent(Prompt.Sent(self.prompt.text))
+
+    def action_stop(self) -> None:
+        if self.has_class("-over"):
+            self.action_toggle_sidebar()
+        elif self.current.busy:
+            self.turns.stop(self.current)
+            self.tell()
+        elif self.current.waiting:
+            self._take_back()
+        else:
+            self.prompt.focus()
+
+    def action_regenerate(self) -> None:
+        self._stop_naming()
+        self.turns.regenerate(self.current)
+        self.tell()
+
+    def action_page_up(self) -> None:
+        self.transcript.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.transcript.scroll_page_down(animate=False)
+
+    async def action_follow(self) -> None:
+        await self.transcript.follow()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "stop":
+            # Hidden in the footer while there is nothing to stop; Esc then leads back to the prompt.
+            shown = self.current
+            return bool(shown.busy or shown.waiting or not self.prompt.has_focus)
+        if action == "regenerate":
+            return True if self.current.id and not self.current.busy and not self.current.waiting else None
+        if action in ("page_up", "page_down"):
+            return not self.query_one(Sidebar).sessions.has_focus
+        return super().check_action(action, parameters)
+
+
+def _waiting_words(conversation: Conversation) -> Content:
+    waiting = conversation.waiting
+    if not waiting:
+        return Content("")
+    first = " ".join(waiting[0].split())
+    more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
+    how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
+    return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+
+
+def _ended(event: TurnEnded, reply: Message) -> Message:
+    """The reply as it was stored at the end of its turn."""
+    if event.replied is not None:
+        return event.replied.message
+    status = MessageStatus.PARTIAL if event.said.strip() else MessageStatus.FAILED
+    return replace(reply, content=event.said, status=status, stop_reason=StopReason.ERROR)

@@ -1,0 +1,159 @@
+"""The part of the conversation screen that opens, renames, deletes and lists conversations."""
+
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
+from memory.entities import Message, Session
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+
+class SessionActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    turns: Turns
+    current: Conversation
+
+    if TYPE_CHECKING:
+
+        def tell(self) -> None: ...
+
+        async def show_conversation(
+            self, conversation: Conversation, messages: tuple[Message, ...]
+        ) -> None: ...
+
+    _limit = PAGE
+
+    @property
+    def _sidebar(self) -> Sidebar:
+        return self.query_one(Sidebar)
+
+    # --- the list --------------------------------------------------------------------------------
+
+    def refresh_list(self) -> None:
+        """Reads the list anew; a newer request replaces an older one that is still under way."""
+        self.atlas.attempt(self._refresh_list(), group="list", exclusive=True)
+
+    async def _refresh_list(self) -> None:
+        sidebar = self._sidebar
+        found = await self.atlas.room.sessions.recent(containing=sidebar.containing, limit=self._limit)
+        replying = {c.id for c in self.turns.active if c.id}
+        sidebar.show(found, self.atlas.now(), self.current.id, replying)
+
+    def on_sidebar_filtered(self) -> None:
+        self._limit = PAGE
+        self.refresh_list()
+
+    def on_sidebar_more_wanted(self) -> None:
+        self._limit += PAGE
+        self.refresh_list()
+
+    def on_sidebar_opened(self, event: Sidebar.Opened) -> None:
+        self.open_session(event.session_id)
+
+    def open_session(self, ref: str) -> None:
+        """Shows a conversation by id, prefix or `last`."""
+        self.atlas.attempt(self._open(ref), group="open", exclusive=True)
+
+    async def _open(self, ref: str) -> None:
+        view = await self.atlas.room.sessions.view(ref)
+        await self.show_conversation(self.turns.of(view.session), view.messages)
+        self.refresh_list()
+
+    async def sessions_renamed(self, ids: list[str]) -> None:
+        """Shows new titles of conversations that were named in the background."""
+        if not ids:
+            return
+        if self.current.id in ids:
+            self.current.session = await self.atlas.room.store.get_session(self.current.id)
+        self.refresh_list()
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def _target(self) -> str | None:
+        """The conversation an action is about: the marked one while the list has the focus."""
+        return self._sidebar.marked if self._sidebar.sessions.has_focus else self.current.id
+
+    def action_new_session(self) -> None:
+        self.atlas.attempt(self.show_conversation(Conversation(), ()), group="open", exclusive=True)
+
+    def action_focus_sessions(self) -> None:
+        if self._folded:
+            self.action_toggle_sidebar()
+        self._sidebar.query_one("#filter").focus()
+
+    @property
+    def _folded(self) -> bool:
+        return not self.has_class("-over") if self.has_class("-narrow") else self.has_class("-folded")
+
+    def action_toggle_sidebar(self) -> None:
+        self.toggle_class("-over" if self.has_class("-narrow") else "-folded")
+        if self._folded:
+            self.query_one("#prompt").focus()
+        elif self.has_class("-narrow"):
+            self._sidebar.query_one("#filter").focus()
+
+    def action_rename(self) -> None:
+        if target := self._target():
+            self.atlas.attempt(self._rename(target), group="rename", exclusive=True)
+
+    async def _rename(self, session_id: str) -> None:
+        from atlas_desktop.tui.screens.dialogs import RenameScreen
+
+        session = await self.atlas.room.store.get_session(session_id)
+        title = await self.atlas.push_screen_wait(RenameScreen(session.title))
+        if title is not None:
+            self._renamed(await self.atlas.room.sessions.rename(session_id, title))
+
+    def _renamed(self, session: Session) -> None:
+        self.turns.of(session)
+        self.tell()
+        self.refresh_list()
+
+    def action_delete(self) -> None:
+        self._delete_soon(self.current.id)
+
+    def action_delete_marked(self) -> None:
+        self._delete_soon(self._sidebar.marked)
+
+    def _delete_soon(self, session_id: str | None) -> None:
+        if session_id is not None:
+            self.atlas.attempt(self._delete(session_id), group="delete")
+
+    async def _delete(self, session_id: str) -> None:
+        session = await self.atlas.room.sessions.delete(session_id)
+        conversation = self.turns.of(session)
+        self.turns.stop(conversation)
+        if conversation is self.current:
+            await self.show_conversation(Conversation(), ())
+        self.query_one(UndoBar).offer(session.id, session.title)
+        self.tell()
+        self.refresh_list()
+
+    def on_undo_bar_undone(self) -> None:
+        self.action_undo()
+
+    def action_undo(self) -> None:
+        if (session_id := self.query_one(UndoBar).take()) is not None:
+            self.atlas.attempt(self._restore(session_id), group="delete")
+
+    async def _restore(self, session_id: str) -> None:
+        await self.atlas.room.sessions.restore(session_id)
+        await self._open(session_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "undo":
+            return self.query_one(UndoBar).session_id is not None
+        if action == "rename":
+            return True if self._target() else None
+        if action == "delete":
+            return self.current.id is not None
+        if action == "delete_marked":
+            return self._sidebar.marked is not None
+        return super().check_action(action, parameters)

@@ -1,0 +1,130 @@
+"""Small windows over the screen: a question, an error, the help."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+from atlas_desktop.explain import Explained
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.actions import ACTIONS, Where, key_words
+from atlas_desktop.tui.widgets.message import words_of
+from atlas_desktop.tui.widgets.prompt import CleanInput
+
+_CSS = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 64;
+        max-width: 90%;
+        height: auto;
+        max-height: 90%;
+        padding: 1 2;
+        background: $surface;
+        border: round {border};
+        border-title-color: {border};
+        border-title-style: bold;
+    }}
+    .buttons {{ height: auto; margin-top: 1; align-horizontal: right; }}
+    Button {{ margin-left: 2; min-width: 10; }}
+    .hint {{ color: $quiet; height: auto; }}
+}}
+"""
+
+
+class ErrorScreen(ModalScreen[None]):
+    """What happened, what it means, what to do next."""
+
+    DEFAULT_CSS = _CSS.format(name="ErrorScreen", border="$error")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", "Close")]
+
+    def __init__(self, explained: Explained) -> None:
+        super().__init__()
+        self._explained = explained
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Something went wrong"
+            yield Static(words_of(self._explained), markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button("Close", id="close", variant="primary", compact=True)
+
+    def on_button_pressed(self) -> None:
+        self.dismiss(None)
+
+    def action_dismiss_error(self) -> None:
+        self.dismiss(None)
+
+
+class RenameScreen(ModalScreen[str | None]):
+    """Asks for a title; None when it is left as it is."""
+
+    DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title_now = clean_line(title)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Rename the conversation"
+            yield CleanInput(self._title_now, id="title", max_length=200)
+            yield Static("Enter saves · Esc leaves it as it is", classes="hint", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        title = clean_line(event.value)
+        self.dismiss(title if title and title != self._title_now else None)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Every action with its key and what it does."""
+
+    DEFAULT_CSS = (
+        _CSS.format(name="HelpScreen", border="$primary")
+        + """
+    HelpScreen .box { width: 84; height: 90%; }
+    HelpScreen VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+    """
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter", "close", "Close")]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "Esc closes"
+            with VerticalScroll():
+                yield Static(help_text(), markup=False)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def help_text() -> Content:
+    """All actions by place: key, name, and a sentence."""
+    parts: list[Content | str | tuple[str, str]] = []
+    for where in Where:
+        if parts:
+            parts.append("\n")
+        parts += [(f"{where}\n", "bold $accent")]
+        for action in ACTIONS:
+            if action.where is where:
+                keys = key_words(action.key) if action.key else "by name"
+                parts += [(f"  {keys:<20}", "$primary"), (f" {action.name}\n", "bold")]
+                parts += [(f"{'':23}{line}\n", "$quiet") for line in _wrapped(action.help, 52)]
+    parts += ["\n", ("Every action is also in the command palette (Ctrl+P), by its name.", "$quiet")]
+    return Content.assemble(*parts)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width)

@@ -1,0 +1,157 @@
+"""The choice of a model: one to start with now, others that suit this machine, and the way it gets here."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList, ProgressBar, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.explain import explain, size
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.ports import ModelShelf, Offer
+from atlas_desktop.tui.screens.page import Page
+from models.errors import DownloadCancelled, ModelsError
+from models.progress import Progress
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+_STAGES = {
+    "download": "Downloading",
+    "verify": "Checking",
+    "convert": "Converting",
+    "place": "Putting in place",
+}
+_FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
+_DRAW_S = 0.1
+
+
+class ModelScreen(Page):
+    """Enter fetches the marked model; Esc stops the download, which a next try takes up again."""
+
+    AUTO_FOCUS = "#offers"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel the download"),
+        Binding("ctrl+s", "skip", "Go on without a model", priority=True),
+    ]
+
+    DEFAULT_CSS = """
+    ModelScreen {
+        .sheet { width: 80; padding: 0 2; }
+        #offers {
+            height: auto;
+            max-height: 16;
+            border: none;
+            padding: 0;
+            background: $background;
+            scrollbar-size-vertical: 1;
+            & > .option-list--option { padding: 0 2; }
+            &:focus { border: none; background-tint: transparent; }
+        }
+        #progress { display: none; height: auto; margin-top: 1; }
+        #progress.-shown { display: block; }
+        #bar { display: none; margin-top: 1; width: 100%; }
+        #bar.-shown { display: block; }
+        #bar Bar { width: 1fr; }
+    }
+    """
+
+    def __init__(self, app: "AtlasApp", models: ModelShelf) -> None:
+        super().__init__(app)
+        self._models = models
+        self._offers: tuple[Offer, ...] = ()
+        self._pulling: Offer | None = None
+        self._cancelled = False
+        self._progress: Progress | None = None
+
+    def sheet(self) -> ComposeResult:
+        yield Static("◆ Atlas", classes="brand", markup=False)
+        yield Static("Choose a model", classes="title", markup=False)
+        yield Static(
+            "It answers you on this computer, without the network. You can add others and change later.",
+            classes="words quiet",
+            markup=False,
+        )
+        yield OptionList(id="offers", markup=False)
+        yield Static("", id="progress", markup=False)
+        yield ProgressBar(id="bar", show_eta=False)
+        yield Static("", classes="problem", markup=False)
+
+    def on_mount(self) -> None:
+        self.atlas.attempt(self._list(), group="offers")
+        self.set_interval(_DRAW_S, self._draw)
+
+    async def _list(self) -> None:
+        self._offers = tuple(await self._models.offers())
+        listing = self.query_one("#offers", OptionList)
+        for at, offer in enumerate(self._offers):
+            listing.add_option(Option(_line(offer, first=at == 0), id=str(at)))
+        if self._offers:
+            listing.highlighted = 0
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        if self._pulling is None:
+            self._pulling = self._offers[event.option_index]
+            self._cancelled, self._progress = False, None
+            self.problem("")
+            self.refresh_bindings()
+            self.atlas.attempt(self._pull(self._pulling), group="pull", exclusive=True)
+
+    async def _pull(self, offer: Offer) -> None:
+        try:
+            await self._models.pull(offer.id, self._report, lambda: self._cancelled)
+        except DownloadCancelled:
+            self.problem("Stopped.", "What has come is kept: choose it again to go on from there.")
+            return
+        except (ModelsError, OSError) as error:
+            self.explain(explain(error))
+            return
+        finally:
+            self._pulling = None
+            self._draw()
+            self.refresh_bindings()
+        await self.atlas.model_chosen()
+
+    def _report(self, progress: Progress) -> None:
+        # Called from the thread that downloads; drawing looks at it ten times a second.
+        self._progress = progress
+
+    def _draw(self) -> None:
+        words = self.query_one("#progress", Static)
+        bar = self.query_one("#bar", ProgressBar)
+        offer, progress = self._pulling, self._progress
+        words.set_class(offer is not None, "-shown")
+        bar.set_class(offer is not None, "-shown")
+        if offer is None:
+            return
+        name = clean_line(offer.name)
+        if progress is None:
+            words.update(Content(f"{name}: starting…"))
+            return
+        amount = size(progress.done) + (f" of {size(progress.total)}" if progress.total else "")
+        words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
+        bar.update(total=progress.total, progress=progress.done)
+
+    def action_cancel(self) -> None:
+        self._cancelled = True
+
+    def action_skip(self) -> None:
+        self._cancelled = True
+        self.atlas.attempt(self.atlas.show_chat(warm=False), group="enter", exclusive=True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._pulling is not None if action == "cancel" else super().check_action(action, parameters)
+
+
+def _line(offer: Offer, *, first: bool) -> Content:
+    start = ("  start now", "bold $accent") if first else ("", "")
+    note = f" · {clean_line(offer.note)}" if offer.note else ""
+    return Content.assemble(
+        (clean_line(offer.name), "bold"),
+        start,
+        "\n",
+        (clean_line(offer.fit), _FIT_STYLES.get(offer.fit, "$quiet")),
+        (f" · {size(offer.bytes)} · {clean_line(offer.licence)}{note}", "$quiet"),
+    )

@@ -1,0 +1,121 @@
+"""The recovery key, shown once, and typed again in part to be sure that it was written down."""
+
+import secrets
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Button, Input, Static
+
+from atlas_desktop.tui.screens.page import Page
+from atlas_desktop.tui.widgets.prompt import CleanInput
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.vault.keys import RoomKey
+
+ASKED = 2
+
+
+class RecoveryScreen(Page):
+    """Goes on when two groups of the key have been typed again. `ask` are their positions, from 0."""
+
+    AUTO_FOCUS = "#group-0"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", "Copy", priority=True)]
+
+    DEFAULT_CSS = """
+    RecoveryScreen {
+        #key {
+            height: auto;
+            width: auto;
+            border: round $border;
+            padding: 0 3;
+            margin: 0 0 1 0;
+            text-style: bold;
+        }
+        #groups { height: 3; }
+        #groups Input { width: 20; margin-right: 2; }
+    }
+    """
+
+    def __init__(
+        self,
+        app: "AtlasApp",
+        key: "RoomKey",
+        recovery_key: str,
+        *,
+        remark: str = "",
+        ask: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(app)
+        self._key = key
+        self._recovery_key = recovery_key
+        self._groups = recovery_key.split("-")
+        self._remark = remark
+        self._ask = ask or tuple(sorted(secrets.SystemRandom().sample(range(len(self._groups)), ASKED)))
+
+    def sheet(self) -> ComposeResult:
+        yield Static("◆ Atlas", classes="brand", markup=False)
+        yield Static("Your recovery key", classes="title", markup=False)
+        if self._remark:
+            yield Static(Content.styled(self._remark, "$warning"), classes="words", markup=False)
+        yield Static(
+            "It opens your vault if you forget the passphrase. Write it down and keep it away from this "
+            "computer. It is shown this once.",
+            classes="words quiet",
+            markup=False,
+        )
+        yield Static(self._rows(), id="key")
+        yield Static(
+            "To be sure that your note is right, type these two groups of it:", classes="words", markup=False
+        )
+        with Horizontal(id="groups"):
+            for at, group in enumerate(self._ask):
+                field = CleanInput(id=f"group-{at}", max_length=8)
+                field.border_title = f"Group {group + 1}"
+                yield field
+        yield Static("", classes="problem", markup=False)
+        with Horizontal(classes="buttons"):
+            yield Button("Go on", id="go", variant="primary", compact=True)
+
+    def _rows(self) -> Content:
+        parts: list[tuple[str, str]] = []
+        for at, group in enumerate(self._groups):
+            parts += [(f"{at + 1} ", "$quiet not bold"), (group, "bold $foreground")]
+            last = at == len(self._groups) - 1
+            parts.append(("", "") if last else ("\n" if at % 3 == 2 else "    ", ""))
+        return Content.assemble(*parts)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == f"group-{len(self._ask) - 1}":
+            self._check()
+        else:
+            self.focus_next()
+
+    def on_input_changed(self) -> None:
+        self.problem("")
+
+    def on_button_pressed(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        for at, group in enumerate(self._ask):
+            field = self.query_one(f"#group-{at}", Input)
+            if field.value.strip().upper() != self._groups[group]:
+                self.problem(f"Group {group + 1} is not like that.", "Compare your note with the key above.")
+                field.focus()
+                return
+        self.query_one("#go", Button).disabled = True
+        self.atlas.attempt(self._go_on(), group="enter", exclusive=True)
+
+    async def _go_on(self) -> None:
+        await self.atlas.enter(self._key)
+
+    def action_copy(self) -> None:
+        self.atlas.copy_to_clipboard(self._recovery_key)
+        self.atlas.say(
+            "Copied, if your terminal allows it. Other programs can read the clipboard: paste it where you "
+            "keep it, then copy something else."
+        )

@@ -1,0 +1,164 @@
+"""The first screen of all: where things are kept, what that protects, and the passphrase."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Button, Checkbox, Input, Static
+
+from atlas_desktop.explain import explain
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.page import Page
+from atlas_desktop.tui.widgets.prompt import CleanInput
+from memory.errors import KeyringUnavailable, MemoryFault
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+CLAIM = (
+    "Protects your saved conversations if someone copies your files or takes your locked or powered-off "
+    "computer. Does not protect against software running as you while Atlas is unlocked, swap or "
+    "hibernation, or a weak passphrase. If you lose your passphrase, keyring and recovery key, nobody can "
+    "recover your data."
+)
+_SCORES = ("very weak", "weak", "fair", "good", "strong")
+_STYLES = ("$error", "$error", "$warning", "$success", "$success")
+DEBOUNCE_S = 0.2
+
+
+class WelcomeScreen(Page):
+    """Asks for the passphrase twice, and offers the system keyring where one answers."""
+
+    AUTO_FOCUS = "#passphrase"
+
+    DEFAULT_CSS = """
+    WelcomeScreen {
+        .sheet { width: 78; padding: 0 2; }
+        .title { margin-bottom: 0; }
+        .words { margin: 0 0 1 0; }
+        #where { margin-bottom: 1; }
+        #strength { height: 1; padding: 0 2; color: $quiet; }
+        #keyring { display: none; padding: 0 1; }
+        #keyring.-offered { display: block; }
+        #go-line { height: 1; margin-top: 1; align-vertical: middle; }
+        #state { width: 1fr; padding: 0 2; color: $quiet; }
+    }
+    """
+
+    def __init__(self, app: "AtlasApp") -> None:
+        super().__init__(app)
+        self._timer: Timer | None = None
+        self._creating = False
+
+    def sheet(self) -> ComposeResult:
+        home = clean_line(str(self.atlas.desk.paths.home))
+        yield Static("◆ Atlas", classes="brand", markup=False)
+        yield Static("Welcome. Choose a passphrase to begin.", classes="title", markup=False)
+        yield Static(
+            Content.assemble(("Everything is kept, encrypted, in ", "$quiet"), (home, "$primary")), id="where"
+        )
+        yield Static(CLAIM, classes="words quiet", markup=False)
+        first = CleanInput(password=True, id="passphrase", placeholder="Four or five words only you connect")
+        first.border_title = "Passphrase"
+        yield first
+        yield Static("", id="strength", markup=False)
+        second = CleanInput(password=True, id="again")
+        second.border_title = "Once more"
+        yield second
+        yield Checkbox("Also unlock with the system keyring", id="keyring", compact=True)
+        with Horizontal(id="go-line"):
+            yield Button("Create the vault", id="create", variant="primary", compact=True)
+            yield Static("", id="state", markup=False)
+        yield Static("", classes="problem", markup=False)
+
+    def on_mount(self) -> None:
+        self.atlas.attempt(self._look_for_keyring(), group="keyring")
+
+    async def _look_for_keyring(self) -> None:
+        try:
+            backend = await self.atlas.desk.vault.keyring_backend()
+        except KeyringUnavailable:
+            return  # nothing is offered that cannot be used
+        offer = self.query_one("#keyring", Checkbox)
+        offer.label = Content(f"Also unlock with the system keyring ({clean_line(backend)})")
+        offer.add_class("-offered")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.problem("")
+        if event.input.id == "passphrase":
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(DEBOUNCE_S, self._measure)
+
+    def _measure(self) -> None:
+        text = self.query_one("#passphrase", Input).value
+        self.atlas.attempt(self._show_strength(text), group="strength", exclusive=True)
+
+    async def _show_strength(self, text: str) -> None:
+        meter = self.query_one("#strength", Static)
+        if not text:
+            meter.update("")
+            return
+        found = await self.atlas.desk.vault.strength(text)
+        style = _STYLES[found.score]
+        bar = "━" * (found.score + 1) * 3
+        meter.update(
+            Content.assemble(
+                (bar, style),
+                ("━" * (15 - len(bar)), "$border-blurred"),
+                (f"  {_SCORES[found.score]}", f"bold {style}"),
+                (f" · {clean_line(found.warning or f'guessed in {found.crack_time_text}')}", "$quiet"),
+            )
+        )
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == "passphrase":
+            self.query_one("#again", Input).focus()
+        else:
+            self._create()
+
+    def on_button_pressed(self) -> None:
+        self._create()
+
+    def _create(self) -> None:
+        first = self.query_one("#passphrase", Input)
+        second = self.query_one("#again", Input)
+        if self._creating:
+            return
+        if not first.value:
+            self.problem("A passphrase is needed.")
+            first.focus()
+        elif first.value != second.value:
+            self.problem("The two passphrases differ.", "Type the second one again.")
+            second.focus()
+        else:
+            self._creating = True
+            keyring = self.query_one("#keyring", Checkbox).value
+            self.atlas.attempt(self._make(first.value, keyring=keyring), group="create")
+
+    async def _make(self, passphrase: str, *, keyring: bool) -> None:
+        from atlas_desktop.tui.screens.recovery import RecoveryScreen
+
+        state = self.query_one("#state", Static)
+        state.update("Making the keys…")
+        vault = self.atlas.desk.vault
+        try:
+            created = await vault.create(passphrase)
+        except (MemoryFault, OSError) as error:
+            state.update("")
+            self.explain(explain(error))
+            return
+        finally:
+            self._creating = False
+        refused = ""
+        if keyring:
+            try:
+                await vault.keyring_on(created.key)
+            except KeyringUnavailable as error:
+                words = explain(error)
+                refused = f"{words.title}. {words.message} Your passphrase unlocks Atlas."
+        await self.atlas.turn_to(
+            RecoveryScreen(self.atlas, created.key, created.recovery_key, remark=refused)
+        )

@@ -1,0 +1,184 @@
+"""Turns under way, apart from the widgets that show them: a reply goes on while another page is open."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from textual.message import Message as Event
+
+from atlas_desktop.services.chat import Turn
+from atlas_desktop.services.events import Accepted, Delta, Notice, Replied
+from memory.entities import Message, Session
+from memory.errors import MemoryFault
+from models.errors import ModelsError
+
+if TYPE_CHECKING:
+    from textual.message_pump import MessagePump
+    from textual.worker import Worker
+
+    from atlas_desktop.tui.app import AtlasApp
+
+GROUP = "turns"
+
+
+@dataclass(eq=False)
+class Conversation:
+    """A conversation of this run. `session` is None until its first message is stored.
+
+    `said` is what has come of the reply under way; `waiting` are messages to send after it; `used` is the
+    number of tokens of the last prompt and reply.
+    """
+
+    session: Session | None = None
+    draft: str = ""
+    waiting: list[str] = field(default_factory=list)
+    turn: Turn | None = None
+    reply: Message | None = None
+    said: str = ""
+    stopping: bool = False
+    used: int = 0
+    speed: float = 0.0
+    worker: "Worker[None] | None" = None
+
+    @property
+    def id(self) -> str | None:
+        return self.session.id if self.session else None
+
+    @property
+    def busy(self) -> bool:
+        return self.turn is not None
+
+    @property
+    def doing(self) -> str:
+        """What is going on, in a word; empty when nothing is."""
+        if self.turn is None:
+            return ""
+        if self.stopping:
+            return "stopping"
+        return "writing" if self.said else "reading"
+
+
+@dataclass
+class TurnAccepted(Event):
+    """What the person said is stored, and the reply's empty row with it."""
+
+    conversation: Conversation
+    accepted: Accepted
+    again: bool
+
+
+@dataclass
+class TurnGrew(Event):
+    """More of the reply is in `conversation.said`."""
+
+    conversation: Conversation
+
+    def can_replace(self, message: Event) -> bool:
+        return isinstance(message, TurnGrew) and message.conversation is self.conversation
+
+
+@dataclass
+class TurnNoticed(Event):
+    """Something to know while the turn goes on."""
+
+    conversation: Conversation
+    text: str
+
+
+@dataclass
+class TurnEnded(Event):
+    """The turn is over: with `replied`, with an `error`, or (neither) because the program is closing.
+
+    `unsent` is the text that could not be stored, if that is what failed.
+    """
+
+    conversation: Conversation
+    reply: Message | None = None
+    said: str = ""
+    replied: Replied | None = None
+    error: Exception | None = None
+    unsent: str = ""
+
+
+class Turns:
+    """Starts and stops turns, and tells `listener` of them as messages."""
+
+    def __init__(self, app: "AtlasApp", listener: "MessagePump") -> None:
+        self._app = app
+        self._listener = listener
+        self._known: dict[str, Conversation] = {}
+
+    def of(self, session: Session) -> Conversation:
+        """The conversation of a session: the same object for as long as the program runs."""
+        known = self._known.setdefault(session.id, Conversation(session))
+        known.session = session
+        return known
+
+    @property
+    def active(self) -> Iterator[Conversation]:
+        return (c for c in self._known.values() if c.busy)
+
+    def send(self, conversation: Conversation, text: str) -> None:
+        """Says `text`; the caller has seen to it that no turn is under way."""
+        chat = self._app.room.chat
+        options = self._app.desk.turn_options(self._app.model_id)
+        self._start(conversation, chat.turn(text, session=conversation.id, options=options), text)
+
+    def regenerate(self, conversation: Conversation) -> None:
+        """Asks for another answer to the newest message of a stored conversation."""
+        assert conversation.id is not None
+        options = self._app.desk.turn_options(self._app.model_id)
+        self._start(conversation, self._app.room.chat.regenerate(conversation.id, options=options), "")
+
+    def stop(self, conversation: Conversation) -> None:
+        if conversation.turn is not None:
+            conversation.stopping = True
+            conversation.turn.stop()
+
+    async def stop_all(self) -> None:
+        """Stops every turn and returns when what came of them is stored."""
+        from textual.worker import WorkerError
+
+        for conversation in [*self.active]:
+            conversation.waiting.clear()
+            self.stop(conversation)
+            if conversation.worker is not None:
+                try:
+                    await conversation.worker.wait()
+                except WorkerError:
+                    # Its error has been shown by the handler of failed workers; here only the end counts.
+                    continue
+
+    def _start(self, conversation: Conversation, turn: Turn, text: str) -> None:
+        conversation.turn = turn
+        conversation.stopping = False
+        conversation.reply = None
+        conversation.said = ""
+        conversation.worker = self._app.attempt(self._run(conversation, turn, text), group=GROUP)
+
+    async def _run(self, conversation: Conversation, turn: Turn, text: str) -> None:
+        post = self._listener.post_message
+        ended = TurnEnded(conversation, unsent=text)
+        try:
+            async for event in turn:
+                if isinstance(event, Accepted):
+                    ended.unsent = ""
+                    conversation.session = event.session
+                    conversation.reply = event.reply
+                    self._known[event.session.id] = conversation
+                    post(TurnAccepted(conversation, event, again=turn.text is None))
+                elif isinstance(event, Delta):
+                    conversation.said += event.text
+                    post(TurnGrew(conversation))
+                elif isinstance(event, Notice):
+                    post(TurnNoticed(conversation, event.text))
+                else:
+                    ended.replied = event
+                    conversation.session = event.session
+        except (ModelsError, MemoryFault, OSError, ValueError) as error:
+            ended.error = error
+        finally:
+            ended.reply, ended.said = conversation.reply, conversation.said
+            conversation.turn = None
+            conversation.stopping = False
+            post(ended)

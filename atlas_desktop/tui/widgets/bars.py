@@ -1,0 +1,173 @@
+"""The lines around the conversation: what it is, how it stands, what can be undone."""
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from atlas_desktop.services.cleaning import clean_line
+from memory.entities import MemoryMode, RoomKind
+
+UNDO_S = 10
+
+_MEMORY = {
+    MemoryMode.NORMAL: "memory normal",
+    MemoryMode.READS: "memory read only",
+    MemoryMode.BLANK: "memory blank",
+    MemoryMode.OFF: "off the record",
+}
+_ROOM = {RoomKind.OPEN: "open room", RoomKind.PRIVATE: "private room", RoomKind.OFF_RECORD: "memory only"}
+
+
+class HeadLine(Static):
+    """Title on the left; model, memory mode and room in words on the right."""
+
+    DEFAULT_CSS = """
+    HeadLine { height: 1; padding: 0 2; background: $surface; color: $quiet; text-wrap: nowrap; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__("", id=id, markup=False)
+        self._title = ""
+        self._model = ""
+        self._memory = MemoryMode.NORMAL
+        self._room = RoomKind.OPEN
+
+    def tell(self, *, title: str, model: str, memory: MemoryMode, room: RoomKind) -> None:
+        self._title, self._model = clean_line(title), clean_line(model)
+        self._memory, self._room = memory, room
+        self._draw()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.content_size.width
+        if not width:
+            return
+        state = f"{_MEMORY[self._memory]} · {_ROOM[self._room]}"
+        model = self._model
+        if model and cell_len(model) > width // 3:
+            model = set_cell_size(model, width // 3 - 1) + "…"
+        facts = f"{model} · {state}" if model else state
+        room = width - cell_len(facts) - 2
+        title = self._title
+        if cell_len(title) > room:
+            title = set_cell_size(title, max(room - 1, 0)).rstrip() + "…"
+        gap = " " * (width - cell_len(title) - cell_len(facts))
+        self.update(Content.assemble((title, "bold $foreground"), gap, facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the status line tells. `used` and `limit` are tokens; `speed` is tokens a second, 0 unknown."""
+
+    doing: str = ""
+    background: str = ""
+    used: int = 0
+    limit: int = 0
+    speed: float = 0.0
+
+
+class StatusLine(Static):
+    """What is going on on the left; context and speed on the right."""
+
+    DEFAULT_CSS = """
+    StatusLine { height: 1; padding: 0 2; color: $quiet; text-wrap: nowrap; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__("", id=id, markup=False)
+        self._standing = Standing()
+
+    def tell(self, standing: Standing) -> None:
+        if standing != self._standing:
+            self._standing = standing
+            self._draw()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        now = self._standing
+        left = " · ".join(part for part in (now.doing or "Ready", now.background) if part)
+        facts = []
+        if now.limit:
+            facts.append(f"context {now.used:,} of {now.limit:,} tokens ({now.used / now.limit:.0%})")
+        if now.speed:
+            facts.append(f"{now.speed:.0f} tok/s")
+        right = " · ".join(facts)
+        gap = " " * max(2, self.content_size.width - cell_len(left) - cell_len(right))
+        self.update(Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right))
+
+
+class UndoBar(Horizontal):
+    """Says what was deleted and takes it back, for ten seconds."""
+
+    DEFAULT_CSS = """
+    UndoBar {
+        height: 1;
+        padding: 0 2;
+        background: $panel;
+        display: none;
+        &.-shown { display: block; }
+        #deleted { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        #undo { width: auto; color: $primary; text-style: bold; padding: 0 1; }
+        #undo:hover { text-style: bold reverse; }
+        #left { width: 6; text-align: right; color: $quiet; }
+    }
+    """
+
+    class Undone(Message):
+        """The person clicked on undo."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.session_id: str | None = None
+        self._left = 0
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="deleted", markup=False)
+        yield Static("Undo Ctrl+Z", id="undo", markup=False)
+        yield Static("", id="left", markup=False)
+
+    def offer(self, session_id: str, title: str) -> None:
+        """Shows the bar anew; an earlier deletion stays in the bin."""
+        self.session_id = session_id
+        self._left = UNDO_S
+        self.query_one("#deleted", Static).update(Content(f"Deleted “{clean_line(title)}”"))
+        self.add_class("-shown")
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_interval(1, self._tick)
+        self._draw()
+
+    def take(self) -> str | None:
+        """The session to bring back, once."""
+        taken, self.session_id = self.session_id, None
+        self.remove_class("-shown")
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        return taken
+
+    def _tick(self) -> None:
+        self._left -= 1
+        if self._left <= 0:
+            self.take()
+        else:
+            self._draw()
+
+    def _draw(self) -> None:
+        self.query_one("#left", Static).update(Content(f"{self._left} s"))
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is not None and event.widget.id == "undo":
+            self.post_message(self.Undone())

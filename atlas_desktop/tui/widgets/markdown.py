@@ -1,0 +1,129 @@
+"""Markdown from a model, made harmless, and drawn at a steady pace while it streams."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
+from textual.widgets import Markdown
+from textual.widgets.markdown import MarkdownFence
+
+from atlas_desktop.services.cleaning import clean
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+
+HIGHLIGHT_LIMIT = 12_000
+"""Characters of a code block above which it is shown without colours, so that drawing stays quick."""
+
+
+def _plain_links(children: Iterable["Token"]) -> list["Token"]:
+    """Links and images as text with the whole address behind it: nothing to click, nothing to fetch."""
+    from markdown_it.token import Token
+
+    kept: list[Token] = []
+    opened: list[tuple[str, int]] = []
+    for token in children:
+        if token.type == "link_open":
+            opened.append((str(token.attrs.get("href", "")), len(kept)))
+        elif token.type == "link_close":
+            href, start = opened.pop()
+            said = "".join(t.content for t in kept[start:])
+            if href and clean(href) != said:
+                kept.append(Token("text", "", 0, content=f" ({clean(href)})"))
+        elif token.type == "image":
+            address = clean(str(token.attrs.get("src", "")))
+            kept.append(Token("text", "", 0, content=f"[image: {clean(token.content)}] ({address})"))
+        else:
+            kept.append(token)
+    return kept
+
+
+def _make_harmless(state: "StateCore") -> None:
+    """Cleans once more after parsing: entities and percent-escapes are decoded there, into anything."""
+    for token in state.tokens:
+        token.content = clean(token.content)
+        token.info = clean(token.info)
+        if token.children:
+            for child in token.children:
+                child.content = clean(child.content)
+            token.children = _plain_links(token.children)
+
+
+@cache
+def parser() -> "MarkdownIt":
+    """CommonMark with tables and strike-through. HTML is shown as it is written, never left out."""
+    from markdown_it import MarkdownIt
+
+    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    made.core.ruler.push("harmless", _make_harmless)
+    return made
+
+
+class CodeBlock(MarkdownFence):
+    """A code block whose language is never guessed: guessing runs every lexer there is."""
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:  # noqa: ARG003, FBT001, FBT002
+        name = language.split(maxsplit=1)[0] if language.strip() else ""
+        if not name or len(code) > HIGHLIGHT_LIMIT:
+            return Content(code.rstrip("\n"))
+        return highlight(code, language=name, theme=HighlightTheme)
+
+
+class SafeMarkdown(Markdown):
+    """Markdown without links to click, HTML to hide in, or control characters."""
+
+    BLOCKS = {**Markdown.BLOCKS, "fence": CodeBlock, "code_block": CodeBlock}  # noqa: RUF012
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(clean(text) or None, parser_factory=parser, open_links=False)
+
+
+class PacedStream:
+    """Appends to a `Markdown` at most `frame_rate` times a second and for at most half of the time.
+
+    What arrives between two frames is drawn together, so a fast model costs no more than a slow one, and keys
+    are answered between frames however long the reply has grown.
+    """
+
+    def __init__(self, target: Markdown, frame_rate: int) -> None:
+        self._target = target
+        self._frame = 1 / frame_rate
+        self._pending: list[str] = []
+        self._news = asyncio.Event()
+        self._closed = False
+        self._task = asyncio.create_task(self._run())
+
+    def write(self, text: str) -> None:
+        self._pending.append(text)
+        self._news.set()
+
+    async def close(self) -> None:
+        """Draws what is left and ends."""
+        self._closed = True
+        self._news.set()
+        await self._task
+
+    def abandon(self) -> None:
+        """Ends without drawing: the widget is gone."""
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            text = "".join(self._pending)
+            self._pending.clear()
+            began = time.monotonic()
+            if text:
+                await self._target.append(text)
+            if self._closed and not self._pending:
+                return
+            spent = time.monotonic() - began
+            await asyncio.sleep(0 if self._closed else max(self._frame - spent, spent))

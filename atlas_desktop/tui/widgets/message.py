@@ -1,0 +1,161 @@
+"""One message of a conversation, and the lines between messages."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from atlas_desktop.explain import Explained
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.widgets.markdown import PacedStream, SafeMarkdown
+from memory.entities import Message, MessageStatus
+from models.messages import Role, StopReason
+
+NOTHING_CAME = "No reply came. Ctrl+R asks again."
+
+
+def state_word(message: Message) -> str:
+    """What is out of the ordinary about a message, in a word; empty for a whole one."""
+    if message.status is MessageStatus.FAILED:
+        return "failed"
+    if message.status is MessageStatus.PARTIAL:
+        return "stopped" if message.stop_reason == StopReason.CANCELLED else "partial"
+    if message.stop_reason == StopReason.LENGTH:
+        return "cut at the length limit"
+    return ""
+
+
+class MessageBlock(Vertical):
+    """A message: a line that says whose it is and when it came, and its words."""
+
+    DEFAULT_CSS = """
+    MessageBlock {
+        height: auto;
+        max-width: 100;
+        margin: 1 0 0 0;
+        padding: 0 2 0 1;
+        border-left: outer transparent;
+        .head { height: 1; color: $quiet; padding: 0 1; }
+        .words { height: auto; padding: 0 1; }
+        &.mine { border-left: outer $mine; background: $surface; }
+        SafeMarkdown { padding: 0 1; height: auto; }
+        MarkdownParagraph { margin: 0 0 1 0; }
+        MarkdownBlock:last-child { margin-bottom: 0; }
+        MarkdownH1, MarkdownH2, MarkdownH3 {
+            content-align: left middle;
+            margin: 0 0 1 0;
+            background: transparent;
+        }
+        MarkdownFence {
+            margin: 0 0 1 0;
+            background: $surface;
+            & > Label { padding: 0 1; }
+        }
+        MarkdownBlockQuote { margin: 0 0 1 0; background: transparent; border-left: outer $border-blurred; }
+        MarkdownBulletList, MarkdownOrderedList { margin: 0 0 1 0; padding: 0; }
+        MarkdownTable { margin: 0 0 1 0; }
+    }
+    """
+
+    def __init__(self, message: Message, now: datetime) -> None:
+        super().__init__(classes="mine" if message.role is Role.USER else "theirs")
+        self.message = message
+        self._now = now
+        self._stream: PacedStream | None = None
+        self._doing = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._head(), classes="head")
+        if self.message.role is Role.USER:
+            yield Static(Content(clean(self.message.content)), classes="words")
+        else:
+            yield SafeMarkdown(self._words())
+
+    def _words(self) -> str:
+        if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
+            return NOTHING_CAME
+        return self.message.content
+
+    def _head(self) -> Content:
+        mine = self.message.role is Role.USER
+        name = "You" if mine else "Atlas"
+        parts: list[tuple[str, str]] = [(name, "bold $mine" if mine else "bold $primary")]
+        parts.append((f"  {long(self.message.created_at, self._now)}", "$quiet"))
+        if not mine and self.message.model:
+            parts.append((f"  {clean_line(self.message.model)}", "$quiet"))
+        if word := self._doing or state_word(self.message):
+            failed = self.message.status is MessageStatus.FAILED and not self._doing
+            parts.append((f"  · {word}", "$error" if failed else "$warning"))
+        return Content.assemble(*parts)
+
+    def doing(self, words: str) -> None:
+        """Says what is under way (`reading`, `writing`) in the head line."""
+        if words != self._doing:
+            self._doing = words
+            self.query_one(".head", Static).update(self._head())
+
+    def stream(self, text: str, frame_rate: int) -> None:
+        """Adds to a reply that is being made."""
+        if self._stream is None:
+            self._stream = PacedStream(self.query_one(SafeMarkdown), frame_rate)
+        self._stream.write(text)
+
+    async def finish(self, message: Message, shown: str) -> None:
+        """Ends a reply. `shown` is what was streamed into the block; anything else is drawn anew."""
+        self.message = message
+        if self._stream is not None:
+            await self._stream.close()
+            self._stream = None
+        if self._words() != shown:
+            await self.query_one(SafeMarkdown).update(clean(self._words()))
+        self._doing = ""
+        self.query_one(".head", Static).update(self._head())
+
+    def on_unmount(self) -> None:
+        if self._stream is not None:
+            self._stream.abandon()
+
+
+class Remark(Static):
+    """A line of the program's own between messages."""
+
+    DEFAULT_CSS = """
+    Remark { height: auto; max-width: 100; margin: 1 0 0 0; padding: 0 2 0 3; color: $quiet; }
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Content(clean(text)), markup=False)
+
+
+class ErrorNote(Static):
+    """An error in its place in the conversation: what happened, what it means, what to do."""
+
+    DEFAULT_CSS = """
+    ErrorNote {
+        height: auto;
+        max-width: 100;
+        margin: 1 0 0 0;
+        padding: 0 2;
+        border-left: outer $error;
+        background: $error 8%;
+    }
+    """
+    ALLOW_SELECT: ClassVar[bool] = True
+
+    def __init__(self, explained: Explained) -> None:
+        super().__init__(words_of(explained), markup=False)
+
+
+def words_of(explained: Explained) -> Content:
+    """An explained error as text: title, message, next step."""
+    return Content.assemble(
+        (clean_line(explained.title), "bold $error"),
+        "\n",
+        clean(explained.message),
+        "\n",
+        (clean(explained.next_step), "$quiet"),
+    )

@@ -1,0 +1,115 @@
+"""Where messages are typed: grows with its text, remembers what was sent."""
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+from textual.widgets import Input, TextArea
+
+from atlas_desktop.services.cleaning import clean, clean_line
+
+NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
+
+
+class Prompt(TextArea):
+    """Enter sends, Shift+Enter or Ctrl+J breaks the line, Up on the first line recalls what was sent."""
+
+    DEFAULT_CSS = """
+    Prompt {
+        height: auto;
+        min-height: 3;
+        max-height: 12;
+        border: round $border-blurred;
+        background: $background;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+        border-subtitle-color: $quiet;
+        &:focus { border: round $border; }
+    }
+    """
+
+    @dataclass
+    class Sent(Message):
+        """The person pressed Enter on a text (empty text: on nothing)."""
+
+        text: str
+
+    class TakeBack(Message):
+        """The person pressed Up in an empty prompt."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(
+            id=id,
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            highlight_cursor_line=False,
+            placeholder="Write a message",
+        )
+        self.history_of_sent: list[str] = []
+        self._recalled: int | None = None
+        self._unsent = ""
+
+    def put(self, text: str) -> None:
+        """Replaces what is typed and goes to its end."""
+        self._recalled = None
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Textual calls the handler of the base class after this one, unless the default is prevented.
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Sent(self.text))
+        elif event.key in NEW_LINE_KEYS:
+            event.stop()
+            event.prevent_default()
+            self._replace_via_keyboard("\n", *self.selection)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """The clipboard is text from outside too."""
+        event.prevent_default()
+        if result := self._replace_via_keyboard(clean(event.text.replace("\r\n", "\n")), *self.selection):
+            self.move_cursor(result.end_location)
+
+    def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002
+        if select or not self.cursor_at_first_line:
+            super().action_cursor_up(select)
+        elif not self.text and self._recalled is None:
+            self.post_message(self.TakeBack())
+        else:
+            self.recall(-1)
+
+    def action_cursor_down(self, select: bool = False) -> None:  # noqa: FBT001, FBT002
+        if self._recalled is not None and not select and self.cursor_at_last_line:
+            self.recall(+1)
+        else:
+            super().action_cursor_down(select)
+
+    def recall(self, step: int) -> None:
+        """Puts an earlier or later sent message into the prompt; past the newest is what was being typed."""
+        sent = self.history_of_sent
+        at = len(sent) if self._recalled is None else self._recalled
+        if at == len(sent):
+            self._unsent = self.text
+        to = min(max(at + step, 0), len(sent))
+        if to == at:
+            return
+        self.text = self._unsent if to == len(sent) else sent[to]
+        self._recalled = None if to == len(sent) else to
+        self.move_cursor(self.document.end)
+
+    def remember(self, text: str) -> None:
+        """Notes a text as sent."""
+        self._recalled = None
+        if not self.history_of_sent or self.history_of_sent[-1] != text:
+            self.history_of_sent.append(text)
+
+
+class CleanInput(Input):
+    """An input whose pasted text is cleaned of control characters."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        # Textual calls the handler of the base class, which inserts, after this one.
+        event.text = clean(event.text) if self.password else clean_line(event.text)

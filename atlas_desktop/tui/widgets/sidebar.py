@@ -1,0 +1,173 @@
+"""The list of conversations: grouped by day, filtered as one types."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.calendar import grouped, short
+from atlas_desktop.tui.widgets.prompt import CleanInput
+from memory.entities import Session
+
+DEBOUNCE_S = 0.15
+WIDTH = 28
+"""Cells of a line in the list."""
+PAGE = 100
+"""Conversations that are listed at first, and added at the end of the list."""
+
+
+def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
+    """One line: title, cut at the width, and when it was used (or that a reply is coming)."""
+    when = "…" if replying else short(session.updated_at, now)
+    room = WIDTH - cell_len(when) - 1
+    title = clean_line(session.title) or "Untitled"
+    if cell_len(title) > room:
+        title = set_cell_size(title, room - 1).rstrip() + "…"
+    return Content.assemble(set_cell_size(title, room), " ", (when, "$quiet"))
+
+
+class SessionList(OptionList):
+    """The options of the sidebar; its keys come from the registry."""
+
+    BINDINGS = list(bindings(Where.SESSIONS))  # noqa: RUF012
+
+
+class Sidebar(Vertical):
+    """Posts what the person wants; the screen does it."""
+
+    DEFAULT_CSS = """
+    Sidebar {
+        width: 34;
+        background: $surface;
+        padding: 1 0 0 0;
+        #filter {
+            height: 3;
+            margin: 0 1;
+            border: round $border-blurred;
+            background: $surface;
+            padding: 0 1;
+            &:focus { border: round $border; }
+        }
+        SessionList {
+            height: 1fr;
+            border: none;
+            padding: 0 0 0 1;
+            background: $surface;
+            scrollbar-size-vertical: 1;
+            text-wrap: nowrap;
+            & > .option-list--option { padding: 0 1; }
+            & > .option-list--option-disabled { color: $quiet; text-style: bold; }
+            &:focus { border: none; background-tint: transparent; }
+        }
+        #none { padding: 1 2; color: $quiet; display: none; }
+    }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """Enter or a click on a conversation."""
+
+        session_id: str
+
+    @dataclass
+    class Filtered(Message):
+        """The filter has settled on a text."""
+
+        containing: str
+
+    class MoreWanted(Message):
+        """The end of the list has been reached."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._timer: Timer | None = None
+        self._shown: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield CleanInput(placeholder="Filter", id="filter", select_on_focus=False)
+        yield SessionList(id="sessions", markup=False)
+        yield Static("", id="none", markup=False)
+
+    @property
+    def sessions(self) -> SessionList:
+        return self.query_one(SessionList)
+
+    @property
+    def marked(self) -> str | None:
+        """The id of the conversation under the cursor of the list."""
+        at = self.sessions.highlighted
+        return None if at is None else self.sessions.get_option_at_index(at).id
+
+    @property
+    def containing(self) -> str:
+        return self.query_one("#filter", Input).value.strip()
+
+    def show(self, found: Sequence[Session], now: datetime, current: str | None, replying: set[str]) -> None:
+        """Lists `found`; the cursor stays on the conversation it was on, else goes to the `current` one."""
+        listing = self.sessions
+        kept = self.marked if listing.has_focus else current
+        options: list[Option] = []
+        self._shown = []
+        for group, members in grouped(found, now):
+            if options:
+                options.append(Option(Content(""), disabled=True))
+            options.append(Option(Content(group), disabled=True))
+            for session in members:
+                line = line_of(session, now, replying=session.id in replying)
+                options.append(Option(line, id=session.id))
+                self._shown.append(session.id)
+        with self.app.batch_update():
+            scroll = listing.scroll_y
+            listing.clear_options()
+            listing.add_options(options)
+            if kept in self._shown:
+                listing.highlighted = listing.get_option_index(kept)
+            elif self._shown and listing.has_focus:
+                listing.highlighted = listing.get_option_index(self._shown[0])
+            listing.scroll_to(y=scroll, animate=False)
+        nothing = self.query_one("#none", Static)
+        nothing.display = not options
+        nothing.update(Content("Nothing holds those words." if self.containing else "No conversations yet."))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_S, self._settled)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in the filter opens the first conversation it found."""
+        event.stop()
+        if self._shown:
+            self.post_message(self.Opened(self._shown[0]))
+
+    def _settled(self) -> None:
+        self.post_message(self.Filtered(self.containing))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option.id is not None:
+            self.post_message(self.Opened(event.option.id))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if self._shown and event.option.id == self._shown[-1] and len(self._shown) >= PAGE:
+            self.post_message(self.MoreWanted())
+
+    def on_key(self, event: events.Key) -> None:
+        """Down leads from the filter into the list."""
+        if event.key == "down" and self.query_one("#filter", Input).has_focus and self._shown:
+            event.stop()
+            self.sessions.focus()
+            self.sessions.highlighted = self.sessions.get_option_index(self._shown[0])
