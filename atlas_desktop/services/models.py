@@ -153,8 +153,12 @@ class ModelService:
 
     # --- what can be done -------------------------------------------------------------------------
 
+    def defaults(self) -> tuple[CatalogEntry, ...]:
+        """The catalogue's first model of each role: what a new home starts with."""
+        return tuple(self._catalog.of_role(role)[0] for role in ModelRole)
+
     def licence(self, ref: str) -> tuple[str, bool] | None:
-        """The licence of a catalogue model and whether it is an open-source one; None where it is not known."""
+        """A catalogue model's licence and whether it is an open-source one; None for other models."""
         entry = self._catalog.find(ref)
         return (entry.licence, entry.licence_open) if entry else None
 
@@ -257,7 +261,7 @@ class ModelService:
             context_length=model.context_length,
             fit=suits,
             installed=True,
-            used_for=tuple(str(role) for role in model.roles if self._library.default(role).id == model.id),
+            used_for=tuple(str(role) for role in model.roles if used.get(role) == model.id),
             verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
             note=entry.note if entry else "",
         )
@@ -279,7 +283,7 @@ class ModelService:
 
 
 async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:
-    """Runs blocking work in a thread; when the task is cancelled the work is told, and has ended on return."""
+    """Runs blocking work in a thread; a cancelled task tells the work so, and waits for its end."""
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, lambda: stop.is_set() or cancelled()))
     try:

@@ -1,0 +1,203 @@
+"""`atlas models`: what is installed, what suits this machine, fetching, importing, choosing."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import model_texts as texts
+from atlas_desktop.cli.context import Context, Progress
+from atlas_desktop.explain import Exit, UsageError, size
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.bench import BenchHost
+    from atlas_desktop.services.models import ModelService
+    from models.library import InstalledModel
+    from models.progress import Report
+
+_ROLES = ("chat", "embed")
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`."""
+    group = subparsers.add_parser(
+        "models", parents=[common], help="download, import, choose and measure models"
+    )
+    commands = group.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler)
+        return parser
+
+    listed = add("list", list_models, "show the installed models")
+    listed.add_argument("--all", action="store_true", help="the whole catalogue too")
+    pull_it = add("pull", pull, "download a model; an interrupted download goes on where it stopped")
+    pull_it.add_argument("model", nargs="*", metavar="ID|hf:OWNER/REPO/FILE.gguf", help="what to download")
+    pull_it.add_argument("--defaults", action="store_true", help="the models that a new home starts with")
+    pull_it.add_argument("--name", metavar="ID", help="install it under this id")
+    take = add("import", import_file, "take a GGUF file of yours in")
+    take.add_argument("file", metavar="FILE", type=Path)
+    take.add_argument("--link", action="store_true", help="leave the file where it is")
+    take.add_argument("--name", metavar="ID", help="install it under this id")
+    add("discover", discover, "find the model files of Ollama, LM Studio, Jan and GPT4All")
+    info_of = add("info", info, "show everything about a model")
+    info_of.add_argument("model", metavar="ID")
+    choose = add("use", use, "choose a model for chat or for embeddings")
+    choose.add_argument("model", metavar="ID")
+    choose.add_argument("--for", dest="role", choices=_ROLES, help="default: all that it is made for")
+    drop = add("remove", remove, "delete a model's file; a linked file stays where it is")
+    drop.add_argument("model", metavar="ID")
+    best = add("recommend", recommend, "show what suits this machine, the best first")
+    best.add_argument("--for", dest="role", choices=_ROLES, default="chat")
+    measure = add("bench", bench, "measure how fast a model reads and writes here")
+    measure.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
+    check = add("verify", verify, "read a model's file again and compare its checksum")
+    check.add_argument("model", nargs="?", metavar="ID", help="default: every installed model")
+
+
+async def list_models(ctx: Context, args: argparse.Namespace) -> int:
+    found = _service(ctx).summaries(everything=args.all)
+    ctx.emit(
+        [texts.summary_json(one) for one in found], lambda: texts.summary_table(found, everything=args.all)
+    )
+    return Exit.DONE
+
+
+async def pull(ctx: Context, args: argparse.Namespace) -> int:
+    service = _service(ctx)
+    refs = list(args.model) + ([entry.id for entry in service.defaults()] if args.defaults else [])
+    if not refs:
+        raise UsageError("No model is named.", "Give an id from `atlas models list --all`, or --defaults.")
+    if args.name and len(refs) > 1:
+        raise UsageError("One name cannot be given to several models.", "Pull them one by one.")
+    pulled = []
+    for ref in refs:
+        _show_licence(ctx, service, ref)
+        bar = ctx.progress(ref)
+        try:
+            model = await service.pull(ref, _report(bar), model_id=args.name)
+        finally:
+            bar.close()
+        pulled.append(model)
+        ctx.note(f"{model.id} is ready.")
+    values = [texts.installed_json(model) for model in pulled]
+    ctx.emit(values[0] if len(refs) == 1 else values)
+    return Exit.DONE
+
+
+async def import_file(ctx: Context, args: argparse.Namespace) -> int:
+    bar = ctx.progress(args.file.name)
+    try:
+        model = await _service(ctx).import_file(args.file, _report(bar), link=args.link, model_id=args.name)
+    finally:
+        bar.close()
+    done = "linked" if model.linked else "installed"
+    ctx.emit(
+        texts.installed_json(model),
+        f"{model.id} is {done}. `atlas models use {model.id}` chooses it.",
+    )
+    return Exit.DONE
+
+
+async def discover(ctx: Context, _args: argparse.Namespace) -> int:
+    found = _service(ctx).discover()
+    ctx.emit([texts.found_json(one) for one in found], lambda: texts.found_list(found))
+    return Exit.DONE
+
+
+async def info(ctx: Context, args: argparse.Namespace) -> int:
+    details = _service(ctx).info(args.model)
+    ctx.emit(texts.details_json(details), lambda: texts.details_text(details))
+    return Exit.DONE
+
+
+async def use(ctx: Context, args: argparse.Namespace) -> int:
+    model = _service(ctx).use(args.model, args.role)
+    roles = [str(role) for role in model.chosen_for]
+    ctx.emit(texts.installed_json(model), f"{model.id} is now used for {' and '.join(roles)}.")
+    return Exit.DONE
+
+
+async def remove(ctx: Context, args: argparse.Namespace) -> int:
+    service = _service(ctx)
+    model = service.installed_model(args.model)
+    question = f"Forget {model.id}?" if model.linked else f"Delete {model.id} ({size(model.bytes)})?"
+    if not ctx.confirm(question):
+        return Exit.FAILED
+    service.remove(model.id)
+    ctx.emit({"removed": model.id, "file_deleted": not model.linked}, f"{model.id} is removed.")
+    return Exit.DONE
+
+
+async def recommend(ctx: Context, args: argparse.Namespace) -> int:
+    service = _service(ctx)
+    machine = service.machine()
+    found = service.recommend(args.role)
+    ctx.emit(
+        {"machine": texts.machine_json(machine), "models": [texts.recommendation_json(one) for one in found]},
+        lambda: texts.recommendations(machine, found),
+    )
+    return Exit.DONE
+
+
+async def bench(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.bootstrap import build_host, model_library
+
+    service = _service(ctx)
+    name = args.model or service.default("chat").id
+
+    def start(model: "InstalledModel") -> "BenchHost":
+        return build_host(ctx.paths, model_library(ctx.paths), ctx.desk.settings, model.id)
+
+    result = await service.bench(name, start)
+    ctx.emit(texts.bench_json(result), lambda: texts.bench_text(result))
+    return Exit.DONE
+
+
+async def verify(ctx: Context, args: argparse.Namespace) -> int:
+    """Every model is read, even after one that fails; the first failure is the command's."""
+    from models.errors import ModelsError, NoModel
+
+    service = _service(ctx)
+    names = [args.model] if args.model else [model.id for model in service.installed()]
+    if not names:
+        raise NoModel("chat")
+    sound: list[dict[str, Any]] = []
+    failures: list[ModelsError] = []
+    for name in names:
+        bar = ctx.progress(name)
+        try:
+            model = await service.verify(name, _report(bar))
+            sound.append({"id": model.id, "sha256": model.sha256, "sound": True})
+        except ModelsError as error:
+            failures.append(error)
+            if len(names) > 1:
+                ctx.note(f"{name}: {error}")
+        finally:
+            bar.close()
+    if failures:
+        raise failures[0]
+    ctx.emit(sound, "\n".join(f"{one['id']}: sound, sha256 {one['sha256']}" for one in sound))
+    return Exit.DONE
+
+
+def _service(ctx: Context) -> "ModelService":
+    from atlas_desktop.bootstrap import build_models
+
+    return build_models(ctx.paths)
+
+
+def _report(bar: Progress) -> "Report":
+    return lambda progress: bar.update(progress.stage, progress.done, progress.total)
+
+
+def _show_licence(ctx: Context, service: "ModelService", ref: str) -> None:
+    licence = service.licence(ref)
+    if licence is None:
+        return
+    name, is_open = licence
+    ctx.note(
+        f"{ref}: licence {name}" + ("" if is_open else " (not an open-source licence; it sets conditions)")
+    )
