@@ -72,6 +72,10 @@ class VaultService:
     async def new_recovery_key(self, key: RoomKey) -> str:
         return await asyncio.to_thread(self._vault.new_recovery_key, key)
 
+    async def keyring_backend(self) -> str:
+        """The name of the system keyring, if one answers that could be used."""
+        return await asyncio.to_thread(self._vault.keyring_backend)
+
     async def keyring_on(self, key: RoomKey) -> str:
         """Returns the name of the keyring that from now on opens the vault."""
         return await asyncio.to_thread(self._vault.keyring_on, key)

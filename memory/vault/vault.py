@@ -159,6 +159,10 @@ class Vault:
         self._replace(keyslots, RecoverySlot, recovery_slot(keyslots.place, key, secret, self._clock.now()))
         return recovery.to_text(secret)
 
+    def keyring_backend(self) -> str:
+        """The name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
+        return self._trusted_keyring().backend()
+
     def keyring_on(self, key: RoomKey) -> str:
         """Lets the system keyring open the room; returns the keyring's name. Raises `KeyringUnavailable`."""
         keyslots = self._matching(key)
