@@ -81,9 +81,13 @@ def probe(path: Path, key: RoomKey) -> int:
         raise RoomMissing(path)
     if not path.is_file() or path.stat().st_size == 0:
         raise NotARoom(path, "empty or not a regular file")
-    # A connection that may only read never moves the write-ahead log into the file when it closes.
+    log = path.with_name(path.name + "-wal")
+    # A connection that may only read never moves the write-ahead log into the file when it closes. Without
+    # a log nobody has the file open; calling it immutable then keeps SQLite from making an empty one.
+    settled = not log.exists() or log.stat().st_size == 0
+    options = "mode=ro&immutable=1" if settled else "mode=ro"
     with translated(path):
-        conn = _keyed(f"{path.resolve().as_uri()}?mode=ro", key)
+        conn = _keyed(f"{path.resolve().as_uri()}?{options}", key)
         try:
             _check_library(conn)
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -1,0 +1,91 @@
+"""What a check of a room notices."""
+
+import pytest
+
+from memory.entities import NewMessage, NewSession
+from memory.errors import NotARoom
+from memory.storage.connection import Connection
+from memory.storage.store import SqlSessionStore
+from models.messages import Role
+from tests.storage.conftest import Place
+
+
+async def filled(store: SqlSessionStore, messages: int = 40) -> str:
+    session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
+    for n in range(messages):
+        await store.append_message(session.id, NewMessage(Role.USER, f"{n} " + "words " * 300))
+    return session.id
+
+
+async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> None:
+    await filled(store, messages=300)
+    report = await store.verify()
+    assert (report.sessions, report.messages, report.schema_version, report.problems) == (1, 301, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("label", "statements"),
+    [
+        ("full text", ["INSERT INTO messages_fts (rowid, content) VALUES (999, 'a ghost')"]),
+        (
+            "sessions with a wrong message count",
+            ["UPDATE sessions SET message_count = 7"],
+        ),
+        ("sessions with messages and no head", ["UPDATE sessions SET head_id = NULL"]),
+        (
+            "messages stored before their parent",
+            ["UPDATE messages SET parent_id = (SELECT max(id) FROM messages) WHERE seq = 1"],
+        ),
+    ],
+)
+async def test_contradictions_are_named(store: SqlSessionStore, label: str, statements: list[str]) -> None:
+    session_id = await filled(store, messages=3)
+
+    def spoil(conn: Connection) -> None:
+        for statement in statements:
+            conn.execute(statement)
+
+    await store.database.write(spoil)
+    problems = (await store.verify()).problems
+    assert len(problems) == 1
+    assert problems[0].startswith(label)
+    assert session_id not in problems[0]
+
+
+async def test_a_reference_to_nothing_is_named(store: SqlSessionStore) -> None:
+    await filled(store, messages=3)
+    await store.database.read(lambda conn: conn.execute("PRAGMA query_only = OFF"))
+
+    def off(conn: Connection) -> None:
+        conn.execute("COMMIT")
+        conn.execute("PRAGMA foreign_keys = OFF")
+        conn.execute("BEGIN")
+        conn.execute("UPDATE messages SET parent_id = 'nobody' WHERE seq = 2")
+        conn.execute("UPDATE sessions SET project_id = 'nowhere'")
+
+    await store.database.write(off)
+    problems = (await store.verify()).problems
+    assert set(problems) == {
+        "reference: sessions row 1 to projects",
+        "reference: messages row 2 to messages",
+    }
+
+
+async def test_every_flipped_bit_is_noticed(place: Place) -> None:
+    store = await place.open(create=True)
+    await filled(store)
+    await store.close()
+    whole = place.path.read_bytes()
+    checked = 0
+    for offset in range(4096 + 17, len(whole), 7919):
+        place.path.write_bytes(whole)
+        place.flip(offset)
+        try:
+            store = await place.open()
+        except NotARoom:  # one of the pages that hold the schema
+            continue
+        report = await store.verify()
+        await store.close()
+        assert f"HMAC verification failed for page {offset // 4096 + 1}" in report.problems
+        checked += 1
+    assert checked > 20
