@@ -69,12 +69,16 @@ class Desk:
         """Opens a room with its key (none for one that lives in memory only)."""
         store = await self.open_store(key, room)
         self._stores.append(store)
-        model = self.model
-        chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
-        opened = OpenRoom(store, SessionService(store), chat, Titler(store, model.chat))
+        opened = OpenRoom(store, SessionService(store), *self._talk(store))
         if room is RoomKind.OPEN:
             self.room = opened
         return opened
+
+    def _talk(self, store: SessionStore) -> tuple[ChatService, Titler]:
+        """What talks to the model about the sessions of one room."""
+        model = self.model
+        chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
+        return chat, Titler(store, model.chat)
 
     def turn_options(self, model_id: str = "") -> TurnOptions:
         """The settings' idea of a turn, with what is set for one model put over it."""
