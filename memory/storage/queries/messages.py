@@ -116,6 +116,8 @@ def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime
         changes["tokens"] = pack_tokens(patch.tokens)
     if patch.token_model is not None:
         changes["token_model"] = patch.token_model
+    if patch.model is not None:
+        changes["model"] = patch.model
     if patch.important is not None:
         changes["important"] = int(patch.important)
     if changes:
