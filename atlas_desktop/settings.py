@@ -79,7 +79,7 @@ class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct-q4_1"]`."""
+    """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct"]`."""
 
     temperature: Annotated[float | None, Meta(description="As chat.temperature.")] = None
     top_k: Annotated[int | None, Meta(description="As chat.top_k.")] = None
@@ -97,13 +97,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
 
-    def chat_for(self, model_id: str) -> ChatSettings:
-        """The chat settings with what is set for one model put over them."""
+    def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:
+        """The chat settings for one model.
+
+        What its makers recommend goes before our defaults, what the person set before that, and what the
+        person set for this model before everything.
+        """
+        values = msgspec.structs.asdict(self.chat)
+        defaults = msgspec.structs.asdict(ChatSettings())
+        for name, value in (recommended or {}).items():
+            if name in values and values[name] == defaults[name]:
+                values[name] = value
         override = self.sampling.get(model_id)
-        if override is None:
-            return self.chat
-        given = {k: v for k, v in msgspec.structs.asdict(override).items() if v is not None}
-        return msgspec.convert({**msgspec.structs.asdict(self.chat), **given}, ChatSettings)
+        if override is not None:
+            values.update({k: v for k, v in msgspec.structs.asdict(override).items() if v is not None})
+        return msgspec.convert(values, ChatSettings)
 
 
 @dataclass(frozen=True, slots=True)

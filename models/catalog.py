@@ -1,7 +1,7 @@
 """The models that Atlas knows by name: what they are, where they come from, under which licence."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -68,7 +68,8 @@ class CatalogEntry:
     costs in memory at f16; `active_fraction` the share of the weights that one token reads (mixtures of
     experts). `sha256` is None where the file was never fetched by the authors: the hub's own checksum is
     then used. `prefix_stable` says that the chat template only appends when a turn is added. `query_prefix`
-    and `passage_prefix` are what an embedding model expects in front of its text.
+    and `passage_prefix` are what an embedding model expects in front of its text. `sampling` is what its
+    makers recommend, by the names of `GenerationParams`.
     """
 
     id: str
@@ -91,6 +92,7 @@ class CatalogEntry:
     query_prefix: str = ""
     passage_prefix: str = ""
     note: str = ""
+    sampling: dict[str, int | float] = field(default_factory=dict)
     wheel: tuple[WheelSource, ...] = ()
     hub: tuple[HubSource, ...] = ()
 

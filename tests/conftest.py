@@ -7,7 +7,7 @@ import pytest
 
 from atlas_desktop.paths import Paths, find_home
 
-CHAT_MODEL = "smollm2-135m-instruct-q4_1"
+CHAT_MODEL = "smollm2-135m-instruct"
 EMBED_MODEL = "all-minilm-l6-v2"
 
 

@@ -85,11 +85,11 @@ async def _warm(ctx: Context) -> None:
         return
 
 
-def options_for(ctx: Context, args: argparse.Namespace, *, model_id: str = "") -> "TurnOptions":
+def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
     """The settings' idea of a turn with what the command line gives put over it."""
     from memory.entities import MemoryMode
 
-    options = ctx.desk.turn_options(model_id)
+    options = ctx.desk.turn_options()
     given = {
         name: value
         for name in ("max_tokens", "temperature", "seed")

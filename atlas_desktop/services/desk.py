@@ -13,6 +13,7 @@ from atlas_desktop.settings import Settings, SettingsFile
 from memory.entities import RoomKind
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
+from models.errors import NoModel
 from models.messages import GenerationParams
 from models.ports import ChatModel, TokenCounter
 
@@ -80,9 +81,10 @@ class Desk:
         chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
         return chat, Titler(store, model.chat)
 
-    def turn_options(self, model_id: str = "") -> TurnOptions:
-        """The settings' idea of a turn, with what is set for one model put over it."""
-        chat = self.settings.chat_for(model_id)
+    def turn_options(self) -> TurnOptions:
+        """How the settings, and the makers of the model in use, would have a turn made."""
+        model_id = self.chosen_model or self._default_model()
+        chat = self.settings.chat_for(model_id, self.models.sampling(model_id))
         params = GenerationParams(
             max_tokens=chat.max_tokens,
             temperature=chat.temperature,
@@ -94,6 +96,13 @@ class Desk:
             stop=tuple(chat.stop),
         )
         return TurnOptions(params=params)
+
+    def _default_model(self) -> str:
+        try:
+            return self.models.default("chat").id
+        except NoModel:
+            # The turn will say so, once it has saved what the person said.
+            return ""
 
     async def switch_model(self) -> None:
         """Lets go of the running model; the next turn starts the one that is chosen by then."""

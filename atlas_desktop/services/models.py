@@ -108,6 +108,11 @@ class ModelService:
         """The model that is used for `chat` or `embed`. Raises `NoModel`."""
         return self._library.default(ModelRole(role))
 
+    def sampling(self, ref: str) -> dict[str, int | float]:
+        """What a model's makers recommend, by the names of the chat settings; empty when not known."""
+        entry = self._catalog.find(ref)
+        return dict(entry.sampling) if entry else {}
+
     async def chat_model(self) -> str | None:
         """The id of the chat model that is used, or None."""
         try:

@@ -121,13 +121,13 @@ class Turns:
     def send(self, conversation: Conversation, text: str) -> None:
         """Says `text`; the caller has seen to it that no turn is under way."""
         chat = self._app.room.chat
-        options = self._app.desk.turn_options(self._app.model_id)
+        options = self._app.desk.turn_options()
         self._start(conversation, chat.turn(text, session=conversation.id, options=options), text)
 
     def regenerate(self, conversation: Conversation) -> None:
         """Asks for another answer to the newest message of a stored conversation."""
         assert conversation.id is not None
-        options = self._app.desk.turn_options(self._app.model_id)
+        options = self._app.desk.turn_options()
         self._start(conversation, self._app.room.chat.regenerate(conversation.id, options=options), "")
 
     def stop(self, conversation: Conversation) -> None:
