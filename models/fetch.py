@@ -7,7 +7,8 @@ from pathlib import Path
 from models.catalog import Catalog, CatalogEntry, HubSource, Recipe, Source, WheelSource, parse_ref
 from models.errors import DownloadCancelled, DownloadFailed, ModelsError, WrongChecksum
 from models.files import private_folder, sha256_of
-from models.library import InstalledModel, ModelLibrary, clean_id
+from models.library import InstalledModel, ModelLibrary
+from models.names import clean_id
 from models.progress import Cancelled, Report, never, silent
 from models.sources import wheel
 
@@ -16,8 +17,7 @@ _MAX_TEXT_MEMBER = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """How to talk to the hub: `endpoint=None` takes `HF_ENDPOINT` or the public hub; no token unless given.
-    """
+    """How to talk to the hub: `endpoint=None` takes `HF_ENDPOINT` or the public hub; no token unless given."""
 
     endpoint: str | None = None
     token: str | None = None

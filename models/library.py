@@ -1,6 +1,5 @@
 """The models folder: what is installed, what was chosen, how a file gets in and out of it."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from models.files import (
 )
 from models.gguf_header import GgufHeader, read_header
 from models.index import Index, Record, read_index, write_index
+from models.names import clean_id, free_id
 from models.progress import Cancelled, Report, never, silent
 
 Probe = Callable[[Path], None]
@@ -150,9 +150,9 @@ class ModelLibrary:
     ) -> InstalledModel:
         """Takes a person's own GGUF file in: copied, or (`link`) left where it is.
 
-        `probe` gets the path and raises when llama.cpp cannot load it. The same bytes twice are not an error.
-        Raises what `read_header` raises, `ModelLoadFailed` (one part of several), `NotEnoughDisk`,
-        `ModelExists`.
+        Without `model_id` a file of the catalogue gets its id there, another that of its file name. `probe`
+        gets the path and raises when llama.cpp cannot load it. The same bytes twice are not an error. Raises
+        what `read_header` raises, `ModelLoadFailed` (one part of several), `NotEnoughDisk`, `ModelExists`.
         """
         path = path.expanduser().absolute()
         header = self._usable(path)
@@ -162,6 +162,7 @@ class ModelLibrary:
         size = path.stat().st_size
         if link:
             digest = sha256_of(path, report=report, cancelled=cancelled)
+            name = name if model_id else self._known_name(digest, name)
             known = self._refuse_other(name, digest)
             if known is not None:
                 return known
@@ -177,9 +178,14 @@ class ModelLibrary:
                     source, target, stage="place", total=size, name=name, report=report, cancelled=cancelled
                 )
                 sync(target)
+            name = name if model_id else self._known_name(digest, name)
             return self._refuse_other(name, digest) or self.add_part(part, name, digest=digest, source="file")
         finally:
             part.unlink(missing_ok=True)
+
+    def _known_name(self, digest: str, name: str) -> str:
+        entry = self._catalog.by_sha256(digest)
+        return entry.id if entry else name
 
     def _usable(self, path: Path) -> GgufHeader:
         header = read_header(path)
@@ -227,7 +233,7 @@ class ModelLibrary:
                 continue
             try:
                 header = self._usable(path)
-                name = _free_id(clean_id(path.stem), ids)
+                name = free_id(clean_id(path.stem), ids)
             except ModelsError:
                 continue  # not a model (yet): a copy under way, or a file of another kind
             kept.append(self._record(name, path, header, file=path.name))
@@ -283,23 +289,3 @@ class ModelLibrary:
     def _rank(self, record: Record) -> tuple[int, str]:
         ids = [entry.id for entry in self._catalog.entries]
         return (ids.index(record.id) if record.id in ids else len(ids), record.id)
-
-
-def _free_id(name: str, taken: set[str]) -> str:
-    number = 1
-    candidate = name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}-{number}"
-    return candidate
-
-
-def clean_id(name: str) -> str:
-    """A model id from a file name: lower case letters, digits, `.`, `_` and `-`, at most 80 characters.
-
-    Raises `UnknownModel` when nothing is left.
-    """
-    cleaned = re.sub(r"[^a-z0-9._-]+", "-", name.casefold().removesuffix(".gguf")).strip("-._")[:80]
-    if not cleaned:
-        raise UnknownModel(name)
-    return cleaned

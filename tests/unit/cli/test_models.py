@@ -114,7 +114,7 @@ def test_pull_needs_something_to_pull(cli: Cli) -> None:
 
 
 def test_import_use_info_verify_remove(cli: Cli) -> None:
-    chat = write_gguf(cli.root / "Mine.gguf")
+    chat = write_gguf(cli.root / "Mine.gguf", fill=5)
     embed = write_gguf(cli.root / "vectors.gguf", pooling=1)
     assert cli.json("import", str(chat), "--link")["linked"] is True
     assert cli.run("import", str(embed))[0] == 0
@@ -132,7 +132,7 @@ def test_import_use_info_verify_remove(cli: Cli) -> None:
 
 
 def test_remove_asks_first(cli: Cli) -> None:
-    cli.run("import", str(write_gguf(cli.root / "mine.gguf")))
+    cli.run("import", str(write_gguf(cli.root / "mine.gguf", fill=5)))
     with pytest.raises(UsageError):
         cli.run("remove", "mine")
     assert [one["id"] for one in cli.json("list")] == ["mine"]
@@ -193,7 +193,7 @@ def test_only_the_embedding_model_in_use_is_measured(cli: Cli) -> None:
 )
 def test_text_fits_eighty_columns(cli: Cli, words: tuple[str, ...]) -> None:
     cli.run("pull", "tiny")
-    cli.run("import", str(write_gguf(cli.root / "mine.gguf")))
+    cli.run("import", str(write_gguf(cli.root / "mine.gguf", fill=5)))
     code, out, _ = cli.run(*words)
     assert code == 0
     assert out.strip()

@@ -21,7 +21,8 @@ from models.errors import (
     UnknownModel,
     WrongChecksum,
 )
-from models.library import ModelLibrary, clean_id
+from models.library import ModelLibrary
+from models.names import clean_id
 from models.progress import Progress
 from tests.unit.models.gguf_files import write_gguf
 
@@ -289,3 +290,15 @@ def test_ids_are_plain_names(name: str, expected: str) -> None:
 def test_a_name_without_a_usable_character_is_refused() -> None:
     with pytest.raises(UnknownModel):
         clean_id("...")
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_of_the_catalogue_is_recognised_by_its_bytes(tmp_path: Path, *, link: bool) -> None:
+    source = write_gguf(tmp_path / "download (1).gguf")
+    digest = sha256(source.read_bytes()).hexdigest()
+    library = ModelLibrary(
+        tmp_path / "models", Catalog((entry("known", size=source.stat().st_size, sha=digest),))
+    )
+    model = library.import_file(source, link=link)
+    assert (model.id, model.licence, model.linked) == ("known", "MIT", link)
+    assert library.import_file(source, link=link, model_id="mine").id == "mine"
