@@ -104,7 +104,7 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
 def _interface(ctx: Any, args: argparse.Namespace) -> int:
     from atlas_desktop.tui.launch import launch
 
-    return launch(ctx, resume=args.resume, off_record=args.off_record)
+    return int(launch(ctx, resume=args.resume, off_record=args.off_record))
 
 
 if __name__ == "__main__":

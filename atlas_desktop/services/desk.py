@@ -67,11 +67,11 @@ class Desk:
         return self._model
 
     async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> OpenRoom:
-        """Opens a room with its key (none for one that lives in memory only)."""
+        """Opens a room with its key (none for one that lives in memory only). The first one is `room`."""
         store = await self.open_store(key, room)
         self._stores.append(store)
         opened = OpenRoom(store, SessionService(store), *self._talk(store))
-        if room is RoomKind.OPEN:
+        if self.room is None:
             self.room = opened
         return opened
 

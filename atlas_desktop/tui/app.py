@@ -14,6 +14,7 @@ from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.ports import ModelShelf, Now
+from memory.entities import RoomKind
 from models.errors import ModelFileMissing, NoModel
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def _action_commands() -> "type[Provider]":
 class AtlasApp(App[None]):
     """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
 
-    `models` are the models of the home, for the first run and for a home without any.
+    `off_record` needs no vault: everything said lives in memory and ends with the program.
+
+    `models` are the desk's unless others are given; `now` tells the local time.
     """
 
     TITLE = "Atlas"
@@ -53,12 +56,13 @@ class AtlasApp(App[None]):
         *,
         resume: str | None = None,
         key: "RoomKey | None" = None,
+        off_record: bool = False,
         models: ModelShelf | None = None,
         now: Now = _local_now,
     ) -> None:
         super().__init__()
         self.desk = desk
-        self.models = models
+        self._shelf = models
         self.now = now
         self.leaving = False
         self.background = ""
@@ -67,6 +71,7 @@ class AtlasApp(App[None]):
         self.context_length = 0
         self._resume = resume
         self._key = key
+        self._off_record = off_record
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
         self.theme = themes.NAMES[desk.settings.ui.theme]
@@ -80,13 +85,24 @@ class AtlasApp(App[None]):
             raise RoomClosed
         return self.desk.room
 
+    @property
+    def models(self) -> ModelShelf:
+        """The models of the home. Made when first asked for: their catalogue is not needed to unlock."""
+        if self._shelf is None:
+            from atlas_desktop.tui.shelf import HomeShelf
+
+            self._shelf = HomeShelf(self.desk.models)
+        return self._shelf
+
     # --- which screen comes when -----------------------------------------------------------------
 
     def on_mount(self) -> None:
         self.attempt(self._begin(), group="begin")
 
     async def _begin(self) -> None:
-        if self._key is not None:
+        if self._off_record:
+            await self.enter(None)
+        elif self._key is not None:
             key, self._key = self._key, None
             await self.enter(key)
         elif await self.desk.vault.exists():
@@ -115,10 +131,13 @@ class AtlasApp(App[None]):
         else:
             await self.push_screen(screen)
 
-    async def enter(self, key: "RoomKey") -> None:
-        """Opens the room and shows the conversation, or the choice of a model if there is none."""
-        await self.desk.enter(key)
-        if self.models is not None and await self.models.chat_model() is None:
+    async def enter(self, key: "RoomKey | None") -> None:
+        """Opens the room and shows the conversation, or the choice of a model if there is none.
+
+        Without a key it is a room in memory: nothing said there is ever written.
+        """
+        await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
+        if await self.models.chat_model() is None:
             await self.choose_model()
         else:
             await self.show_chat()
@@ -126,7 +145,6 @@ class AtlasApp(App[None]):
     async def choose_model(self) -> None:
         from atlas_desktop.tui.screens.model import ModelScreen
 
-        assert self.models is not None
         await self.turn_to(ModelScreen(self, self.models))
 
     async def show_chat(self, *, warm: bool = True) -> None:
@@ -153,7 +171,7 @@ class AtlasApp(App[None]):
 
     def model_needed(self, error: BaseException) -> None:
         """Leads to the choice of a model when that is what is missing."""
-        if isinstance(error, NoModel | ModelFileMissing) and self.models is not None:
+        if isinstance(error, NoModel | ModelFileMissing):
             self.attempt(self.choose_model(), group="model")
 
     async def model_chosen(self) -> None:
@@ -180,7 +198,7 @@ class AtlasApp(App[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error is not None:
             error = event.worker.error
-            if isinstance(error, NoModel) and self.models is not None:
+            if isinstance(error, NoModel):
                 self.model_needed(error)
             else:
                 self.say_error(self._explained(error))

@@ -1,0 +1,24 @@
+"""From the command line into the interface."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from atlas_desktop.instance import InstanceLock
+
+if TYPE_CHECKING:
+    from atlas_desktop.cli.context import Context
+
+
+def launch(ctx: "Context", *, resume: str | None = None, off_record: bool = False) -> int:
+    """Shows the interface until the person leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
+
+    With a passphrase from a file or descriptor the room is unlocked before anything is drawn.
+    """
+    from atlas_desktop.tui.app import AtlasApp
+
+    ctx.paths.ensure()
+    with InstanceLock(ctx.paths):
+        key = asyncio.run(ctx.key()) if ctx.has_passphrase and not off_record else None
+        app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record)
+        app.run()
+        return app.return_code or 0
