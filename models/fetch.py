@@ -17,7 +17,7 @@ _MAX_TEXT_MEMBER = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """How to talk to the hub: `endpoint=None` takes `HF_ENDPOINT` or the public hub; no token unless given."""
+    """How to talk to the hub: `endpoint=None` is `HF_ENDPOINT` or the public hub; no token unless given."""
 
     endpoint: str | None = None
     token: str | None = None

@@ -66,6 +66,8 @@ async def list_models(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def pull(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.cleaning import clean_line
+
     service = _service(ctx)
     refs = list(args.model) + ([entry.id for entry in service.defaults()] if args.defaults else [])
     if not refs:
@@ -81,7 +83,7 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
         finally:
             bar.close()
         pulled.append(model)
-        ctx.note(f"{model.id} is ready.")
+        ctx.note(f"{model.id} is ready. Licence: {clean_line(model.licence) or 'not stated in the file'}.")
     values = [texts.installed_json(model) for model in pulled]
     ctx.emit(values[0] if len(refs) == 1 else values)
     return Exit.DONE
@@ -114,7 +116,14 @@ async def info(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def use(ctx: Context, args: argparse.Namespace) -> int:
-    model = _service(ctx).use(args.model, args.role)
+    service = _service(ctx)
+    made_for = service.installed_model(args.model).roles
+    if args.role and args.role not in made_for:
+        raise UsageError(
+            f"{args.model} is made for {' and '.join(made_for)}, not for {args.role}.",
+            "`atlas models list` shows what each model is for.",
+        )
+    model = service.use(args.model, args.role)
     roles = [str(role) for role in model.chosen_for]
     ctx.emit(texts.installed_json(model), f"{model.id} is now used for {' and '.join(roles)}.")
     return Exit.DONE
@@ -146,12 +155,17 @@ async def bench(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.bootstrap import build_host, model_library
 
     service = _service(ctx)
-    name = args.model or service.default("chat").id
+    model = service.installed_model(args.model) if args.model else service.default("chat")
+    if "chat" not in model.roles and service.default("embed").id != model.id:
+        raise UsageError(
+            f"{model.id} is not the embedding model in use.",
+            f"Choose it first: `atlas models use {model.id}`.",
+        )
 
     def start(model: "InstalledModel") -> "BenchHost":
         return build_host(ctx.paths, model_library(ctx.paths), ctx.desk.settings, model.id)
 
-    result = await service.bench(name, start)
+    result = await service.bench(model.id, start)
     ctx.emit(texts.bench_json(result), lambda: texts.bench_text(result))
     return Exit.DONE
 
