@@ -434,6 +434,12 @@ _WORDS: dict[type[BaseException], Callable[[Any], Explained]] = {
         "The template inside the model file refuses this conversation or takes too long.",
         "Choose another model; this one was not made for chat.",
     ),
+    models.WorkerFault: lambda e: Explained(
+        "model_fault",
+        "The model could not do that",
+        f"The model process met an error ({e.detail}). Your words are saved, and so is what had come.",
+        "Send again; if it keeps happening, try another model.",
+    ),
     models.ProtocolError: _named(
         "model_protocol",
         "The model process and Atlas disagree",

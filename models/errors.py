@@ -129,6 +129,14 @@ class WorkerUnresponsive(ModelsError):
     """The model process did not answer in time and was ended."""
 
 
+class WorkerFault(ModelsError):
+    """The model process met an error of its own while it worked; it lives on. `detail` is its type."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
 class PromptTooLong(ModelsError):
     """The prompt and the reply's reserve do not fit the context; counts are tokens."""
 

@@ -433,7 +433,9 @@ def _error(failed: protocol.Failed, path: Path) -> errors.ModelsError:
         return kind(path, failed.detail)
     if kind is errors.TemplateFailed:
         return errors.TemplateFailed(failed.detail)
-    return errors.ProtocolError(f"{failed.kind}: {failed.detail}")
+    if kind is errors.ProtocolError:
+        return errors.ProtocolError(failed.detail)
+    return errors.WorkerFault(failed.detail)
 
 
 def _wire_messages(messages: Sequence[ChatMessage]) -> list[protocol.WireMessage]:

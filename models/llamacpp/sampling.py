@@ -45,7 +45,8 @@ def _links(vocab: Vocabulary, params: GenerationParams) -> list[Any]:
             raise BadGrammar
         links.append(grammar)
     if params.repeat_penalty != 1.0:
-        links.append(C.llama_sampler_init_penalties(params.repeat_last_n, params.repeat_penalty, 0.0, 0.0))
+        penalty = (params.repeat_last_n, params.repeat_penalty, 0.0, 0.0)
+        links.append(C.llama_sampler_init_penalties(vocab.size, *penalty))
     if params.temperature == 0:
         return [*links, C.llama_sampler_init_greedy()]
     if params.top_k:
