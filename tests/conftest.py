@@ -30,7 +30,9 @@ def no_home_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     """A test that forgets to say where its home is must not find the person's."""
     monkeypatch.setenv("ATLAS_HOME", str(tmp_path_factory.getbasetemp() / "nobodys-home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    for name in [name for name in os.environ if name.startswith(("ATLAS_CHAT_", "ATLAS_MODELS_", "ATLAS_UI_"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("ATLAS_CHAT_", "ATLAS_MODELS_", "ATLAS_UI_"))
+    ]:
         monkeypatch.delenv(name)
 
 

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,9 @@ def talk(*texts: str) -> list[Message]:
 
 async def test_a_short_conversation_is_sent_whole_with_its_tiers() -> None:
     sizes = TokenSizes(WordCounter(), INFO)
-    made = await assemble(talk("one two", "three", "four"), system="be kind", sizes=sizes, info=INFO, reserve=10)
+    made = await assemble(
+        talk("one two", "three", "four"), system="be kind", sizes=sizes, info=INFO, reserve=10
+    )
     assert [m.content for m in made.messages] == ["be kind", "one two", "three", "four"]
     assert [(t.tier, t.tokens, t.ids) for t in made.tiers] == [
         ("system", 3 + 4, ()),
@@ -85,4 +88,4 @@ def test_empty_failed_and_growing_replies_are_not_sent() -> None:
 @given(st.lists(st.tuples(st.sampled_from(list(Role)[1:]), st.sampled_from(["", "x", "y z"])), max_size=12))
 def test_sent_roles_always_alternate(said: list[tuple[Role, str]]) -> None:
     sent = sendable([message(n, role, text) for n, (role, text) in enumerate(said)])
-    assert all(a.role is not b.role for a, b in zip(sent, sent[1:], strict=False))
+    assert all(a.role is not b.role for a, b in pairwise(sent))

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +37,6 @@ def test_the_start_never_goes_back_when_a_message_is_added(sizes: list[int], bud
 @given(st.lists(st.integers(1, 50), min_size=20, max_size=200), st.integers(400, 2000))
 def test_the_start_moves_rarely(sizes: list[int], budget: int) -> None:
     starts = [window_start(sizes[:end], budget) for end in range(1, len(sizes) + 1)]
-    moves = sum(before != after for before, after in zip(starts, starts[1:], strict=False))
+    moves = sum(before != after for before, after in pairwise(starts))
     # Each move frees about half of the budget, which many messages fill again.
     assert moves <= sum(sizes) / (budget * 0.5 - 50) + 1

@@ -61,7 +61,7 @@ def test_a_cancelled_job_sees_it_and_unknown_requests_are_ignored() -> None:
         seen.append(scheduler.cancelled(7))
         scheduler.cancel(7)
         scheduler.cancel(99)
-        seen += [scheduler.cancelled(7), scheduler.should_yield(), scheduler.cancelled(99)]
+        seen.extend([scheduler.cancelled(7), scheduler.should_yield(), scheduler.cancelled(99)])
         scheduler.close()
         yield
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +10,7 @@ texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     marks = sorted({min(p, len(data)) for p in places} | {0, len(data)})
-    return [data[a:b] for a, b in zip(marks, marks[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(marks)]
 
 
 @given(texts, st.lists(st.integers(0, 240), max_size=20))

@@ -1,0 +1,182 @@
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from atlas_desktop.services.chat import ChatService, Turn, TurnOptions
+from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from memory.entities import MessageStatus
+from memory.errors import ContextTooSmall
+from memory.testing import InMemorySessionStore
+from models.errors import ModelsError, PromptTooLong, WorkerCrashed
+from models.messages import GenerationParams, Role, StopReason
+from models.testing import ScriptedChatModel, WordCounter
+
+
+def service(store: InMemorySessionStore, model: ScriptedChatModel) -> ChatService:
+    return ChatService(store, model, WordCounter(), default_system="Be kind.")
+
+
+async def run(turn: Turn) -> list[TurnEvent]:
+    return [event async for event in turn]
+
+
+def end(events: list[TurnEvent]) -> Replied:
+    assert isinstance(events[-1], Replied)
+    return events[-1]
+
+
+async def test_a_turn_accepts_streams_and_ends_with_what_was_stored() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(["Hello to you."])
+    events = await run(service(store, model).turn("Hi there"))
+    assert isinstance(events[0], Accepted)
+    assert "".join(e.text for e in events if isinstance(e, Delta)) == "Hello to you."
+    done = end(events)
+    assert done.message.status is MessageStatus.COMPLETE
+    assert done.message.content == "Hello to you."
+    assert done.message.token_model == "5c"
+    assert done.message.model == "scripted"
+    branch = await store.branch(done.session.id)
+    assert [(m.role, m.content) for m in branch] == [
+        (Role.USER, "Hi there"),
+        (Role.ASSISTANT, "Hello to you."),
+    ]
+    assert [m.content for m in model.prompts[0]] == ["Be kind.", "Hi there"]
+
+
+async def test_the_words_are_stored_before_the_model_is_asked() -> None:
+    store = InMemorySessionStore()
+    seen: list[list[str]] = []
+
+    class Looking(ScriptedChatModel):
+        async def info(self):  # type: ignore[no-untyped-def]
+            sessions = await store.list_sessions()
+            seen.append([m.content for m in await store.branch(sessions[0].id)])
+            return await super().info()
+
+    await run(service(store, Looking()).turn("Keep this"))
+    assert seen == [["Keep this", ""]]
+
+
+async def test_the_next_turn_sends_the_conversation_so_far() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(["One.", "Two."])
+    chat = service(store, model)
+    first = end(await run(chat.turn("a")))
+    second = end(await run(chat.turn("b", session=first.session.id)))
+    assert second.session.id == first.session.id
+    assert [m.content for m in model.prompts[1]] == ["Be kind.", "a", "One.", "b"]
+    assert model.prompts[1][2].tokens == first.completion.tokens
+    assert [t.tier for t in second.context] == ["system", "recent", "user"]
+
+
+async def test_control_sequences_never_reach_the_store_or_the_screen() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(["\x1b[2Jboo \x1b]0;x\x07"])
+    events = await run(service(store, model).turn("hi\x1b[31m"))
+    text = "".join(e.text for e in events if isinstance(e, Delta))
+    branch = await store.branch(end(events).session.id)
+    assert "\x1b" not in text + branch[0].content + branch[1].content
+    assert branch[0].content == "hi[31m"
+
+
+async def test_stop_keeps_what_came_marked_partial() -> None:
+    gate = asyncio.Event()
+    store, model = InMemorySessionStore(), ScriptedChatModel(["one two three"], gate=gate)
+    turn = service(store, model).turn("go")
+    events: list[TurnEvent] = []
+    async for event in turn:
+        events.append(event)
+        if isinstance(event, Delta):
+            turn.stop()
+    done = end(events)
+    assert done.completion.stop_reason is StopReason.CANCELLED
+    assert (done.message.content, done.message.status) == ("one", MessageStatus.PARTIAL)
+
+
+async def test_a_consumer_that_goes_away_leaves_no_reply_streaming() -> None:
+    gate, streaming = asyncio.Event(), asyncio.Event()
+    store, model = InMemorySessionStore(), ScriptedChatModel(["one two"], gate=gate)
+
+    async def consume() -> None:
+        async with aclosing(aiter(service(store, model).turn("go"))) as events:
+            async for event in events:
+                if isinstance(event, Delta):
+                    streaming.set()
+
+    task = asyncio.create_task(consume())
+    await streaming.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    reply = (await store.branch((await store.list_sessions())[0].id))[1]
+    assert (reply.content, reply.status) == ("one", MessageStatus.PARTIAL)
+
+
+async def test_a_crash_in_mid_reply_keeps_the_part_and_the_session_goes_on() -> None:
+    store = InMemorySessionStore()
+    model = ScriptedChatModel(["one two three"], fail_after=2, failure=WorkerCrashed(-11))
+    chat = service(store, model)
+    with pytest.raises(WorkerCrashed):
+        await run(chat.turn("go"))
+    session = (await store.list_sessions())[0]
+    reply = (await store.branch(session.id))[1]
+    assert (reply.content, reply.status) == ("one two", MessageStatus.PARTIAL)
+    model.failure = None
+    assert end(await run(chat.turn("again", session=session.id))).message.content == "one two three"
+
+
+async def test_a_crash_before_the_first_word_is_tried_once_more() -> None:
+    store = InMemorySessionStore()
+
+    class Recovering(ScriptedChatModel):
+        def generate(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            made = super().generate(*args, **kwargs)
+            self.failure = WorkerCrashed(-9) if len(self.prompts) == 1 else None
+            return made
+
+    events = await run(service(store, Recovering(["fine"], fail_after=0)).turn("go"))
+    assert [e.code for e in events if isinstance(e, Notice)] == ["model_restarted"]
+    assert end(events).message.content == "fine"
+
+
+@pytest.mark.parametrize("failure", [WorkerCrashed(-9), PromptTooLong(9, 5)])
+async def test_a_reply_that_never_began_is_marked_failed(failure: ModelsError) -> None:
+    store = InMemorySessionStore()
+    model = ScriptedChatModel(["x"], fail_after=0, failure=failure)
+    with pytest.raises(type(failure)):
+        await run(service(store, model).turn("go"))
+    branch = await store.branch((await store.list_sessions())[0].id)
+    assert [(m.content, m.status) for m in branch] == [
+        ("go", MessageStatus.COMPLETE),
+        ("", MessageStatus.FAILED),
+    ]
+
+
+async def test_a_message_too_long_for_the_model_is_saved_and_refused() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(context_length=64)
+    with pytest.raises(ContextTooSmall):
+        await run(service(store, model).turn("word " * 100))
+    assert len(await store.list_sessions()) == 1
+
+
+async def test_a_long_session_never_overflows_and_says_what_is_left_out() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(["ok " * 10], context_length=128)
+    chat = service(store, model)
+    options = TurnOptions(params=GenerationParams(max_tokens=20))
+    session = end(await run(chat.turn("hi " * 10, options=options))).session.id
+    codes: list[str] = []
+    for _ in range(12):
+        events = await run(chat.turn("hi " * 10, session=session, options=options))
+        codes += [e.code for e in events if isinstance(e, Notice)]
+        assert sum(t.tokens for t in end(events).context) <= 128 - 20
+    assert "older_left_out" in codes
+
+
+async def test_regenerating_keeps_both_answers_as_variants() -> None:
+    store, model = InMemorySessionStore(), ScriptedChatModel(["One.", "Two."])
+    chat = service(store, model)
+    first = end(await run(chat.turn("a")))
+    again = end(await run(chat.regenerate(first.session.id)))
+    variants = await store.variants(again.message.id)
+    assert [v.content for v in variants] == ["One.", "Two."]
+    assert [m.content for m in await store.branch(first.session.id)] == ["a", "Two."]
+    assert [m.content for m in model.prompts[1]] == ["Be kind.", "a"]

@@ -1,0 +1,100 @@
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_desktop.explain import Exit, explain, size
+from atlas_desktop.settings import SettingsError, UnknownSetting
+from memory import errors as memory
+from models import errors as models
+
+_SAMPLES: dict[str, Any] = {
+    "path": Path("/x/file.gguf"),
+    "folder": Path("/x"),
+    "detail": "detail",
+    "expected": 5,
+    "actual": 3,
+    "needed": 5_000_000_000,
+    "available": 1_000_000,
+    "free": 10,
+    "ref": "abc",
+    "suggestions": ("abcd",),
+    "role": "chat",
+    "source": "somewhere",
+    "code": -11,
+    "tokens": 9,
+    "limit": 5,
+    "minimum": 8,
+    "backend": "x",
+    "reason": "none",
+    "found": 9,
+    "known": 1,
+    "matches": 2,
+    "where": "chat.x",
+    "args": (),
+    "kwargs": {},
+}
+
+
+def every_error() -> list[type[Exception]]:
+    found: list[type[Exception]] = [SettingsError, UnknownSetting]
+    for module in (memory, models):
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if (
+                issubclass(kind, Exception)
+                and kind.__module__ == module.__name__
+                and not kind.__subclasses__()
+            ):
+                found.append(kind)
+    return found
+
+
+def make(kind: type[Exception]) -> Exception:
+    names = [n for n in inspect.signature(kind.__init__).parameters if n not in ("self", "args", "kwargs")]
+    return kind(*(_SAMPLES[name] for name in names))
+
+
+@pytest.mark.parametrize("kind", every_error(), ids=lambda k: k.__name__)
+def test_every_error_has_its_own_words(kind: type[Exception]) -> None:
+    words = explain(make(kind))
+    assert words.code != "unexpected", kind
+    assert all((words.title, words.message, words.next_step))
+    assert not words.title.endswith(".")
+    assert words.message.rstrip().endswith((".", "?"))
+    assert set(words.as_json()["error"]) == {"code", "title", "message", "next_step"}
+
+
+def test_codes_are_the_errors_own() -> None:
+    codes = [explain(make(kind)).code for kind in every_error()]
+    assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (memory.WrongPassphrase(), Exit.LOCKED),
+        (memory.KeyslotsDamaged("x"), Exit.DAMAGED),
+        (memory.NotARoom(Path("open.db")), Exit.DAMAGED),
+        (models.NoModel("chat"), Exit.NO_MODEL),
+        (KeyboardInterrupt(), Exit.INTERRUPTED),
+        (ZeroDivisionError("secret words"), Exit.FAILED),
+    ],
+)
+def test_exit_statuses(error: BaseException, status: Exit) -> None:
+    assert explain(error).status is status
+
+
+def test_an_unknown_error_tells_its_type_and_none_of_its_content() -> None:
+    words = explain(ValueError("the secret is plover"))
+    assert "plover" not in str(words)
+    assert "ValueError" in words.message
+
+
+def test_sizes_read_well() -> None:
+    assert [size(n) for n in (0, 999, 98_362_432, 4_700_000_000)] == [
+        "0 bytes",
+        "999 bytes",
+        "98.4 MB",
+        "4.7 GB",
+    ]
