@@ -17,13 +17,15 @@ from memory.vault.keys import RoomKey
 
 SQLITE_FLOOR = (3, 51, 3)
 BUSY_MS = 5_000
+CACHE_KIB = 32 * 1024
 APPLICATION_ID = 0x41544C53  # "ATLS"
 
 
 class Connection(Protocol):
     """The part of a DB-API connection that queries use."""
 
-    in_transaction: bool
+    @property
+    def in_transaction(self) -> bool: ...
 
     def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
 
@@ -68,6 +70,8 @@ def _settle(conn: Connection, *, on_disk: bool) -> None:
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA secure_delete = ON")
     conn.execute("PRAGMA temp_store = MEMORY")
+    # Pages in the cache are decrypted already.
+    conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     conn.execute("PRAGMA trusted_schema = OFF")
     conn.create_function("fold", 1, fold, deterministic=True)
 

@@ -109,6 +109,8 @@ def test_0001_makes_its_tables(first: Connection) -> None:
         {"tokens": b"abc"},
         {"meta": "{"},
         {"created_at": "yesterday"},
+        {"id": "m"},
+        {"id": "m", "session_id": "other"},
         {"content": None},
     ],
     ids=str,

@@ -43,7 +43,7 @@ _TABLES = (
         deleted_at INTEGER,
         external_id TEXT,
         meta TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(meta)),
-        FOREIGN KEY (id, head_id) REFERENCES messages (session_id, id)
+        FOREIGN KEY (head_id, id) REFERENCES messages (id, session_id)
     ) STRICT
     """,
     """
@@ -56,7 +56,7 @@ _TABLES = (
     """
     CREATE TABLE messages (
         seq INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
+        id TEXT NOT NULL,
         session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
         parent_id TEXT,
         role TEXT NOT NULL CHECK (role IN ('system', 'user', 'assistant')),
@@ -71,20 +71,26 @@ _TABLES = (
         token_model TEXT,
         external_id TEXT,
         meta TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(meta)),
-        UNIQUE (session_id, id),
-        FOREIGN KEY (session_id, parent_id) REFERENCES messages (session_id, id)
+        UNIQUE (id, session_id),
+        FOREIGN KEY (parent_id, session_id) REFERENCES messages (id, session_id)
     ) STRICT
+    """,
+    # An index on the id alone would hold this too, and would be one more page to write with every message.
+    """
+    CREATE TRIGGER message_ids_are_unique BEFORE INSERT ON messages
+    WHEN EXISTS (SELECT 1 FROM messages WHERE id = new.id)
+    BEGIN
+        SELECT RAISE(ABORT, 'message id exists');
+    END
     """,
 )
 
+# Only one index follows the time of last use: each that did would be written with every message.
 _INDICES = (
     "CREATE INDEX sessions_by_use ON sessions (updated_at DESC, id DESC) WHERE deleted_at IS NULL",
     "CREATE INDEX sessions_in_bin ON sessions (deleted_at DESC, id DESC) WHERE deleted_at IS NOT NULL",
-    "CREATE INDEX sessions_by_project ON sessions (project_id, updated_at DESC) WHERE project_id IS NOT NULL",
-    """
-    CREATE INDEX sessions_untitled ON sessions (updated_at DESC, id DESC)
-    WHERE title_source = 'first_words' AND deleted_at IS NULL
-    """,
+    "CREATE INDEX sessions_by_project ON sessions (project_id) WHERE project_id IS NOT NULL",
+    "CREATE INDEX sessions_untitled ON sessions (title_source) WHERE title_source = 'first_words'",
     "CREATE INDEX sessions_by_origin ON sessions (external_id) WHERE external_id IS NOT NULL",
     "CREATE INDEX messages_in_tree ON messages (session_id, parent_id)",
     "CREATE INDEX messages_streaming ON messages (seq) WHERE status = 'streaming'",

@@ -7,6 +7,10 @@ from memory.storage.queries.messages import COLUMNS, WIDTH, message_of
 from memory.storage.words import match_expression
 
 _SNIPPET_WORDS = 24
+_VISIBLE = f"""
+    SELECT {COLUMNS}, s.title FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+    WHERE m.seq = ? AND s.deleted_at IS NULL
+"""
 
 
 def search(conn: Connection, query: str, limit: int) -> list[SearchHit]:
@@ -15,30 +19,24 @@ def search(conn: Connection, query: str, limit: int) -> list[SearchHit]:
     Raises `BadQuery`.
     """
     expression = match_expression(query)
-    rows = conn.execute(
-        f"""
-        SELECT {COLUMNS}, s.title, -bm25(messages_fts), m.seq
-        FROM messages_fts
-        JOIN messages AS m ON m.seq = messages_fts.rowid
-        JOIN sessions AS s ON s.id = m.session_id
-        WHERE messages_fts MATCH ? AND s.deleted_at IS NULL
-        ORDER BY bm25(messages_fts), m.seq DESC LIMIT ?
-        """,
-        (expression, max(limit, 0)),
-    ).fetchall()
-    return [
-        SearchHit(
-            message=message_of(row),
-            session_title=row[WIDTH],
-            score=row[WIDTH + 1],
-            snippet=_snippet(conn, expression, row[WIDTH + 2]),
-        )
-        for row in rows
-    ]
+    # Ranking needs the index alone. Messages are read one by one, best first, until there are enough, because
+    # a common word is in most of them.
+    ranked = conn.execute(
+        "SELECT rowid, rank FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank, rowid DESC",
+        (expression,),
+    )
+    hits: list[SearchHit] = []
+    while len(hits) < limit and (match := ranked.fetchone()) is not None:
+        row = conn.execute(_VISIBLE, (match[0],)).fetchone()
+        if row is not None:
+            hits.append(
+                SearchHit(message_of(row), row[WIDTH], -match[1], _snippet(conn, expression, match[0]))
+            )
+    return hits
 
 
 def _snippet(conn: Connection, expression: str, seq: int) -> str:
-    """Made for the hits alone: in the query above it would be made for every match before sorting."""
+    """Made for the hits alone: in the query above it would be made for every match."""
     row = conn.execute(
         """
         SELECT snippet(messages_fts, 0, '', '', '…', ?) FROM messages_fts
