@@ -16,8 +16,11 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from sqlcipher3 import dbapi2 as sqlcipher
+
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
+from memory.storage.connection import Connection
 from memory.storage.queries import messages, sessions
 from memory.storage.room import open_room
 from memory.storage.schema import migrate
@@ -71,7 +74,8 @@ class Bare:
     """Plain SQLite with the durability that a room has, and nothing else of it."""
 
     def __init__(self, path: Path) -> None:
-        self.conn = durable(path)
+        self.conn = sqlite3.connect(path, isolation_level=None)
+        make_durable(self.conn)
         self.conn.execute(
             "CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, parent_id TEXT, role TEXT,"
             " content TEXT, created_at INTEGER)"
@@ -91,7 +95,9 @@ class SameWork:
     """Plain SQLite with a room's schema and statements."""
 
     def __init__(self, path: Path) -> None:
-        self.conn = durable(path)
+        # SQLCipher's library without a key is plain SQLite, of a version that knows the whole schema.
+        self.conn: Connection = sqlcipher.connect(str(path), isolation_level=None)
+        make_durable(self.conn)
         self.now = SystemClock().now()
         migrate(self.conn, self.now)
         self.session_id = sessions.insert(self.conn, NewSession("commits"), self.now)
@@ -104,11 +110,9 @@ class SameWork:
         self.conn.execute("COMMIT")
 
 
-def durable(path: Path) -> sqlite3.Connection:
-    conn = sqlite3.connect(path, isolation_level=None)
+def make_durable(conn: Connection) -> None:
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
         conn.execute(f"PRAGMA {pragma}")
-    return conn
 
 
 async def timed(work: Callable[[], Awaitable[object]]) -> float:
