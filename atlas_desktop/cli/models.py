@@ -9,7 +9,7 @@ from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.explain import Exit, UsageError, size
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.bench import BenchHost
+    from atlas_desktop.services.bench import BenchHost, HostFactory
     from atlas_desktop.services.models import ModelService
     from models.library import InstalledModel
     from models.progress import Report
@@ -74,6 +74,7 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError("No model is named.", "Give an id from `atlas models list --all`, or --defaults.")
     if args.name and len(refs) > 1:
         raise UsageError("One name cannot be given to several models.", "Pull them one by one.")
+    there = {model.id for model in service.installed()}
     pulled = []
     for ref in refs:
         _show_licence(ctx, service, ref)
@@ -83,6 +84,9 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
         finally:
             bar.close()
         pulled.append(model)
+        if model.id not in there:
+            # What does not run on this machine is better known now than at the first word.
+            await service.try_out(model.id, _host_factory(ctx))
         ctx.note(f"{model.id} is ready. Licence: {clean_line(model.licence) or 'not stated in the file'}.")
     values = [texts.installed_json(model) for model in pulled]
     ctx.emit(values[0] if len(refs) == 1 else values)
@@ -152,8 +156,6 @@ async def recommend(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def bench(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.bootstrap import build_host, model_library
-
     service = _service(ctx)
     model = service.installed_model(args.model) if args.model else service.default("chat")
     if "chat" not in model.roles and service.default("embed").id != model.id:
@@ -162,12 +164,18 @@ async def bench(ctx: Context, args: argparse.Namespace) -> int:
             f"Choose it first: `atlas models use {model.id}`.",
         )
 
+    result = await service.bench(model.id, _host_factory(ctx))
+    ctx.emit(texts.bench_json(result), lambda: texts.bench_text(result))
+    return Exit.DONE
+
+
+def _host_factory(ctx: Context) -> "HostFactory":
+    from atlas_desktop.bootstrap import build_host, model_library
+
     def start(model: "InstalledModel") -> "BenchHost":
         return build_host(ctx.paths, model_library(ctx.paths), ctx.desk.settings, model.id)
 
-    result = await service.bench(model.id, start)
-    ctx.emit(texts.bench_json(result), lambda: texts.bench_text(result))
-    return Exit.DONE
+    return start
 
 
 async def verify(ctx: Context, args: argparse.Namespace) -> int:

@@ -232,6 +232,18 @@ class ModelService:
             lambda stop: self._library.verify(ref, report=progress, cancelled=stop), cancelled
         )
 
+    async def try_out(self, ref: str, host_factory: HostFactory) -> None:
+        """Loads a model once in a process of its own. Raises a `ModelsError` when it does not run here."""
+        model = self._library.get(ref)
+        host = host_factory(model)
+        try:
+            if ModelRole.CHAT in model.roles:
+                await host.info()
+            else:
+                await host.embed(["Hello."])
+        finally:
+            await host.close()
+
     async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
         """Measures a model in a process of its own. Raises `UnknownModel` or another `ModelsError`."""
         return await bench(self._library.get(ref), host_factory)
