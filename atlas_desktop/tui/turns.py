@@ -1,14 +1,15 @@
 """Turns under way, apart from the widgets that show them: a reply goes on while another page is open."""
 
+import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message as Event
 
 from atlas_desktop.services.chat import Turn
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied
-from memory.entities import Message, Session
+from memory.entities import MemoryMode, Message, RoomKind, Session
 from memory.errors import MemoryFault
 from models.errors import ModelsError
 
@@ -46,12 +47,12 @@ class Conversation:
 
     @property
     def busy(self) -> bool:
-        return self.turn is not None
+        return self.worker is not None
 
     @property
     def doing(self) -> str:
         """What is going on, in a word; empty when nothing is."""
-        if self.turn is None:
+        if not self.busy:
             return ""
         if self.stopping:
             return "stopping"
@@ -120,19 +121,16 @@ class Turns:
 
     def send(self, conversation: Conversation, text: str) -> None:
         """Says `text`; the caller has seen to it that no turn is under way."""
-        chat = self._app.room.chat
-        options = self._app.desk.turn_options()
-        self._start(conversation, chat.turn(text, session=conversation.id, options=options), text)
+        self._start(conversation, text)
 
     def regenerate(self, conversation: Conversation) -> None:
         """Asks for another answer to the newest message of a stored conversation."""
-        assert conversation.id is not None
-        options = self._app.desk.turn_options()
-        self._start(conversation, self._app.room.chat.regenerate(conversation.id, options=options), "")
+        self._start(conversation, None)
 
     def stop(self, conversation: Conversation) -> None:
-        if conversation.turn is not None:
+        if conversation.busy:
             conversation.stopping = True
+        if conversation.turn is not None:
             conversation.turn.stop()
 
     async def stop_all(self) -> None:
@@ -149,17 +147,31 @@ class Turns:
                     # Its error has been shown by the handler of failed workers; here only the end counts.
                     continue
 
-    def _start(self, conversation: Conversation, turn: Turn, text: str) -> None:
-        conversation.turn = turn
+    def _start(self, conversation: Conversation, text: str | None) -> None:
         conversation.stopping = False
         conversation.reply = None
         conversation.said = ""
-        conversation.worker = self._app.attempt(self._run(conversation, turn, text), group=GROUP)
+        conversation.worker = self._app.attempt(self._run(conversation, text), group=GROUP)
 
-    async def _run(self, conversation: Conversation, turn: Turn, text: str) -> None:
+    async def _make(self, conversation: Conversation, text: str | None) -> Turn:
+        """The turn that says `text`, or that answers the newest message again."""
+        room = self._app.room
+        # It looks at the folder of models.
+        options = await asyncio.to_thread(self._app.desk.turn_options)
+        if room.store.room is RoomKind.OFF_RECORD:
+            options = replace(options, memory_mode=MemoryMode.OFF)
+        if text is not None:
+            return room.chat.turn(text, session=conversation.id, options=options)
+        assert conversation.id is not None
+        return room.chat.regenerate(conversation.id, options=options)
+
+    async def _run(self, conversation: Conversation, text: str | None) -> None:
         post = self._listener.post_message
-        ended = TurnEnded(conversation, unsent=text)
+        ended = TurnEnded(conversation, unsent=text or "")
         try:
+            turn = conversation.turn = await self._make(conversation, text)
+            if conversation.stopping:
+                turn.stop()
             async for event in turn:
                 if isinstance(event, Accepted):
                     ended.unsent = ""
@@ -179,6 +191,6 @@ class Turns:
             ended.error = error
         finally:
             ended.reply, ended.said = conversation.reply, conversation.said
-            conversation.turn = None
+            conversation.turn = conversation.worker = None
             conversation.stopping = False
             post(ended)

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import Desk, Model
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import Created, VaultService
-from atlas_desktop.settings import Settings, SettingsFile
+from atlas_desktop.settings import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.ports import Offer
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
@@ -92,6 +93,16 @@ OFFERS = (
     Offer("qwen-3b", "Qwen2.5 3B Instruct", 2_100_000_000, "Apache-2.0", "may be slow"),
     Offer("big-70b", "Big 70B", 42_500_000_000, "Llama licence", "won't fit"),
 )
+
+
+class FakeModelService:
+    """What a desk asks of the models before each turn."""
+
+    def default(self, role: str) -> SimpleNamespace:
+        return SimpleNamespace(id="scripted")
+
+    def sampling(self, ref: str) -> dict[str, int | float]:
+        return {}
 
 
 @dataclass
@@ -181,7 +192,7 @@ def stage(
         paths=Paths(home),
         settings_file=settings,
         vault=cast("VaultService", keys),
-        models=cast("ModelService", None),
+        models=cast("ModelService", FakeModelService()),
         open_store=open_store,
         start_model=lambda _settings, _chosen: Model(chat, WordCounter(), close),
     )

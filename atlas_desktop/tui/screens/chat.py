@@ -1,5 +1,6 @@
 """The conversation: the list beside it, the prompt below it, and the reply as it comes."""
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
-from memory.entities import Message, MessageStatus
+from memory.entities import MemoryMode, Message, MessageStatus, RoomKind
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class ChatScreen(SessionActions, Screen[None]):
         self._live: MessageBlock | None = None
         self._drawn = 0
         self._naming = False
+        self.turning = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -77,14 +79,16 @@ class ChatScreen(SessionActions, Screen[None]):
 
     def tell(self) -> None:
         """Brings the lines around the conversation up to date."""
+        if self.atlas.leaving:
+            return
         shown = self.current
         session = shown.session
         room = self.atlas.room
-        options = self.atlas.desk.turn_options()
+        off = room.store.room is RoomKind.OFF_RECORD
         self.query_one(HeadLine).tell(
             title=session.title if session else "New conversation",
             model=self.atlas.model_name,
-            memory=session.memory_mode if session else options.memory_mode,
+            memory=session.memory_mode if session else MemoryMode.OFF if off else MemoryMode.NORMAL,
             room=session.room if session else room.store.room,
         )
         background = "naming conversations" if self._naming else self.atlas.background
@@ -105,7 +109,10 @@ class ChatScreen(SessionActions, Screen[None]):
         self.refresh_bindings()
 
     async def show_conversation(self, conversation: Conversation, messages: tuple[Message, ...]) -> None:
-        """Turns to another conversation; what was being typed stays with the one that is left."""
+        """Turns to another conversation; what was being typed stays with the one that is left.
+
+        Call it while holding `turning`, which keeps news of a turn back until there is something to show it.
+        """
         self.current.draft = self.prompt.text
         self.current = conversation
         self._live, self._drawn = None, 0
@@ -166,18 +173,22 @@ class ChatScreen(SessionActions, Screen[None]):
     # --- the reply as it comes -------------------------------------------------------------------
 
     async def on_turn_accepted(self, event: TurnAccepted) -> None:
-        if event.conversation is self.current:
-            accepted = event.accepted
-            self.add_class("-talking")
-            if event.again:
-                await self.transcript.drop_after(accepted.message.id)
-            else:
-                await self.transcript.add(accepted.message)
-            self._live = await self.transcript.add(accepted.reply)
-            self._drawn = 0
-            await self.transcript.follow()
+        async with self.turning:
+            if event.conversation is self.current and self.transcript.find(event.accepted.reply.id) is None:
+                await self._show_start(event)
         self.tell()
         self.refresh_list()
+
+    async def _show_start(self, event: TurnAccepted) -> None:
+        accepted = event.accepted
+        self.add_class("-talking")
+        if event.again:
+            await self.transcript.drop_after(accepted.message.id)
+        else:
+            await self.transcript.add(accepted.message)
+        self._live = await self.transcript.add(accepted.reply)
+        self._drawn = 0
+        await self.transcript.follow()
 
     def on_turn_grew(self, event: TurnGrew) -> None:
         if event.conversation is self.current and self._live is not None:
@@ -203,7 +214,8 @@ class ChatScreen(SessionActions, Screen[None]):
             conversation.used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
             conversation.speed = timings.tokens_per_second
         if conversation is self.current:
-            await self._show_end(event)
+            async with self.turning:
+                await self._show_end(event)
         elif event.error is not None:
             self.atlas.say_error(explain(event.error))
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
@@ -215,10 +227,12 @@ class ChatScreen(SessionActions, Screen[None]):
         self.refresh_list()
 
     async def _show_end(self, event: TurnEnded) -> None:
-        if self._live is not None and event.reply is not None:
-            self._draw(event.said)
-            live, self._live = self._live, None
-            await live.finish(_ended(event, event.reply), event.said)
+        if event.reply is not None:
+            if self._live is not None:
+                self._draw(event.said)
+            live, self._live = self._live or self.transcript.find(event.reply.id), None
+            if live is not None:
+                await live.finish(_ended(event, event.reply))
         if event.error is not None:
             if event.unsent and not self.prompt.text:
                 self.prompt.put(event.unsent)
@@ -251,15 +265,15 @@ class ChatScreen(SessionActions, Screen[None]):
         self.on_prompt_sent(Prompt.Sent(self.prompt.text))
 
     def action_stop(self) -> None:
-        if self.has_class("-over"):
-            self.action_toggle_sidebar()
-        elif self.current.busy:
+        if self.current.busy:
             self.turns.stop(self.current)
             self.tell()
-        elif self.current.waiting:
-            self._take_back()
         else:
-            self.prompt.focus()
+            self._take_back()
+
+    def action_back(self) -> None:
+        self.remove_class("-over")
+        self.prompt.focus()
 
     def action_regenerate(self) -> None:
         self._stop_naming()
@@ -277,9 +291,7 @@ class ChatScreen(SessionActions, Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stop":
-            # Hidden in the footer while there is nothing to stop; Esc then leads back to the prompt.
-            shown = self.current
-            return bool(shown.busy or shown.waiting or not self.prompt.has_focus)
+            return bool((self.current.busy or self.current.waiting) and not self.has_class("-over"))
         if action == "regenerate":
             return True if self.current.id and not self.current.busy and not self.current.waiting else None
         if action in ("page_up", "page_down"):

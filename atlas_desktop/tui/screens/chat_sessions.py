@@ -1,5 +1,6 @@
 """The part of the conversation screen that opens, renames, deletes and lists conversations."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
@@ -19,6 +20,7 @@ class SessionActions(DOMNode):
     atlas: "AtlasApp"
     turns: Turns
     current: Conversation
+    turning: asyncio.Lock
 
     if TYPE_CHECKING:
 
@@ -38,7 +40,8 @@ class SessionActions(DOMNode):
 
     def refresh_list(self) -> None:
         """Reads the list anew; a newer request replaces an older one that is still under way."""
-        self.atlas.attempt(self._refresh_list(), group="list", exclusive=True)
+        if not self.atlas.leaving:
+            self.atlas.attempt(self._refresh_list(), group="list", exclusive=True)
 
     async def _refresh_list(self) -> None:
         sidebar = self._sidebar
@@ -62,8 +65,9 @@ class SessionActions(DOMNode):
         self.atlas.attempt(self._open(ref), group="open", exclusive=True)
 
     async def _open(self, ref: str) -> None:
-        view = await self.atlas.room.sessions.view(ref)
-        await self.show_conversation(self.turns.of(view.session), view.messages)
+        async with self.turning:
+            view = await self.atlas.room.sessions.view(ref)
+            await self.show_conversation(self.turns.of(view.session), view.messages)
         self.refresh_list()
 
     async def sessions_renamed(self, ids: list[str]) -> None:
@@ -81,7 +85,12 @@ class SessionActions(DOMNode):
         return self._sidebar.marked if self._sidebar.sessions.has_focus else self.current.id
 
     def action_new_session(self) -> None:
-        self.atlas.attempt(self.show_conversation(Conversation(), ()), group="open", exclusive=True)
+        self.atlas.attempt(self._show_new(), group="open", exclusive=True)
+
+    async def _show_new(self) -> None:
+        async with self.turning:
+            await self.show_conversation(Conversation(), ())
+        self.refresh_list()
 
     def action_focus_sessions(self) -> None:
         if self._folded:
@@ -131,7 +140,7 @@ class SessionActions(DOMNode):
         conversation = self.turns.of(session)
         self.turns.stop(conversation)
         if conversation is self.current:
-            await self.show_conversation(Conversation(), ())
+            await self._show_new()
         self.query_one(UndoBar).offer(session.id, session.title)
         self.tell()
         self.refresh_list()

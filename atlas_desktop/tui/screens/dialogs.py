@@ -11,7 +11,7 @@ from textual.widgets import Button, Input, Static
 
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.actions import ACTIONS, Where, key_words
+from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
 from atlas_desktop.tui.widgets.message import words_of
 from atlas_desktop.tui.widgets.prompt import CleanInput
 
@@ -91,8 +91,12 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = (
         _CSS.format(name="HelpScreen", border="$primary")
         + """
-    HelpScreen .box { width: 84; height: 90%; }
-    HelpScreen VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+    HelpScreen .box { width: 92; height: 92%; padding: 1 1 0 2; }
+    HelpScreen VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }
+    HelpScreen .where { margin-bottom: 1; }
+    HelpScreen .row { height: auto; margin-bottom: 1; }
+    HelpScreen .key { width: 20; color: $primary; padding-left: 1; }
+    HelpScreen .what { width: 1fr; height: auto; }
     """
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter", "close", "Close")]
@@ -102,29 +106,24 @@ class HelpScreen(ModalScreen[None]):
             box.border_title = "Help"
             box.border_subtitle = "Esc closes"
             with VerticalScroll():
-                yield Static(help_text(), markup=False)
+                for where in Where:
+                    yield Static(Content.styled(str(where), "bold $accent"), classes="where", markup=False)
+                    for action in ACTIONS:
+                        if action.where is where:
+                            yield from _row(action)
+                yield Static(
+                    Content("Every action is also in the command palette (Ctrl+P), by its name."),
+                    classes="hint",
+                    markup=False,
+                )
 
     def action_close(self) -> None:
         self.dismiss(None)
 
 
-def help_text() -> Content:
-    """All actions by place: key, name, and a sentence."""
-    parts: list[Content | str | tuple[str, str]] = []
-    for where in Where:
-        if parts:
-            parts.append("\n")
-        parts += [(f"{where}\n", "bold $accent")]
-        for action in ACTIONS:
-            if action.where is where:
-                keys = key_words(action.key) if action.key else "by name"
-                parts += [(f"  {keys:<20}", "$primary"), (f" {action.name}\n", "bold")]
-                parts += [(f"{'':23}{line}\n", "$quiet") for line in _wrapped(action.help, 52)]
-    parts += ["\n", ("Every action is also in the command palette (Ctrl+P), by its name.", "$quiet")]
-    return Content.assemble(*parts)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, width)
+def _row(action: Action) -> ComposeResult:
+    keys = key_words(action.key) if action.key else "by name"
+    with Horizontal(classes="row"):
+        yield Static(Content(keys), classes="key", markup=False)
+        words = Content.assemble((action.name, "bold"), "\n", (action.help, "$quiet"))
+        yield Static(words, classes="what", markup=False)

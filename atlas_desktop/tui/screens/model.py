@@ -52,9 +52,10 @@ class ModelScreen(Page):
         }
         #progress { display: none; height: auto; margin-top: 1; }
         #progress.-shown { display: block; }
-        #bar { display: none; margin-top: 1; width: 100%; }
-        #bar.-shown { display: block; }
-        #bar Bar { width: 1fr; }
+        #amount { display: none; margin-top: 1; width: 100%; }
+        #amount.-shown { display: block; }
+        #amount Bar { width: 1fr; }
+        #amount Bar > .bar--bar, #amount Bar > .bar--complete { color: $primary; background: $panel; }
     }
     """
 
@@ -76,7 +77,7 @@ class ModelScreen(Page):
         )
         yield OptionList(id="offers", markup=False)
         yield Static("", id="progress", markup=False)
-        yield ProgressBar(id="bar", show_eta=False)
+        yield ProgressBar(id="amount", show_eta=False)
         yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
@@ -120,7 +121,7 @@ class ModelScreen(Page):
 
     def _draw(self) -> None:
         words = self.query_one("#progress", Static)
-        bar = self.query_one("#bar", ProgressBar)
+        bar = self.query_one("#amount", ProgressBar)
         offer, progress = self._pulling, self._progress
         words.set_class(offer is not None, "-shown")
         bar.set_class(offer is not None, "-shown")

@@ -74,8 +74,10 @@ class UnlockScreen(Page):
         if event.value:
             self.atlas.attempt(self._unlock(event.value), group="unlock", exclusive=True)
 
-    def on_input_changed(self) -> None:
-        self.problem("")
+    def on_input_changed(self, event: Input.Changed) -> None:
+        # The field is also emptied by the program, after which what went wrong is to stay.
+        if event.value:
+            self.problem("")
 
     async def _unlock(self, secret: str) -> None:
         vault = self.atlas.desk.vault
@@ -89,8 +91,7 @@ class UnlockScreen(Page):
             self._secret.value = ""
             await self.atlas.enter(key)
         except (MemoryFault, OSError) as error:
-            with self.prevent(Input.Changed):
-                self._secret.value = ""
+            self._secret.value = ""
             self._busy("")
             self.explain(explain(error))
 

@@ -104,14 +104,16 @@ class MessageBlock(Vertical):
             self._stream = PacedStream(self.query_one(SafeMarkdown), frame_rate)
         self._stream.write(text)
 
-    async def finish(self, message: Message, shown: str) -> None:
-        """Ends a reply. `shown` is what was streamed into the block; anything else is drawn anew."""
+    async def finish(self, message: Message) -> None:
+        """Ends a reply. If it is not what was streamed into the block, it is drawn anew."""
         self.message = message
         if self._stream is not None:
             await self._stream.close()
             self._stream = None
-        if self._words() != shown:
-            await self.query_one(SafeMarkdown).update(clean(self._words()))
+        words = clean(self._words())
+        markdown = self.query_one(SafeMarkdown)
+        if words != markdown.source:
+            await markdown.update(words)
         self._doing = ""
         self.query_one(".head", Static).update(self._head())
 

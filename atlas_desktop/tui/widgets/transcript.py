@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from textual.containers import VerticalScroll
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -25,6 +26,9 @@ class Older(Static):
     Older { height: 1; width: 100%; max-width: 100; text-align: center; color: $quiet; }
     """
 
+    def on_mount(self) -> None:
+        self.display = False
+
     def count(self, number: int) -> None:
         self.display = number > 0
         self.update(Content(f"↑ {number:,} older messages"))
@@ -36,9 +40,12 @@ class Transcript(VerticalScroll):
     DEFAULT_CSS = """
     Transcript {
         height: 1fr;
-        padding: 0 1 1 1;
+        padding: 0 0 0 1;
         background: $background;
         scrollbar-size-vertical: 1;
+        /* At least as high as the view: Textual keeps an anchored view at the end, and would push a short
+           conversation down to the bottom. */
+        #messages { height: auto; min-height: 100%; padding-bottom: 1; }
     }
     """
 
@@ -48,13 +55,21 @@ class Transcript(VerticalScroll):
         self._older: list[Message] = []
         self._loading = False
 
-    @property
-    def blocks(self) -> list[MessageBlock]:
-        return [child for child in self.children if isinstance(child, MessageBlock)]
+    def compose(self) -> ComposeResult:
+        with Vertical(id="messages"):
+            yield Older(markup=False)
 
     @property
-    def is_empty(self) -> bool:
-        return not self.blocks
+    def _messages(self) -> Vertical:
+        return self.query_one("#messages", Vertical)
+
+    @property
+    def blocks(self) -> list[MessageBlock]:
+        return [child for child in self._messages.children if isinstance(child, MessageBlock)]
+
+    def find(self, message_id: str) -> MessageBlock | None:
+        """The block of a message, if it is mounted."""
+        return next((block for block in self.blocks if block.message.id == message_id), None)
 
     async def show(self, messages: Sequence[Message]) -> None:
         """Replaces everything by the newest of `messages` and goes to the end."""
@@ -62,21 +77,20 @@ class Transcript(VerticalScroll):
         self._older, newest = spoken[:-PAGE], spoken[-PAGE:]
         now = self._now()
         with self.app.batch_update():
-            await self.remove_children()
-            older = Older(markup=False)
-            await self.mount(older, *[MessageBlock(m, now) for m in newest])
-            older.count(len(self._older))
+            await self._messages.remove_children(self._messages.children[1:])
+            await self._messages.mount(*[MessageBlock(m, now) for m in newest])
+            self.query_one(Older).count(len(self._older))
         self.anchor()
 
     async def add(self, message: Message) -> MessageBlock:
         """Mounts a message at the end."""
         block = MessageBlock(message, self._now())
-        await self.mount(block)
+        await self._messages.mount(block)
         return block
 
     async def note(self, widget: Widget) -> None:
         """Mounts a remark or an error at the end."""
-        await self.mount(widget)
+        await self._messages.mount(widget)
 
     async def follow(self) -> None:
         """Goes to the end, follows what comes, and lets go of what is far above."""
@@ -84,18 +98,18 @@ class Transcript(VerticalScroll):
         if len(blocks) > MOST:
             gone = blocks[:-MOST]
             self._older += [block.message for block in gone]
-            await self.remove_children(gone)
+            await self._messages.remove_children(gone)
             self.query_one(Older).count(len(self._older))
         self.anchor()
 
     async def drop_after(self, message_id: str) -> None:
         """Removes everything below a message (it is answered anew)."""
-        children = list(self.children)
+        children = list(self._messages.children)
         index = next(
             (i for i, c in enumerate(children) if isinstance(c, MessageBlock) and c.message.id == message_id),
             len(children) - 1,
         )
-        await self.remove_children(children[index + 1 :])
+        await self._messages.remove_children(children[index + 1 :])
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -116,7 +130,7 @@ class Transcript(VerticalScroll):
             below = self.virtual_size.height - self.scroll_y
             now = self._now()
             self.release_anchor()
-            await self.mount(*[MessageBlock(m, now) for m in page], after=older)
+            await self._messages.mount(*[MessageBlock(m, now) for m in page], after=older)
             older.count(len(self._older))
             self.call_after_refresh(self._keep_place, below)
         finally:

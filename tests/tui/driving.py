@@ -1,0 +1,60 @@
+"""Ways of driving the application in tests."""
+
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.screens.chat import ChatScreen
+from tests.tui.desk import Stage
+
+
+async def settle(pilot: Pilot[None], *, but: str = "") -> None:
+    """Returns when no background work is left, except that of the group `but`."""
+    app = pilot.app
+    for _ in range(200):
+        await pilot.pause()
+        busy = [w for w in app.workers if not w.is_finished and w.group not in (but, "ahead")]
+        if not busy:
+            await pilot.pause()
+            return
+        if not but:
+            await app.workers.wait_for_complete(busy)
+    raise AssertionError("the application does not come to rest")
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    """Returns when `condition()` holds; fails when it does not come to hold."""
+    for _ in range(400):
+        if condition():
+            return
+        await pilot.pause(0.005)
+    raise AssertionError("what was waited for did not happen")
+
+
+async def type_text(pilot: Pilot[None], text: str) -> None:
+    await pilot.press(*("space" if c == " " else c for c in text))
+
+
+async def say(pilot: Pilot[None], text: str) -> None:
+    """Types a message and sends it."""
+    await type_text(pilot, text)
+    await pilot.press("enter")
+
+
+def chat(app: AtlasApp) -> ChatScreen:
+    screen = app.screen
+    assert isinstance(screen, ChatScreen)
+    return screen
+
+
+def shown(place: Stage) -> str:
+    """Everything on the screen as plain text."""
+    strips = place.app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def on(app: AtlasApp, kind: type[Screen[None]]) -> bool:
+    """Whether the screen that is shown is of a kind (an assert of it would narrow the type for good)."""
+    return isinstance(app.screen, kind)

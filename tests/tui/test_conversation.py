@@ -1,0 +1,345 @@
+"""Sending, streaming, stopping, queueing, answering again, and what happens when the model fails."""
+
+import asyncio
+from collections.abc import Callable
+
+from textual.widgets import Static
+
+from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.prompt import Prompt
+from memory.entities import Message, MessageStatus, NewMessage, NewSession, Session
+from memory.errors import StorageFull
+from memory.testing import InMemorySessionStore
+from models.errors import WorkerCrashed
+from models.messages import Role
+from tests.tui.desk import NamedModel, Stage
+from tests.tui.driving import chat, say, settle, shown, type_text, until
+
+Make = Callable[..., Stage]
+
+
+def gated(*replies: str) -> NamedModel:
+    return NamedModel(replies, gate=asyncio.Event())
+
+
+def let_go(model: NamedModel) -> None:
+    assert model.gate is not None
+    model.gate.set()
+
+
+async def stored(place: Stage) -> list[tuple[str, str, str]]:
+    session = await place.store.get_session("last")
+    return [(m.role.value, m.content, m.status.value) for m in await place.store.branch(session.id)]
+
+
+async def test_a_message_is_answered_and_saved(make: Make) -> None:
+    place = make(model=NamedModel(["The **moon** pulls."]))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await until(pilot, lambda: "The moon pulls." in shown(place))
+        assert await stored(place) == [
+            ("user", "Why tides?", "complete"),
+            ("assistant", "The **moon** pulls.", "complete"),
+        ]
+        assert chat(place.app).prompt.text == ""
+        assert "of 2,048 tokens" in shown(place)
+        assert place.app.sub_title == ""
+
+
+async def test_the_reply_is_shown_while_it_comes(make: Make) -> None:
+    model = gated("One two three.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await until(pilot, lambda: "Writing" in shown(place) and "One" in shown(place))
+        assert "three." not in shown(place)
+        let_go(model)
+        await settle(pilot)
+        await until(pilot, lambda: "One two three." in shown(place))
+        assert "Ready" in shown(place)
+
+
+async def test_esc_stops_and_keeps_what_came(make: Make) -> None:
+    place = make(model=gated("One two three."))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "stopped" in shown(place)
+        assert (await stored(place))[-1] == ("assistant", "One", "partial")
+
+
+async def test_a_message_sent_meanwhile_waits_its_turn(make: Make) -> None:
+    model = gated("First answer.", "Second answer.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await say(pilot, "Second")
+        await pilot.pause()
+        assert "Queued: Second" in shown(place)
+        assert len(model.prompts) == 1
+        let_go(model)
+        await until(pilot, lambda: "Second answer." in shown(place))
+        await settle(pilot)
+        assert [content for _, content, _ in await stored(place)] == [
+            "First",
+            "First answer.",
+            "Second",
+            "Second answer.",
+        ]
+
+
+async def test_up_takes_a_waiting_message_back(make: Make) -> None:
+    model = gated("An answer.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await say(pilot, "Second")
+        await pilot.press("up")
+        await pilot.pause()
+        assert chat(place.app).prompt.text == "Second"
+        assert "Queued" not in shown(place)
+        let_go(model)
+        await settle(pilot)
+        assert len(model.prompts) == 1
+
+
+async def test_a_waiting_message_is_held_when_the_reply_is_stopped(make: Make) -> None:
+    model = gated("An answer.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await say(pilot, "Second")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "Enter sends it · Esc edits it" in shown(place)
+        await pilot.press("escape")
+        assert chat(place.app).prompt.text == "Second"
+
+
+async def test_enter_sends_a_held_message(make: Make) -> None:
+    model = gated("An answer.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await say(pilot, "Second")
+        await pilot.press("escape")
+        await settle(pilot)
+        let_go(model)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (await stored(place))[-2][1] == "Second"
+
+
+async def test_answering_again_keeps_the_earlier_answer(make: Make) -> None:
+    place = make(model=NamedModel(["First try.", "Second try."]))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        await until(pilot, lambda: "Second try." in shown(place))
+        assert "First try." not in shown(place)
+        session = await place.store.get_session("last")
+        branch = await place.store.branch(session.id)
+        assert [m.content for m in await place.store.variants(branch[-1].id)] == ["First try.", "Second try."]
+
+
+async def test_a_crash_of_the_model_is_told_and_the_conversation_goes_on(make: Make) -> None:
+    model = NamedModel(["One two three four."], failure=WorkerCrashed(-11), fail_after=2)
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await settle(pilot)
+        assert "The model process stopped" in shown(place)
+        assert "SIGSEGV" in shown(place)
+        assert "partial" in shown(place)
+        assert (await stored(place))[-1] == ("assistant", "One two", "partial")
+        model.failure = None
+        await say(pilot, "Again")
+        await settle(pilot)
+        assert (await stored(place))[-1] == ("assistant", "One two three four.", "complete")
+
+
+async def test_a_reply_without_a_word_says_how_to_ask_again(make: Make) -> None:
+    model = NamedModel(["One"], failure=WorkerCrashed(-9), fail_after=0)
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await settle(pilot)
+        assert "failed" in shown(place)
+        assert "Ctrl+R asks again" in shown(place)
+        assert "was started again" in shown(place)
+        model.failure = None
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        assert (await stored(place))[-1] == ("assistant", "One", "complete")
+
+
+async def test_words_that_could_not_be_stored_go_back_to_the_prompt(make: Make) -> None:
+    class FullStore(InMemorySessionStore):
+        async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+            raise StorageFull
+
+    place = make(store=FullStore())
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Do not lose me")
+        await settle(pilot)
+        assert "The disk does not take any more" in shown(place)
+        assert chat(place.app).prompt.text == "Do not lose me"
+
+
+async def test_enter_with_nothing_typed_does_nothing(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("space", "enter")
+        await settle(pilot)
+        assert place.model.prompts == []
+
+
+async def test_new_lines_in_the_prompt(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
+        prompt = chat(place.app).prompt
+        assert prompt.text == "a\nb\nc"
+        assert prompt.size.height == 3
+        for _ in range(20):
+            await pilot.press("ctrl+j")
+        assert prompt.outer_size.height == 12
+
+
+async def test_up_recalls_what_was_sent_and_down_comes_back(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        for text in ("one", "two"):
+            await say(pilot, text)
+            await settle(pilot)
+        prompt = chat(place.app).prompt
+        await type_text(pilot, "draft")
+        await pilot.press("up")
+        assert prompt.text == "two"
+        await pilot.press("up", "up")
+        assert prompt.text == "one"
+        await pilot.press("down", "down")
+        assert prompt.text == "draft"
+
+
+async def test_an_example_goes_into_the_prompt(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        place.app.screen.query_one("#examples").focus()
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert chat(place.app).prompt.text.startswith("Explain how tides")
+
+
+async def test_the_view_follows_only_at_the_end(make: Make) -> None:
+    model = gated("\n\n".join(f"line {n}" for n in range(60)))
+    place = make(model=model)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await until(pilot, lambda: "Writing" in shown(place))
+        let_go(model)
+        await settle(pilot)
+        view = chat(place.app).transcript
+        await until(pilot, lambda: "line 59" in shown(place))
+        assert view.scroll_y == view.max_scroll_y
+        await pilot.press("pageup")
+        await pilot.pause()
+        up = view.scroll_y
+        assert up < view.max_scroll_y
+        block = view.blocks[-1]
+        block.stream("\n\nmore\n\nand more", 30)
+        await until(pilot, lambda: view.max_scroll_y > up + 20)
+        assert view.scroll_y == up
+        await pilot.press("ctrl+end")
+        await pilot.pause()
+        assert view.scroll_y == view.max_scroll_y
+
+
+async def test_leaving_while_a_reply_comes_saves_it(make: Make) -> None:
+    place = make(model=gated("One two three."))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await until(pilot, lambda: "Writing" in shown(place))
+        closed = asyncio.Event()
+        saved: list[tuple[str, str, str]] = []
+        close = place.store.close
+
+        async def note_and_close() -> None:
+            saved.extend(await stored(place))
+            await close()
+            closed.set()
+
+        place.store.close = note_and_close  # type: ignore[method-assign]
+        await pilot.press("ctrl+q")
+        await asyncio.wait_for(closed.wait(), 5)
+    assert saved[-1] == ("assistant", "One", "partial")
+    assert place.app.return_code == 0
+
+
+async def test_a_reply_goes_on_while_another_conversation_is_open(make: Make) -> None:
+    model = gated("One two three.")
+    place = make(model=model)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await until(pilot, lambda: "Writing" in shown(place))
+        first = chat(place.app).current
+        assert first.id is not None
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: chat(place.app).current is not first)
+        chat(place.app).open_session(first.id)
+        await until(pilot, lambda: chat(place.app).current is first)
+        let_go(model)
+        await settle(pilot)
+        await until(pilot, lambda: "One two three." in shown(place))
+        assert (await stored(place))[-1][2] == MessageStatus.COMPLETE
+
+
+async def test_titles_are_given_when_there_is_nothing_else_to_do(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon.", "Tides and the moon"]), titles=True)
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why are there tides on some coasts and not on others, please?")
+        await settle(pilot)
+        await until(pilot, lambda: "Tides and the moon" in shown(place))
+        assert (await place.store.get_session("last")).title == "Tides and the moon"
+
+
+async def test_a_message_block_tells_roles_apart_by_word(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Hi")
+        await settle(pilot)
+        blocks = chat(place.app).transcript.query(MessageBlock)
+        heads = [str(b.query_one(".head", Static).content) for b in blocks]
+        assert [b.message.role for b in blocks] == [Role.USER, Role.ASSISTANT]
+        assert heads[0].startswith("You")
+        assert heads[1].startswith("Atlas")
+        assert isinstance(chat(place.app).focused, Prompt)

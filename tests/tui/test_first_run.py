@@ -1,0 +1,170 @@
+"""The way from nothing to the first conversation."""
+
+import asyncio
+from collections.abc import Callable
+
+from textual.widgets import Checkbox, Input
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.model import ModelScreen
+from atlas_desktop.tui.screens.recovery import RecoveryScreen
+from atlas_desktop.tui.screens.welcome import CLAIM, WelcomeScreen
+from models.errors import DownloadFailed
+from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
+from tests.tui.driving import on, settle, shown, type_text, until
+
+Make = Callable[..., Stage]
+NEW = {"unlocked": False}
+
+
+async def test_from_nothing_to_the_first_conversation(make: Make) -> None:
+    shelf = FakeShelf(chosen=None)
+    place = make(vault=FakeVault(made=False), shelf=shelf, **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert on(place.app, WelcomeScreen)
+        screen = " ".join(shown(place).split())
+        assert str(place.desk.paths.home)[:20] in screen
+        assert " ".join(CLAIM.split()[:12]) in screen
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+
+        recovery = place.app.screen
+        assert isinstance(recovery, RecoveryScreen)
+        groups = RECOVERY_KEY.split("-")
+        assert all(group in shown(place) for group in groups)
+        asked = [groups[number] for number in recovery._ask]
+        await type_text(pilot, asked[0].lower())
+        await pilot.press("enter")
+        await type_text(pilot, asked[1])
+        await pilot.press("enter")
+        await settle(pilot)
+
+        assert on(place.app, ModelScreen)
+        assert "start now" in shown(place)
+        assert "fits · 98.4 MB · Apache-2.0" in shown(place)
+        assert "may be slow" in shown(place)
+        assert "won't fit" in shown(place)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert shelf.chosen == "smollm2-135m"
+
+
+async def test_a_model_that_is_there_is_not_asked_for(make: Make) -> None:
+    place = make(vault=FakeVault(made=False), **NEW)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await place.app.enter(place.vault.key)
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_two_different_passphrases_are_not_taken(make: Make) -> None:
+    place = make(vault=FakeVault(made=False), **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("enter", "enter")
+        assert "A passphrase is needed" in shown(place)
+        await type_text(pilot, "one")
+        await pilot.press("tab")
+        await type_text(pilot, "two")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "differ" in shown(place)
+        assert not place.vault.made
+
+
+async def test_the_meter_follows_the_passphrase(make: Make) -> None:
+    place = make(vault=FakeVault(made=False), **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "short")
+        await until(pilot, lambda: "very weak" in shown(place))
+        await type_text(pilot, " but then it grows longer")
+        await until(pilot, lambda: "strong" in shown(place))
+
+
+async def test_the_keyring_is_offered_only_where_one_answers(make: Make) -> None:
+    without = make(vault=FakeVault(made=False), **NEW)
+    async with without.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "keyring" not in shown(without).split("recover your data.")[1]
+
+
+async def test_the_keyring_is_turned_on_when_wanted(make: Make) -> None:
+    place = make(vault=FakeVault(made=False, keyring="Secret Service"), **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "Secret Service" in shown(place)
+        screen = place.app.screen
+        screen.query_one("#passphrase", Input).value = PASSPHRASE
+        screen.query_one("#again", Input).value = PASSPHRASE
+        screen.query_one("#keyring", Checkbox).value = True
+        await pilot.click("#create")
+        await settle(pilot)
+        assert place.vault.keyring_slot
+        assert on(place.app, RecoveryScreen)
+
+
+async def test_a_wrong_group_is_named(make: Make) -> None:
+    place = make(**NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await place.app.turn_to(RecoveryScreen(place.app, place.vault.key, RECOVERY_KEY, ask=(1, 4)))
+        await type_text(pilot, "EFGH")
+        await pilot.press("enter")
+        await type_text(pilot, "NOPE")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Group 5 is not like that" in shown(place)
+        assert on(place.app, RecoveryScreen)
+
+
+async def test_a_download_can_be_stopped_and_taken_up_again(make: Make) -> None:
+    shelf = FakeShelf(chosen=None, gate=asyncio.Event())
+    place = make(shelf=shelf)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "SmolLM2" in shown(place))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Downloading SmolLM2 135M Instruct: 0 bytes of 98.4 MB" in shown(place))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Stopped." in shown(place))
+        assert "What has come is kept" in shown(place)
+        assert shelf.gate is not None
+        shelf.gate.set()
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_failed_download_is_explained(make: Make) -> None:
+    shelf = FakeShelf(chosen=None, failure=DownloadFailed("the registry", "no route to host"))
+    place = make(shelf=shelf)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "The download did not finish" in shown(place)
+        assert "no route to host" in shown(place)
+        assert on(place.app, ModelScreen)
+
+
+async def test_conversations_can_be_read_without_a_model(make: Make) -> None:
+    place = make(shelf=FakeShelf(chosen=None), model=NamedModel(missing=True))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert on(place.app, ModelScreen)
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_model_that_has_gone_leads_to_the_choice(make: Make) -> None:
+    place = make(model=NamedModel(missing=True))
+    async with place.app.run_test() as pilot:
+        await until(pilot, lambda: on(place.app, ModelScreen) and "Choose a model" in shown(place))
+        assert "SmolLM2" in shown(place)

@@ -1,0 +1,117 @@
+"""The locked door."""
+
+import asyncio
+from collections.abc import Callable
+
+from textual.widgets import Input
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.dialogs import ErrorScreen
+from atlas_desktop.tui.screens.unlock import UnlockScreen
+from memory.errors import FutureSchema
+from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk
+from tests.tui.driving import on, settle, shown, type_text, until
+
+Make = Callable[..., Stage]
+
+
+async def test_the_passphrase_opens(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert on(place.app, UnlockScreen)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_wrong_passphrase_is_told_and_can_be_typed_again(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "not it")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "That passphrase does not open the vault" in shown(place)
+        field = place.app.screen.query_one("#secret", Input)
+        assert field.value == ""
+        assert field.has_focus
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_unlocking_is_said_while_the_key_is_derived(make: Make) -> None:
+    gate = asyncio.Event()
+    place = make(unlocked=False, vault=FakeVault(gate=gate))
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Unlocking…" in shown(place))
+        gate.set()
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_the_recovery_key_opens(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await type_text(pilot, RECOVERY_KEY)
+        assert RECOVERY_KEY in shown(place)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_the_keyring_opens_by_itself(make: Make) -> None:
+    place = make(unlocked=False, vault=FakeVault(keyring="Secret Service", keyring_slot=True))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_keyring_that_refuses_leaves_the_passphrase(make: Make) -> None:
+    vault = FakeVault(keyring="Secret Service", keyring_slot=True, keyring_refuses=True)
+    place = make(unlocked=False, vault=vault)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "The system keyring cannot be used" in shown(place)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
+async def test_nothing_of_what_is_inside_is_shown(make: Make) -> None:
+    place = make(unlocked=False)
+    await talk(place.store, "A very private title", [("secret words", "an answer")])
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert "private title" not in shown(place)
+        await pilot.press("ctrl+p")
+        await settle(pilot)
+        await pilot.press("escape", "ctrl+o", "ctrl+n", "f8")
+        await settle(pilot)
+        assert on(place.app, UnlockScreen)
+        assert "private title" not in shown(place)
+
+
+async def test_a_room_that_cannot_be_opened_is_explained(make: Make) -> None:
+    place = make(unlocked=False)
+
+    async def refuse(_key: object, _room: object) -> object:
+        raise FutureSchema(9, 1)
+
+    place.desk.open_store = refuse  # type: ignore[assignment]
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(place.app.screen, UnlockScreen | ErrorScreen)
+        assert "written by a newer Atlas" in shown(place)
