@@ -24,7 +24,10 @@ without either, nobody can recover your data."""
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`."""
+    """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`.
+
+    All but `status` are `exclusive`: they write keyslots or open the room, which must not be in use.
+    """
     group = subparsers.add_parser("vault", parents=[common], help="keys, recovery, integrity")
     commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
 
@@ -32,7 +35,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser: argparse.ArgumentParser = commands.add_parser(
             name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
         )
-        parser.set_defaults(handler=handler)
+        parser.set_defaults(handler=handler, exclusive=handler is not status)
         return parser
 
     add("create", create, "make the vault and print its recovery key")
