@@ -15,7 +15,7 @@ from memory.storage.store import SqlSessionStore
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
 
-_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+_SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 async def open_room(
@@ -66,8 +66,11 @@ def _create(path: Path, key: RoomKey, clock: Clock) -> None:
     draft = path.with_name(path.name + ".new")
     make_private_folder(path.parent)
     with translated_os():
-        for suffix in _SIDE_FILES:
-            draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
+        # A log without its database must never be taken for the new one's.
+        for base in (draft, path):
+            for suffix in _SIDE_FILES:
+                base.with_name(base.name + suffix).unlink(missing_ok=True)
         conn = connection.create_file(draft, key)
         with translated():
             try:

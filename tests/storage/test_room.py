@@ -92,7 +92,7 @@ async def test_a_missing_room_is_not_made_by_chance(place: Place) -> None:
 
 async def test_a_creation_that_was_cut_short_leaves_nothing_in_the_way(place: Place) -> None:
     place.path.parent.mkdir()
-    for suffix in (".new", ".new-wal", ".new-journal"):
+    for suffix in (".new", ".new-wal", ".new-journal", "-wal", "-shm"):
         place.path.with_name(place.path.name + suffix).write_bytes(b"half a room")
     store = await place.open(create=True)
     await fill(store)

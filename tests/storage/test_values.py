@@ -1,0 +1,79 @@
+"""What goes into columns comes out as it was."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.errors import BadQuery
+from memory.storage.values import micros, moment, new_id, pack_tokens, storable, unpack_tokens
+from memory.storage.words import Term, beginnings, match_expression, terms
+
+MOMENTS = st.datetimes(
+    min_value=datetime(1900, 1, 1),  # noqa: DTZ001  # the strategy adds the zone
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=45))]),
+)
+
+
+@given(MOMENTS)
+def test_times_are_kept_to_the_microsecond(when: datetime) -> None:
+    assert moment(micros(when)) == when
+    assert moment(micros(when)).tzinfo is UTC
+
+
+@given(st.lists(st.integers(0, 2**32 - 1)).map(tuple))
+def test_tokens_are_kept(tokens: tuple[int, ...]) -> None:
+    blob = pack_tokens(tokens)
+    assert unpack_tokens(blob) == tokens
+    assert len(blob or b"") == 4 * len(tokens)
+
+
+def test_tokens_are_little_endian() -> None:
+    assert pack_tokens((1, 0x01020304)) == bytes([1, 0, 0, 0, 4, 3, 2, 1])
+
+
+def test_ids_grow() -> None:
+    made = [new_id() for _ in range(1000)]
+    assert made == sorted(made)
+    assert len(set(made)) == 1000
+    assert {len(one) for one in made} == {36}
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_text_that_utf8_can_hold_is_kept(text: str) -> None:
+    assert storable(text).encode().decode() == storable(text)
+    if not any("\ud800" <= char <= "\udfff" for char in text):
+        assert storable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("fox", [Term("fox", prefix=True)]),
+        ("fox ", [Term("fox")]),
+        ("the fox", [Term("the"), Term("fox", prefix=True)]),
+        ("fo* den", [Term("fo", prefix=True), Term("den", prefix=True)]),
+        ('"red fox" den ', [Term("red fox"), Term("den")]),
+        ('den "red fox"', [Term("den"), Term("red fox")]),
+        ('"red fox', [Term("red"), Term("fox", prefix=True)]),
+        ("e-mail ", [Term("e mail")]),
+        ("¡olé! ", [Term("olé")]),
+        ("\u0301 x", [Term("x", prefix=True)]),
+    ],
+)
+def test_queries_become_terms(query: str, expected: list[Term]) -> None:
+    assert terms(query) == expected
+
+
+@given(st.text(max_size=40))
+def test_an_expression_has_nothing_but_quoted_words(query: str) -> None:
+    try:
+        expression = match_expression(query)
+    except BadQuery:
+        assert beginnings(query) == []
+        return
+    for part in expression.split(" AND "):
+        assert part[0] == '"'
+        assert part.rstrip("*")[-1] == '"'
+        assert '"' not in part.rstrip("*")[1:-1]
