@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
 
 if TYPE_CHECKING:
@@ -20,5 +21,8 @@ def launch(ctx: "Context", *, resume: str | None = None, off_record: bool = Fals
     with InstanceLock(ctx.paths):
         key = asyncio.run(ctx.key()) if ctx.has_passphrase and not off_record else None
         app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record)
-        app.run()
+        try:
+            app.run()
+        finally:
+            remove_private_temporary_folder(ctx.paths)
         return app.return_code or 0

@@ -1,6 +1,7 @@
 """Ways of driving the application in tests."""
 
 from collections.abc import Callable
+from typing import Any
 
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -55,6 +56,6 @@ def shown(place: Stage) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
-def on(app: AtlasApp, kind: type[Screen[None]]) -> bool:
+def on(app: AtlasApp, kind: type[Screen[Any]]) -> bool:
     """Whether the screen that is shown is of a kind (an assert of it would narrow the type for good)."""
     return isinstance(app.screen, kind)

@@ -123,6 +123,7 @@ class Transcript(VerticalScroll):
             self.run_worker(self._load_older(), group="older", exclusive=True)
 
     async def _load_older(self) -> None:
+        moved = False
         try:
             page = self._older[-PAGE:]
             del self._older[-PAGE:]
@@ -132,9 +133,10 @@ class Transcript(VerticalScroll):
             self.release_anchor()
             await self._messages.mount(*[MessageBlock(m, now) for m in page], after=older)
             older.count(len(self._older))
-            self.call_after_refresh(self._keep_place, below)
+            moved = self.call_after_refresh(self._keep_place, below)
         finally:
-            self._loading = False
+            self._loading = moved
 
     def _keep_place(self, below: float) -> None:
         self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+        self._loading = False

@@ -1,0 +1,131 @@
+"""One registry: every action has words, can be reached, and does something."""
+
+from collections.abc import Callable
+
+from textual.widgets import Footer
+
+from atlas_desktop.tui.actions import ACTIONS, Where, bindings, key_words
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.dialogs import HelpScreen
+from tests.tui.desk import Stage, talk
+from tests.tui.driving import on, settle, shown, type_text, until
+
+Make = Callable[..., Stage]
+
+
+def test_every_action_has_help_and_a_way_to_it() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    for action in ACTIONS:
+        assert action.name
+        assert action.help.endswith((".", ")."))
+        assert action.key or action.in_palette, action.id
+
+
+def test_no_two_actions_of_one_place_want_the_same_key_at_once() -> None:
+    for where in Where:
+        keys = [key for action in ACTIONS if action.where is where for key in action.key.split(",") if key]
+        twice = {key for key in keys if keys.count(key) > 1}
+        # Esc stops a reply, and when there is none it leads back to typing.
+        assert twice <= {"escape"}
+
+
+def test_bindings_carry_the_ids_that_a_keymap_names() -> None:
+    ids = {binding.id for where in Where for binding in bindings(where)}
+    assert ids == {action.id for action in ACTIONS if action.key}
+
+
+def test_keys_are_written_as_people_write_them() -> None:
+    assert key_words("ctrl+n") == "Ctrl+N"
+    assert key_words("delete,d") == "Del or D"
+    assert key_words("f1") == "F1"
+
+
+async def test_every_action_exists_where_it_says(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        for action in ACTIONS:
+            target = place.app if action.where is Where.EVERYWHERE else place.app.screen
+            assert hasattr(target, f"action_{action.run}"), action.id
+
+
+async def test_help_shows_every_action(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(120, 120)) as pilot:
+        await settle(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))
+        text = shown(place)
+        for action in ACTIONS:
+            assert action.name in text
+        await pilot.press("escape")
+        assert on(place.app, ChatScreen)
+
+
+async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
+    place = make()
+    await talk(place.store, "Something", [("a", "b")])
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await type_text(pilot, "light")
+        await until(pilot, lambda: "Light or dark" in shown(place))
+        await pilot.pause(0.2)
+        await pilot.press("enter")
+        await until(pilot, lambda: place.app.theme == "atlas-light")
+
+
+async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 50)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "New conversation" in shown(place))
+        await pilot.pause(0.2)
+        assert "Undo the deletion" not in shown(place)
+        assert "Delete the conversation" not in shown(place)
+
+
+async def test_the_footer_is_made_of_the_registry(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        labels = {b.binding.description for b in place.app.screen.active_bindings.values() if b.binding.show}
+        assert labels <= {action.label for action in ACTIONS if action.label}
+        assert place.app.screen.query_one(Footer).display
+        assert "New" in shown(place).splitlines()[-1]
+
+
+async def test_the_theme_is_kept(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert place.app.theme == "atlas-dark"
+        await pilot.press("f8")
+        await settle(pilot)
+        assert place.app.theme == "atlas-light"
+        assert "light" in (place.desk.paths.home / "config.toml").read_text()
+        assert place.desk.settings.ui.theme == "light"
+
+
+async def test_everything_is_usable_at_80_by_24(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        lines = shown(place).splitlines()
+        assert len(lines) == 24
+        assert all(len(line) == 80 for line in lines)
+        assert "memory normal · open room" in lines[0]
+        for selector in ("#prompt", "#status", "#head"):
+            region = place.app.screen.query_one(selector).region
+            assert region.right <= 80
+            assert region.bottom <= 24
+
+
+async def test_ctrl_c_says_how_to_quit(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        place.app.screen.query_one("#examples").focus()
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: any("Ctrl+Q quits" in n.message for n in place.app._notifications))

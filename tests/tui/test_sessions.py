@@ -1,0 +1,251 @@
+"""The list of conversations: opening, filtering, renaming, deleting and taking that back."""
+
+from collections.abc import Callable
+
+from textual.widgets import Input
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
+from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.sidebar import Sidebar
+from atlas_desktop.tui.widgets.transcript import MOST, PAGE, Transcript
+from memory.entities import NewMessage, NewSession, TitleSource
+from memory.testing import FakeClock, InMemorySessionStore
+from models.messages import Role
+from tests.tui.desk import NOW, Stage, history, talk
+from tests.tui.driving import chat, on, say, settle, shown, type_text, until
+
+Make = Callable[..., Stage]
+WIDE = (140, 45)
+
+
+async def with_history() -> tuple[InMemorySessionStore, list[str]]:
+    clock = FakeClock(NOW)
+    store = InMemorySessionStore(clock)
+    return store, [session.id for session in await history(clock, store)]
+
+
+async def test_conversations_are_listed_by_day(make: Make) -> None:
+    store, _ = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        text = shown(place)
+        positions = [text.index(group) for group in ("Today", "Yesterday", "This week", "Older")]
+        assert positions == sorted(positions)
+        assert text.index("Tides, the moon") < text.index("Yesterday")
+
+
+async def test_enter_in_the_list_opens(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o", "down", "down", "enter")
+        await settle(pilot)
+        await until(pilot, lambda: chat(place.app).current.id == ids[-2])
+        await until(pilot, lambda: "Three days are enough" in shown(place) or "rain jacket" in shown(place))
+        assert chat(place.app).prompt.has_focus
+
+
+async def test_the_filter_looks_into_titles_and_texts(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await type_text(pilot, "henningsv")
+        sidebar = place.app.screen.query_one(Sidebar)
+        await until(pilot, lambda: sidebar._shown == [ids[-2]])
+        await pilot.press("enter")
+        await until(pilot, lambda: chat(place.app).current.id == ids[-2])
+        sidebar.query_one("#filter", Input).value = "no such words anywhere"
+        await until(pilot, lambda: "Nothing holds those words." in shown(place))
+
+
+async def test_resume_by_name(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await until(pilot, lambda: chat(place.app).current.id == ids[-1])
+        await until(pilot, lambda: "two bulges" in shown(place))
+
+
+async def test_resuming_what_is_not_there_is_explained(make: Make) -> None:
+    place = make(resume="ffff")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert on(place.app, ErrorScreen)
+        assert "There is no such session" in shown(place)
+        await pilot.press("escape")
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_new_conversation_keeps_what_was_being_typed_in_the_old(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await type_text(pilot, "half a thought")
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).prompt.text == ""
+        assert "What is on your mind?" in shown(place)
+        chat(place.app).open_session(ids[-1])
+        await settle(pilot)
+        assert chat(place.app).prompt.text == "half a thought"
+
+
+async def test_rename(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: on(place.app, RenameScreen))
+        await pilot.press("ctrl+a")
+        place.app.screen.query_one("#title", Input).value = "Moon and water"
+        await pilot.press("enter")
+        await settle(pilot)
+        session = await store.get_session(ids[-1])
+        assert (session.title, session.title_source) == ("Moon and water", TitleSource.PERSON)
+        await until(pilot, lambda: shown(place).count("Moon and water") == 2)
+
+
+async def test_rename_can_be_left(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: on(place.app, RenameScreen))
+        await pilot.press("x", "escape")
+        await settle(pilot)
+        assert (await store.get_session(ids[-1])).title.startswith("Tides")
+
+
+async def test_delete_in_the_list_and_undo(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o", "down", "delete")
+        await settle(pilot)
+        assert "Deleted “Tides" in shown(place)
+        assert (await store.get_session(ids[-1])).deleted_at is not None
+        await until(pilot, lambda: "Today" not in shown(place))
+        await pilot.press("u")
+        await settle(pilot)
+        assert (await store.get_session(ids[-1])).deleted_at is None
+        await until(pilot, lambda: "Today" in shown(place))
+        assert "Deleted" not in shown(place)
+
+
+async def test_delete_the_open_one_and_undo_while_typing(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await place.app.run_action("delete", place.app.screen)
+        await settle(pilot)
+        await until(pilot, lambda: "What is on your mind?" in shown(place))
+        await pilot.press("ctrl+z")
+        await settle(pilot)
+        await until(pilot, lambda: chat(place.app).current.id == ids[-1])
+        await until(pilot, lambda: "two bulges" in shown(place))
+
+
+async def test_undo_goes_away_and_the_bin_keeps_it(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await place.app.run_action("delete", place.app.screen)
+        await settle(pilot)
+        bar = place.app.screen.query_one(UndoBar)
+        for _ in range(10):
+            bar._tick()
+        assert not bar.has_class("-shown")
+        await type_text(pilot, "a b")
+        await pilot.press("ctrl+z")
+        await settle(pilot)
+        assert [s.id for s in await store.list_sessions(binned=True)] == [ids[-1]]
+        assert chat(place.app).prompt.text != "a b"
+
+
+async def test_undo_by_mouse(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await place.app.run_action("delete", place.app.screen)
+        await settle(pilot)
+        await pilot.click("#undo #undo")
+        await settle(pilot)
+        assert (await store.get_session(ids[-1])).deleted_at is None
+
+
+async def test_the_list_folds_away_and_lies_over_on_narrow_screens(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        sidebar = place.app.screen.query_one(Sidebar)
+        seen = [sidebar.display]
+        await pilot.press("ctrl+b")
+        seen.append(sidebar.display)
+        assert 0 < sidebar.region.width < 40
+        await pilot.press("escape")
+        seen.append(sidebar.display)
+        await pilot.resize_terminal(140, 45)
+        await pilot.pause()
+        seen.append(sidebar.display)
+        await pilot.press("ctrl+b")
+        seen.append(sidebar.display)
+        assert seen == [False, True, False, True, False]
+
+
+async def long_session(store: InMemorySessionStore, messages: int) -> str:
+    session, _ = await store.create_session(NewSession("Long"), NewMessage(Role.USER, "message 0"))
+    for number in range(1, messages):
+        role = Role.ASSISTANT if number % 2 else Role.USER
+        await store.append_message(session.id, NewMessage(role, f"message {number}"))
+    return session.id
+
+
+def more_than(view: Transcript, seen: int) -> bool:
+    """Scrolls to the top (again, if the view was moved meanwhile) and tells whether more has been loaded."""
+    view.scroll_home(animate=False)
+    return len(view.blocks) > seen
+
+
+async def test_only_the_newest_of_a_long_conversation_is_mounted(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    await long_session(store, 500)
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await until(pilot, lambda: "message 499" in shown(place))
+        view = chat(place.app).transcript
+        assert len(view.blocks) == PAGE
+        view.scroll_home(animate=False)
+        await until(pilot, lambda: len(view.blocks) == 2 * PAGE)
+        await pilot.pause()
+        await until(pilot, lambda: view.scroll_y > 5)
+        assert "message 480" in shown(place)
+        for _ in range(5):
+            before = len(view.blocks)
+            await until(pilot, lambda seen=before: more_than(view, seen))  # type: ignore[misc]
+        await say(pilot, "and on")
+        await settle(pilot)
+        assert len(view.blocks) <= MOST + 2
+
+
+async def test_an_emptied_list_says_so(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        assert "No conversations yet." in shown(place)
+        await talk(place.store, "First", [("a", "b")])
+        chat(place.app).refresh_list()
+        await until(pilot, lambda: "No conversations yet." not in shown(place))
