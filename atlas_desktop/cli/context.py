@@ -156,8 +156,10 @@ class Context:
     def desk(self) -> "Desk":
         if self._desk is None:
             from atlas_desktop.bootstrap import build_desk
+            from atlas_desktop.hardening import use_private_temporary_folder
 
             self.paths.ensure()
+            use_private_temporary_folder(self.paths)
             self._desk = build_desk(self.paths)
         return self._desk
 
@@ -185,8 +187,11 @@ class Context:
         return await self.desk.enter(await self.key())
 
     async def close(self) -> None:
+        from atlas_desktop.hardening import remove_private_temporary_folder
+
         if self._desk is not None:
             await self._desk.close()
+            remove_private_temporary_folder(self.paths)
 
 
 def dumps(value: Any) -> str:
