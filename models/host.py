@@ -1,38 +1,25 @@
 """The application's side of the worker: starts it, talks to it, and starts it again when it dies."""
 
 import asyncio
-import contextlib
 import itertools
 import os
 import struct
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from models import errors, protocol
+from models.connection import Answers, Connection
 from models.messages import (
     ChatMessage,
     Completion,
     GenerationParams,
     Lane,
     ModelInfo,
-    PromptShape,
-    Role,
-    StopReason,
-    Timings,
     TokenDelta,
 )
 from models.tokens import ModelEncoding, build_encoding
-from models.worker import EXIT_TEMPLATE
-
-_CLOSE_LIMIT_S = 2.0
-# What a child may know of the environment: where its libraries are, how to use the processor and the card.
-_ENVIRONMENT = (
-    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_PATH",
-    "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_CORETYPE", "VIRTUAL_ENV",
-)  # fmt: skip
+from models.wire import completion, model_info, wire_messages, wire_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,79 +42,6 @@ class HostSpec:
     need_plain_kernels: Callable[[], None] | None = None
 
 
-class _Connection:
-    """One worker process and the requests that wait for its answers."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self.process = process
-        self._stdin = process.stdin
-        self._stdout = process.stdout
-        self._waiting: dict[int, asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]] = {}
-        self._ended: errors.ModelsError | None = None
-        self._reader = asyncio.create_task(self._read(), name="worker-answers")
-
-    @property
-    def alive(self) -> bool:
-        return self._ended is None
-
-    def send(self, request: protocol.AnyRequest) -> asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]:
-        """Sends a request; its answers arrive in the queue, an error of the connection too."""
-        queue = self._waiting.setdefault(request.id, asyncio.Queue())
-        if self._ended is not None:
-            queue.put_nowait(self._ended)
-        else:
-            self._stdin.write(protocol.frame(request))
-        return queue
-
-    def forget(self, request: int) -> None:
-        self._waiting.pop(request, None)
-
-    def cancel(self, request: int) -> None:
-        if self._ended is None and request in self._waiting:
-            self._stdin.write(protocol.frame(protocol.Cancel(request)))
-
-    async def _read(self) -> None:
-        failure: errors.ModelsError | None = None
-        try:
-            while True:
-                header = await self._stdout.readexactly(4)
-                body = await self._stdout.readexactly(protocol.body_length(header))
-                answer = protocol.decode_answer(body)
-                queue = self._waiting.get(answer.id)
-                if queue is not None:
-                    queue.put_nowait(answer)
-        except (asyncio.IncompleteReadError, ConnectionResetError):
-            pass
-        except errors.ProtocolError as error:
-            failure = error
-            self.kill()
-        code = await self.process.wait()
-        if failure is None:
-            failure = (
-                errors.TemplateFailed("the template takes too long")
-                if code == EXIT_TEMPLATE
-                else errors.WorkerCrashed(code)
-            )
-        self._ended = failure
-        for queue in self._waiting.values():
-            queue.put_nowait(failure)
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-
-    async def close(self) -> None:
-        """Ends the process: politely by ending its input, then not."""
-        self._stdin.close()
-        try:
-            await asyncio.wait_for(asyncio.shield(self._reader), _CLOSE_LIMIT_S)
-        except TimeoutError:
-            self.kill()
-            await self._reader
-
-
 class ModelHost:
     """A `ChatModel`, `TokenCounter` and `Embedder` whose model lives in a supervised process.
 
@@ -138,7 +52,7 @@ class ModelHost:
     def __init__(self, spec: HostSpec) -> None:
         self._spec = spec
         self._ids = itertools.count(1)
-        self._connection: _Connection | None = None
+        self._connection: Connection | None = None
         self._starting = asyncio.Lock()
         self._info: ModelInfo | None = None
         self._embed_info: protocol.Loaded | None = None
@@ -160,7 +74,7 @@ class ModelHost:
             if self._info is None or self._connection is None or not self._connection.alive:
                 name, path = self._spec.chat()
                 connection, loaded = await self._load(path, "chat")
-                self._info = _model_info(name, loaded)
+                self._info = model_info(name, loaded)
                 self._encoding_task = asyncio.create_task(self._learn_encoding(connection))
             return self._info
 
@@ -174,30 +88,18 @@ class ModelHost:
             await self._connection.close()
             self._connection = None
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self) -> Connection:
         if self._closed:
             raise errors.WorkerCrashed(None)
         if self._connection is not None and self._connection.alive:
             return self._connection
         self._info = self._embed_info = None
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "models.worker",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
-            # Ctrl-C in the terminal is for the application, which then cancels what it wants to.
-            start_new_session=True,
-            limit=1024 * 1024,
-        )
-        self._connection = _Connection(process)
+        self._connection = await Connection.start()
         return self._connection
 
     async def _load(
         self, path: Path, role: str, *, vocab_only: bool = False
-    ) -> tuple[_Connection, protocol.Loaded]:
+    ) -> tuple[Connection, protocol.Loaded]:
         """Loads a model and tries it out.
 
         Re-packed weights use special units of the processor, and some virtual machines announce units (AMX)
@@ -222,7 +124,7 @@ class ModelHost:
                 self._plain,
             )
             try:
-                answer = self._ask(connection, request, protocol.Loaded, path)
+                answer = connection.ask(request, protocol.Loaded, path)
                 loaded = await asyncio.wait_for(answer, self._spec.load_timeout_s)
             except TimeoutError:
                 connection.kill()
@@ -236,32 +138,16 @@ class ModelHost:
                 await asyncio.to_thread(self._spec.need_plain_kernels)
             return connection, loaded
 
-    async def _ask(
-        self, connection: _Connection, request: protocol.AnyRequest, kind: type[protocol.Answered], path: Path
-    ) -> protocol.Answered:
-        queue = connection.send(request)
-        try:
-            answer = await queue.get()
-        finally:
-            connection.forget(request.id)
-        if isinstance(answer, errors.ModelsError):
-            raise answer
-        if isinstance(answer, protocol.Failed):
-            raise _error(answer, path)
-        if not isinstance(answer, kind):
-            raise errors.ProtocolError(f"{type(answer).__name__} instead of {kind.__name__}")
-        return answer
-
     # --- chat -------------------------------------------------------------------------------------
 
     def generate(
         self, messages: Sequence[ChatMessage], params: GenerationParams, lane: Lane = Lane.CHAT
     ) -> "HostGeneration":
-        return HostGeneration(self, _wire_messages(messages), _wire_params(params), lane)
+        return HostGeneration(self, wire_messages(messages), wire_params(params), lane)
 
     async def start_generation(
         self, messages: list[protocol.WireMessage], params: protocol.WireParams, lane: Lane
-    ) -> tuple[int, _Connection, asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]]:
+    ) -> tuple[int, Connection, Answers]:
         """Sends the request; used by `HostGeneration`."""
         await self.info()
         assert self._connection is not None
@@ -270,7 +156,7 @@ class ModelHost:
 
     async def render(self, messages: Sequence[ChatMessage]) -> list[int]:
         """The exact prompt, as token ids, that `generate` would evaluate."""
-        return (await self._chat_lists(lambda n: protocol.Render(n, _wire_messages(messages))))[0]
+        return (await self._chat_lists(lambda n: protocol.Render(n, wire_messages(messages))))[0]
 
     # --- tokens -----------------------------------------------------------------------------------
 
@@ -292,13 +178,11 @@ class ModelHost:
             await asyncio.shield(self._encoding_task)
         return self._encoding
 
-    async def _learn_encoding(self, connection: _Connection) -> None:
+    async def _learn_encoding(self, connection: Connection) -> None:
         """Builds the encoding beside the work; until it is there (or when it disagrees) llama.cpp counts."""
         self._encoding = None
         try:
-            pieces = await self._ask(
-                connection, protocol.Vocabulary(next(self._ids)), protocol.Pieces, Path()
-            )
+            pieces = await connection.ask(protocol.Vocabulary(next(self._ids)), protocol.Pieces)
             self._encoding = await build_encoding(pieces, self.tokenize)
         except (errors.WorkerCrashed, errors.ProtocolError):
             # The worker went away meanwhile; the next one is asked again.
@@ -307,7 +191,7 @@ class ModelHost:
     async def _chat_lists(self, request: Callable[[int], protocol.AnyRequest]) -> list[list[int]]:
         await self.info()
         assert self._connection is not None
-        answer = await self._ask(self._connection, request(next(self._ids)), protocol.Tokens, Path())
+        answer = await self._connection.ask(request(next(self._ids)), protocol.Tokens)
         return answer.lists
 
     # --- embeddings -------------------------------------------------------------------------------
@@ -320,7 +204,7 @@ class ModelHost:
             if self._embed_info is None:
                 connection, self._embed_info = await self._load(self._spec.embed()[1], "embed")
         request = protocol.Embed(next(self._ids), list(texts))
-        answer = await self._ask(connection, request, protocol.Vectors, Path())
+        answer = await connection.ask(request, protocol.Vectors)
         size = answer.dimension
         numbers = struct.unpack(f"<{len(answer.data) // 4}f", answer.data)
         return [list(numbers[at : at + size]) for at in range(0, len(numbers), size)]
@@ -363,8 +247,8 @@ class HostGeneration:
             self._cancel_sent()
 
     async def __aiter__(self) -> AsyncIterator[TokenDelta | Completion]:
-        start: Awaitable[tuple[int, _Connection, asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]]] = (
-            self._host.start_generation(self._messages, self._params, self._lane)
+        start: Awaitable[tuple[int, Connection, Answers]] = self._host.start_generation(
+            self._messages, self._params, self._lane
         )
         number, connection, queue = await start
         self._cancel_sent = lambda: connection.cancel(number)
@@ -378,80 +262,12 @@ class HostGeneration:
                     yield TokenDelta(answer.text, tuple(answer.tokens))
                     continue
                 done = True
-                yield _completion(answer)
+                yield completion(answer)
         finally:
             if not done:
                 connection.cancel(number)
             self._cancel_sent = None
             connection.forget(number)
-
-
-def _model_info(name: str, loaded: protocol.Loaded) -> ModelInfo:
-    return ModelInfo(
-        id=name,
-        fingerprint=loaded.fingerprint,
-        architecture=loaded.architecture,
-        context_length=loaded.context_length,
-        train_context=loaded.train_context,
-        vocabulary=loaded.vocabulary,
-        embedding_length=loaded.embedding_length,
-        prefix_stable=loaded.prefix_stable,
-        shape=PromptShape(loaded.base, {Role(r): n for r, n in loaded.overhead.items()}),
-        tokenizer=loaded.tokenizer,
-    )
-
-
-def _completion(answer: protocol.AnyAnswer | errors.ModelsError) -> Completion:
-    if isinstance(answer, errors.ModelsError):
-        raise answer
-    if isinstance(answer, protocol.Failed):
-        raise _error(answer, Path())
-    if not isinstance(answer, protocol.Done):
-        raise errors.ProtocolError(f"{type(answer).__name__} instead of Done")
-    return Completion(
-        text=answer.text,
-        tokens=tuple(answer.tokens),
-        stop_reason=StopReason(answer.stop_reason),
-        timings=Timings(
-            first_token_ms=answer.first_token_ms,
-            total_ms=answer.total_ms,
-            prompt_tokens=answer.prompt_tokens,
-            cached_tokens=answer.cached_tokens,
-            evaluated_tokens=answer.evaluated_tokens,
-            completion_tokens=len(answer.tokens),
-            tokens_per_second=answer.tokens_per_second,
-        ),
-    )
-
-
-def _error(failed: protocol.Failed, path: Path) -> errors.ModelsError:
-    """The worker's failure as the exception that it was there."""
-    kind = getattr(errors, failed.kind, None)
-    if kind is errors.PromptTooLong:
-        return errors.PromptTooLong(*failed.numbers)
-    if isinstance(kind, type) and issubclass(kind, errors.ModelFileError):
-        return kind(path, failed.detail)
-    if kind is errors.TemplateFailed:
-        return errors.TemplateFailed(failed.detail)
-    if kind is errors.ProtocolError:
-        return errors.ProtocolError(failed.detail)
-    return errors.WorkerFault(failed.detail)
-
-
-def _wire_messages(messages: Sequence[ChatMessage]) -> list[protocol.WireMessage]:
-    return [protocol.WireMessage(str(m.role), m.content, list(m.tokens)) for m in messages]
-
-
-def _wire_params(params: GenerationParams) -> protocol.WireParams:
-    values = {f.name: getattr(params, f.name) for f in fields(params)}
-    return protocol.WireParams(**{**values, "stop": list(params.stop)})
-
-
-def _environment() -> dict[str, str]:
-    given = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    # By default threads that wait for each other spin. When anything else wants the processor (drawing the
-    # reply is enough on two cores) the spinning starves the one that works: ten times fewer tokens a second.
-    return {"OMP_WAIT_POLICY": "passive", **given}
 
 
 def _real_cores() -> int:

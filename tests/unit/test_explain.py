@@ -7,6 +7,7 @@ import pytest
 from atlas_desktop.explain import Exit, explain, size
 from atlas_desktop.settings import SettingsError, UnknownSetting
 from memory import errors as memory
+from memory.vault.ports import KeyringTrouble
 from models import errors as models
 
 _SAMPLES: dict[str, Any] = {
@@ -98,3 +99,11 @@ def test_sizes_read_well() -> None:
         "98.4 MB",
         "4.7 GB",
     ]
+
+
+@pytest.mark.parametrize("trouble", list(KeyringTrouble))
+def test_every_trouble_of_the_keyring_has_its_words(trouble: KeyringTrouble) -> None:
+    message = explain(memory.KeyringUnavailable("Some Keyring", trouble)).message
+    assert "Some Keyring" in message
+    assert f"{trouble}." not in message
+    assert trouble == "failed" or "The keyring refused (" not in message

@@ -1,0 +1,136 @@
+"""One worker process, and the requests that wait for its answers."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from models import errors, protocol
+from models.wire import error_of
+from models.worker import EXIT_TEMPLATE
+
+CLOSE_LIMIT_S = 2.0
+Answers = asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]
+# What a child may know of the environment: where its libraries are, how to use the processor and the card.
+_ENVIRONMENT = (
+    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_PATH",
+    "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_CORETYPE",
+)  # fmt: skip
+
+
+class Connection:
+    """One worker process and the requests that wait for its answers."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._stdin = process.stdin
+        self._stdout = process.stdout
+        self._waiting: dict[int, Answers] = {}
+        self._ended: errors.ModelsError | None = None
+        self._reader = asyncio.create_task(self._read(), name="worker-answers")
+
+    @classmethod
+    async def start(cls) -> "Connection":
+        """Starts a worker."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "models.worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=_environment(),
+            # Ctrl-C in the terminal is for the application, which then cancels what it wants to.
+            start_new_session=True,
+            limit=1024 * 1024,
+        )
+        return cls(process)
+
+    @property
+    def alive(self) -> bool:
+        return self._ended is None
+
+    def send(self, request: protocol.AnyRequest) -> Answers:
+        """Sends a request; its answers arrive in the queue, an error of the connection too."""
+        queue = self._waiting.setdefault(request.id, asyncio.Queue())
+        if self._ended is not None:
+            queue.put_nowait(self._ended)
+        else:
+            self._stdin.write(protocol.frame(request))
+        return queue
+
+    async def ask(
+        self, request: protocol.AnyRequest, kind: type[protocol.Answered], path: Path = Path()
+    ) -> protocol.Answered:
+        """Sends a request that has one answer, and waits for it. `path` is the file that errors will name."""
+        queue = self.send(request)
+        try:
+            answer = await queue.get()
+        finally:
+            self.forget(request.id)
+        if isinstance(answer, errors.ModelsError):
+            raise answer
+        if isinstance(answer, protocol.Failed):
+            raise error_of(answer, path)
+        if not isinstance(answer, kind):
+            raise errors.ProtocolError(f"{type(answer).__name__} instead of {kind.__name__}")
+        return answer
+
+    def forget(self, request: int) -> None:
+        self._waiting.pop(request, None)
+
+    def cancel(self, request: int) -> None:
+        if self._ended is None and request in self._waiting:
+            self._stdin.write(protocol.frame(protocol.Cancel(request)))
+
+    async def _read(self) -> None:
+        failure: errors.ModelsError | None = None
+        try:
+            while True:
+                header = await self._stdout.readexactly(4)
+                body = await self._stdout.readexactly(protocol.body_length(header))
+                answer = protocol.decode_answer(body)
+                queue = self._waiting.get(answer.id)
+                if queue is not None:
+                    queue.put_nowait(answer)
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            pass
+        except errors.ProtocolError as error:
+            failure = error
+            self.kill()
+        code = await self.process.wait()
+        if failure is None:
+            failure = (
+                errors.TemplateFailed("the template takes too long")
+                if code == EXIT_TEMPLATE
+                else errors.WorkerCrashed(code)
+            )
+        self._ended = failure
+        for queue in self._waiting.values():
+            queue.put_nowait(failure)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def close(self) -> None:
+        """Ends the process: politely by ending its input, then not."""
+        self._stdin.close()
+        try:
+            await asyncio.wait_for(asyncio.shield(self._reader), CLOSE_LIMIT_S)
+        except TimeoutError:
+            self.kill()
+            await self._reader
+
+
+def _environment() -> dict[str, str]:
+    given = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    # By default threads that wait for each other spin. When anything else wants the processor (drawing the
+    # reply is enough on two cores) the spinning starves the one that works: ten times fewer tokens a second.
+    # The current folder must not be searched for modules, and this package must be found.
+    found = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
+    return {"OMP_WAIT_POLICY": "passive", **given, **found}
