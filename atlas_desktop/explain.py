@@ -1,7 +1,9 @@
 """Errors as a person meets them: what happened, what it means, and what to do next."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 
 class Exit(IntEnum):
@@ -64,7 +66,7 @@ def size(amount: float) -> str:
 
 def explain(error: BaseException) -> Explained:
     """The words for any error. Unknown ones get an honest general text with the type's name, no content."""
-    from atlas_desktop.error_words import WORDS
+    from atlas_desktop.words import WORDS
 
     for kind in type(error).__mro__:
         words = WORDS.get(kind)
@@ -77,3 +79,12 @@ def explain(error: BaseException) -> Explained:
         "What was saved before is still saved.",
         "Try again; if it happens again, `atlas doctor` checks everything.",
     )
+
+
+Words = dict[type[BaseException], Callable[[Any], Explained]]
+
+
+def named(code: str, title: str, message: str, next_step: str, status: Exit = Exit.FAILED) -> Any:
+    """Words that are the same whatever the error carries."""
+    explained = Explained(code, title, message, next_step, status)
+    return lambda _error: explained

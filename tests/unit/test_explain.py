@@ -101,9 +101,7 @@ def test_sizes_read_well() -> None:
     ]
 
 
-@pytest.mark.parametrize("trouble", list(KeyringTrouble))
-def test_every_trouble_of_the_keyring_has_its_words(trouble: KeyringTrouble) -> None:
-    message = explain(memory.KeyringUnavailable("Some Keyring", trouble)).message
-    assert "Some Keyring" in message
-    assert f"{trouble}." not in message
-    assert trouble == "failed" or "The keyring refused (" not in message
+def test_every_trouble_of_the_keyring_has_its_own_words() -> None:
+    messages = [explain(memory.KeyringUnavailable("Some", t)).message for t in KeyringTrouble]
+    assert len(set(messages)) == len(messages)
+    assert all("(Some)" in message for message in messages)

@@ -1,0 +1,6 @@
+"""The one place where errors become words."""
+
+from atlas_desktop.explain import Words
+from atlas_desktop.words import memory, models, program
+
+WORDS: Words = {**memory.WORDS, **models.WORDS, **program.WORDS}

@@ -1,0 +1,51 @@
+"""Words for what can go wrong with the program itself."""
+
+from atlas_desktop.explain import AlreadyRunning, Exit, Explained, UsageError, Words, named
+from atlas_desktop.settings import SettingsError, UnknownSetting
+
+
+def _running(e: AlreadyRunning) -> Explained:
+    who = f" (process {e.holder})" if e.holder else ""
+    return Explained(
+        "already_running",
+        "Atlas is already open with this home",
+        f"Another Atlas{who} holds it, and two would write over each other. Nothing was changed.",
+        "Use the other window, or close it first.",
+    )
+
+
+def _setting(e: SettingsError) -> Explained:
+    return Explained(
+        "bad_setting",
+        "A setting cannot be used",
+        f"{e.where}: {e.reason}. The file was left as it is.",
+        "`atlas config list` shows every setting with its bounds; `atlas config edit` opens the file.",
+        Exit.USAGE,
+    )
+
+
+WORDS: Words = {
+    SettingsError: _setting,
+    UnknownSetting: lambda e: Explained(
+        "unknown_setting",
+        "There is no such setting",
+        f"Nothing is called {e.where}.",
+        "`atlas config list` shows every setting.",
+        Exit.USAGE,
+    ),
+    UsageError: lambda e: Explained("usage", "That does not work", str(e), e.next_step, Exit.USAGE),
+    AlreadyRunning: _running,
+    KeyboardInterrupt: named(
+        "interrupted",
+        "Stopped",
+        "The command was interrupted. What was saved before is saved.",
+        "Run it again when you like.",
+        Exit.INTERRUPTED,
+    ),
+    OSError: lambda e: Explained(
+        "system",
+        "The system refused something",
+        f"{e.strerror or type(e).__name__}.",
+        "Check the permissions and the free space of the home folder.",
+    ),
+}
