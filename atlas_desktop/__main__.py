@@ -32,7 +32,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from atlas_desktop.cli import ask, chat, config, doctor, models, sessions, vault
+    from atlas_desktop.cli import ask, chat, config, demo, doctor, models, sessions, vault
 
     common = _global_options()
     parser = _Parser(
@@ -53,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--off-record", action="store_true", help="open the interface in a session that is never saved"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for group in (ask, chat, sessions, models, vault, doctor, config):
+    for group in (ask, chat, sessions, models, vault, doctor, config, demo):
         group.register(commands, common)
     return parser
 
@@ -78,10 +78,9 @@ def run(args: argparse.Namespace) -> int:
     harden()
     ctx = Context.from_args(args)
     try:
-        handler = getattr(args, "handler", None)
-        if handler is None:
-            return _interface(ctx, args)
-        return asyncio.run(_command(ctx, args, handler))
+        if (handler := getattr(args, "handler", None)) is not None:
+            return asyncio.run(_command(ctx, args, handler))
+        return int(getattr(args, "interface", _interface)(ctx, args))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
         return ctx.fail(error)
 

@@ -12,7 +12,7 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings import Settings, SettingsFile
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import SessionStore
+from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from models.catalog import ModelRole, load_catalog
@@ -92,6 +92,13 @@ async def _open_store(
     if key is None:
         return await open_off_record(SystemClock())
     return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
+
+
+async def open_with_clock(paths: Paths, key: RoomKey, clock: Clock) -> SessionStore:
+    """The open room with another clock than the system's."""
+    from memory.storage.room import open_room
+
+    return await open_room(paths.rooms / f"{RoomKind.OPEN}.db", key, RoomKind.OPEN, clock)
 
 
 def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> Model:

@@ -8,6 +8,7 @@ from atlas_desktop.instance import InstanceLock
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
+    from memory.vault.keys import RoomKey
 
 
 def launch(ctx: "Context", *, resume: str | None = None, off_record: bool = False) -> int:
@@ -15,14 +16,21 @@ def launch(ctx: "Context", *, resume: str | None = None, off_record: bool = Fals
 
     With a passphrase from a file or descriptor the room is unlocked before anything is drawn.
     """
-    from atlas_desktop.tui.app import AtlasApp
-
     ctx.paths.ensure()
     with InstanceLock(ctx.paths):
         key = asyncio.run(ctx.key()) if ctx.has_passphrase and not off_record else None
-        app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record)
-        try:
-            app.run()
-        finally:
-            remove_private_temporary_folder(ctx.paths)
-        return app.return_code or 0
+        return show(ctx, resume=resume, key=key, off_record=off_record)
+
+
+def show(
+    ctx: "Context", *, resume: str | None = None, key: "RoomKey | None" = None, off_record: bool = False
+) -> int:
+    """Runs the interface; temporary files end with it."""
+    from atlas_desktop.tui.app import AtlasApp
+
+    app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record)
+    try:
+        app.run()
+    finally:
+        remove_private_temporary_folder(ctx.paths)
+    return app.return_code or 0

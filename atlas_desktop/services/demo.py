@@ -1,0 +1,94 @@
+"""A throw-away home with sample conversations, to look around in without giving anything away."""
+
+import json
+import secrets
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from atlas_desktop.paths import Paths
+from memory.entities import NewMessage, NewSession, TitleSource
+from memory.ports import Clock, SessionStore
+from models.messages import Role
+
+_MINUTE = timedelta(minutes=1)
+
+
+class PastClock:
+    """Tells the moment that it was last set to, a little later each time."""
+
+    def __init__(self) -> None:
+        self.moment = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        self.moment += timedelta(seconds=20)
+        return self.moment
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    say: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample conversation, and how many days ago it took place."""
+
+    title: str
+    days_ago: int
+    turns: tuple[Turn, ...]
+
+
+def demo_home(paths: Paths) -> Paths:
+    """An empty home in the cache, which shares the models of the real one."""
+    home = Paths(paths.cache / "demo")
+    shutil.rmtree(home.home, ignore_errors=True)
+    home.home.mkdir(mode=0o700, parents=True)
+    home.models.symlink_to(paths.models, target_is_directory=True)
+    home.ensure()
+    return home
+
+
+def demo_passphrase() -> str:
+    """Nobody needs to know it: the home ends with the program."""
+    return secrets.token_urlsafe(24)
+
+
+def sample_conversations() -> list[Sample]:
+    here = Path(__file__).parents[1] / "assets" / "demo"
+    folder = here if here.is_dir() else Path(__file__).parents[2] / "assets" / "demo"
+    lines = (folder / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    return [_sample(json.loads(line)) for line in lines]
+
+
+def _sample(line: dict[str, object]) -> Sample:
+    turns = line["turns"]
+    assert isinstance(turns, list)
+    return Sample(
+        title=str(line["title"]),
+        days_ago=int(str(line["days_ago"])),
+        turns=tuple(Turn(turn["say"], turn["reply"]) for turn in turns),
+    )
+
+
+async def fill(open_store: Callable[[Clock], Awaitable[SessionStore]], now: datetime) -> int:
+    """Stores the samples as if they had taken place; returns how many there are."""
+    clock = PastClock()
+    store = await open_store(clock)
+    samples = sample_conversations()
+    try:
+        for sample in samples:
+            clock.moment = now - timedelta(days=sample.days_ago) - 30 * _MINUTE
+            new = NewSession(title=sample.title, title_source=TitleSource.PERSON)
+            first, *others = sample.turns
+            session, _ = await store.create_session(new, NewMessage(Role.USER, first.say))
+            await store.append_message(session.id, NewMessage(Role.ASSISTANT, first.reply))
+            for turn in others:
+                await store.append_message(session.id, NewMessage(Role.USER, turn.say))
+                await store.append_message(session.id, NewMessage(Role.ASSISTANT, turn.reply))
+    finally:
+        await store.close()
+    return len(samples)
