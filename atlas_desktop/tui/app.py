@@ -208,12 +208,17 @@ class AtlasApp(App[None]):
         explained = explain(error)
         if explained.code != "unexpected":
             return explained
+        message = f"{explained.message} {self._noted(error)}."
+        return Explained(explained.code, explained.title, message, explained.next_step)
+
+    def _noted(self, error: BaseException) -> str:
+        """Writes an error down and says under which id."""
         from atlas_desktop.tui.failures import write_report
 
-        crash = write_report(self.desk.paths.logs, error)
-        return Explained(
-            explained.code, explained.title, f"{explained.message} Error id: {crash}.", explained.next_step
-        )
+        try:
+            return f"Error id: {write_report(self.desk.paths.logs, error)}"
+        except OSError:
+            return "It could not be written down"
 
     def say_error(self, explained: Explained) -> None:
         """Shows an error over whatever is there."""
@@ -231,13 +236,10 @@ class AtlasApp(App[None]):
         from rich.segment import Segments
         from rich.text import Text
 
-        from atlas_desktop.tui.failures import write_report
-
-        error = self._exception
-        inner = error.error if isinstance(error, WorkerFailed) else error
-        words = explain(inner) if inner is not None else explain(Exception())
-        crash = write_report(self.desk.paths.logs, inner) if inner is not None else "none"
-        text = Text(f"{words.title}: {words.message}\n{words.next_step}\nError id: {crash}")
+        failed = self._exception or RuntimeError()
+        error = failed.error if isinstance(failed, WorkerFailed) else failed
+        words = explain(error)
+        text = Text(f"{words.title}: {words.message}\n{words.next_step}\n{self._noted(error)}")
         self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
         self._close_messages_no_wait()
 

@@ -37,7 +37,7 @@ def report_of(error: BaseException) -> str:
 
 
 def write_report(logs: Path, error: BaseException) -> str:
-    """Writes `logs/crash-ID.log` and returns the id."""
+    """Writes `logs/crash-ID.log` and returns the id. Raises OSError."""
     crash = secrets.token_hex(4)
     logs.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     handle = os.open(logs / f"crash-{crash}.log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)

@@ -38,7 +38,7 @@ class MessageBlock(Vertical):
         max-width: 100;
         margin: 1 0 0 0;
         padding: 0 2 0 1;
-        border-left: outer transparent;
+        border-left: blank;
         .head { height: 1; color: $quiet; padding: 0 1; }
         .words { height: auto; padding: 0 1; }
         &.mine { border-left: outer $mine; background: $surface; }
