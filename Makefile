@@ -7,10 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SNAPSHOTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check bench soak lock format deb wheel clean
+.PHONY: help setup run demo test check bench soak lock format deb deb-test wheel clean
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
@@ -60,11 +60,14 @@ lock: ## new versions of the dependencies (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 		--group dev pyproject.toml -o requirements-dev.lock
 
-wheel: $(VENV)/.developed ## one wheel with the three packages
+wheel: $(VENV)/bin/python ## one wheel with the three packages
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
 
 deb: wheel ## a Debian package that installs into its own prefix
 	packaging/deb/build.sh dist
+
+deb-test: ## installs the package in a clean chroot, uses it, removes it (root)
+	packaging/deb/test.sh dist/atlas-desktop_*.deb
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
