@@ -273,9 +273,9 @@ class AtlasApp(App[None]):
         finally:
             self.exit()
 
-    async def run_async(self, **options: Any) -> None:
+    async def run_async(self, **options: Any) -> Any:
         """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
         try:
-            await super().run_async(**options)
+            return await super().run_async(**options)
         finally:
             await self.desk.close()

@@ -9,6 +9,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from atlas_desktop.services.cleaning import clean_line
@@ -25,7 +26,7 @@ _MEMORY = {
 _ROOM = {RoomKind.OPEN: "open room", RoomKind.PRIVATE: "private room", RoomKind.OFF_RECORD: "memory only"}
 
 
-class HeadLine(Static):
+class HeadLine(Widget):
     """Title on the left; model, memory mode and room in words on the right."""
 
     DEFAULT_CSS = """
@@ -33,35 +34,30 @@ class HeadLine(Static):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__("", id=id, markup=False)
-        self._title = ""
+        super().__init__(id=id)
+        self._said = ""
         self._model = ""
         self._memory = MemoryMode.NORMAL
         self._room = RoomKind.OPEN
 
     def tell(self, *, title: str, model: str, memory: MemoryMode, room: RoomKind) -> None:
-        self._title, self._model = clean_line(title), clean_line(model)
+        self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room = memory, room
-        self._draw()
+        self.refresh()
 
-    def on_resize(self, _event: events.Resize) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
+    def render(self) -> Content:
         width = self.content_size.width
-        if not width:
-            return
         state = f"{_MEMORY[self._memory]} · {_ROOM[self._room]}"
         model = self._model
         if model and cell_len(model) > width // 3:
             model = set_cell_size(model, width // 3 - 1) + "…"
         facts = f"{model} · {state}" if model else state
         room = width - cell_len(facts) - 2
-        title = self._title
+        title = self._said
         if cell_len(title) > room:
             title = set_cell_size(title, max(room - 1, 0)).rstrip() + "…"
         gap = " " * (width - cell_len(title) - cell_len(facts))
-        self.update(Content.assemble((title, "bold $foreground"), gap, facts))
+        return Content.assemble((title, "bold $foreground"), gap, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Standing:
     speed: float = 0.0
 
 
-class StatusLine(Static):
+class StatusLine(Widget):
     """What is going on on the left; context and speed on the right."""
 
     DEFAULT_CSS = """
@@ -83,18 +79,15 @@ class StatusLine(Static):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__("", id=id, markup=False)
+        super().__init__(id=id)
         self._standing = Standing()
 
     def tell(self, standing: Standing) -> None:
         if standing != self._standing:
             self._standing = standing
-            self._draw()
+            self.refresh()
 
-    def on_resize(self, _event: events.Resize) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
+    def render(self) -> Content:
         now = self._standing
         left = " · ".join(part for part in (now.doing or "Ready", now.background) if part)
         facts = []
@@ -104,7 +97,7 @@ class StatusLine(Static):
             facts.append(f"{now.speed:.0f} tok/s")
         right = " · ".join(facts)
         gap = " " * max(2, self.content_size.width - cell_len(left) - cell_len(right))
-        self.update(Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right))
+        return Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right)
 
 
 class UndoBar(Horizontal):
