@@ -1,0 +1,82 @@
+"""llama-cpp-python alone in one process: the baseline of the other benchmarks. Prints JSON."""
+
+import ctypes
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import llama_cpp.llama_cpp as C
+import psutil
+
+
+def machine_needs_plain_kernels(model: Path) -> bool:
+    """As the program does: what this machine cannot run is noted beside the models."""
+    from atlas_desktop.bootstrap import PlainKernelsNote
+
+    return PlainKernelsNote(model.parent / "plain-kernels").holds()
+
+
+def use_plain_kernels() -> None:
+    """The high-level class offers no such switch: its default parameters are changed."""
+    original = C.llama_model_default_params
+
+    def changed() -> Any:
+        params = original()
+        params.use_extra_bufts = False
+        return params
+
+    C.llama_model_default_params = llama_cpp.llama_model_default_params = changed
+
+
+def load(model: Path) -> Any:
+    cores = psutil.cpu_count(logical=False)
+    return llama_cpp.Llama(str(model), n_ctx=8192, n_threads=cores, n_threads_batch=cores, verbose=False)
+
+
+def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
+    """One reply as an application would stream it with the library's own API."""
+    llm = load(model)
+    messages = [
+        {"role": "system", "content": "You are Atlas, a helpful assistant. Answer clearly and briefly."},
+        {"role": "user", "content": ask},
+    ]
+    options = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.1, "seed": 1}
+    said, first = 0, 0.0
+    for _ in llm.create_chat_completion(messages, max_tokens=tokens, stream=True, **options):
+        first = first or time.perf_counter()
+        said += 1
+    return {"tokens": said, "tokens_per_second": (said - 1) / (time.perf_counter() - first)}
+
+
+def append(model: Path, prompt: list[int], new: list[int]) -> dict[str, float]:
+    """Milliseconds to evaluate `new` after `prompt`, and to take the likeliest token."""
+    llm = load(model)
+    llm.eval(prompt)
+    began = time.perf_counter()
+    array = (C.llama_token * len(new))(*new)
+    if C.llama_decode(llm._ctx.ctx, C.llama_batch_get_one(array, len(new))) != 0:
+        raise RuntimeError("llama_decode failed")
+    sampler = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
+    C.llama_sampler_chain_add(sampler, C.llama_sampler_init_greedy())
+    C.llama_sampler_sample(sampler, llm._ctx.ctx, ctypes.c_int32(-1))
+    return {"first_token_ms": 1000 * (time.perf_counter() - began)}
+
+
+def main() -> int:
+    task, model = sys.argv[1], Path(sys.argv[2])
+    if machine_needs_plain_kernels(model):
+        use_plain_kernels()
+    if task == "stream":
+        result = stream(model, int(sys.argv[3]), sys.argv[4])
+    else:
+        given = json.loads(sys.stdin.read())
+        result = append(model, given["prompt"], given["new"])
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

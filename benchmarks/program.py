@@ -1,0 +1,183 @@
+"""How the installed program feels, in a real terminal: `python -m benchmarks.program`.
+
+First paint, from unlock to chat beside the derivation of the key, streaming speed through worker and interface
+beside bare llama-cpp-python in one process, the delay from a key press to its picture while a reply streams,
+and the memory of the interface's process.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from atlas_desktop.paths import Paths, find_home
+from tests.e2e.terminal import Terminal, atlas, ctrl
+
+PASSPHRASE = "a lamp by the harbour"
+ASK = "Write a very long story about the sea and the people who live by it."
+
+
+def prepare(home: Path, models: Path) -> Path:
+    """A home with the real models and a vault; returns the file with its passphrase."""
+    paths = Paths(home)
+    paths.ensure()
+    paths.models.rmdir()
+    paths.models.symlink_to(models)
+    secret = home.parent / "passphrase"
+    secret.write_text(PASSPHRASE)
+    command = [Path(sys.executable).with_name("atlas"), "vault", "create", "--passphrase-file", secret]
+    subprocess.run(command, env=environment(home), check=True, capture_output=True)
+    return secret
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "ATLAS_HOME": str(home)}
+
+
+def first_paint(home: Path, rounds: int) -> tuple[float, float]:
+    """Seconds from starting the program to its first screen, and of a Python that does nothing."""
+    seen, bare = [], []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        bare.append(time.perf_counter() - began)
+        with atlas(home) as terminal:
+            terminal.see("Locked")
+            seen.append(time.perf_counter() - terminal.started)
+    return statistics.median(seen), statistics.median(bare)
+
+
+def key_derivation(home: Path, secret: Path, rounds: int) -> float:
+    """Seconds that a fresh process takes to derive the key, inside that process."""
+    code = (
+        "import sys, time; from pathlib import Path; from memory.vault.vault import Vault\n"
+        "from memory.entities import RoomKind\n"
+        "v = Vault(Path(sys.argv[1]), RoomKind.OPEN); w = Path(sys.argv[2]).read_text()\n"
+        "import argon2.low_level, cryptography.hazmat.primitives.ciphers.aead\n"
+        "t = time.perf_counter(); v.unlock(w); print(time.perf_counter() - t)"
+    )
+    command = [sys.executable, "-c", code, str(home / "rooms"), str(secret)]
+    runs = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(rounds)]
+    return statistics.median(float(run.stdout) for run in runs)
+
+
+def unlock(home: Path, rounds: int) -> float:
+    """Seconds from Enter on the passphrase to the conversation."""
+    took = []
+    for _ in range(rounds):
+        with atlas(home) as terminal:
+            terminal.see("Locked")
+            terminal.settle(1.0)
+            terminal.write(PASSPHRASE)
+            terminal.settle()
+            began = time.perf_counter()
+            terminal.press("enter")
+            terminal.see("Write a message")
+            took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+def talk(home: Path, secret: Path, tokens: int) -> dict[str, float]:
+    """Streams one long reply at full speed and types into it."""
+    subprocess.run(
+        [Path(sys.executable).with_name("atlas"), "config", "set", "chat.max_tokens", str(tokens)],
+        env=environment(home),
+        check=True,
+        capture_output=True,
+    )
+    with atlas(home, "--passphrase-file", str(secret), columns=100, rows=30) as terminal:
+        terminal.see("What is on your mind")
+        terminal.settle(1.5)
+        memory = psutil.Process(terminal.pid).memory_info().rss
+        terminal.write(ASK)
+        terminal.press("enter")
+        speed = float(terminal.see(r"(\d+(?:\.\d+)?) tok/s", timeout=300)[1])
+        terminal.settle()
+        terminal.write("Go on with the story, please.")
+        terminal.press("enter")
+        terminal.see("Writing")
+        delays = key_delays(terminal, 60)
+        terminal.press(ctrl("q"))
+        terminal.wait_for_end()
+    delays.sort()
+    return {
+        "tokens_per_second": speed,
+        "resident_mb": memory / 1e6,
+        "key_p50_ms": 1000 * statistics.median(delays),
+        "key_p95_ms": 1000 * delays[int(0.95 * len(delays))],
+        "keys": len(delays),
+    }
+
+
+def key_delays(terminal: Terminal, presses: int) -> list[float]:
+    """Seconds from a key press until its letter is drawn at the end of what was typed."""
+    typed, delays = "", []
+    for number in range(presses):
+        typed += "qzx"[number % 3]
+        before = len(terminal.text)
+        began = time.perf_counter()
+        terminal.write(typed[-1])
+        while typed[-20:] not in terminal.text[before:]:
+            terminal.drain(0.001)
+            if time.perf_counter() - began > 5:
+                raise AssertionError(f"the letters were not drawn: {terminal.text[before:][-300:]!r}")
+        delays.append(time.perf_counter() - began)
+        terminal.drain(0.03)
+    return delays
+
+
+def bare_speed(model: Path, tokens: int) -> float:
+    """Tokens a second of llama-cpp-python's own loop in one process that does nothing else."""
+    code = Path(__file__).with_name("bare.py")
+    done = subprocess.run(
+        [sys.executable, str(code), "stream", str(model), str(tokens), ASK],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return float(json.loads(done.stdout)["tokens_per_second"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=300)
+    args = parser.parse_args()
+    os.environ.setdefault("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    models = Paths(find_home()).models
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        secret = prepare(home, models)
+        painted, python = first_paint(home, args.rounds)
+        print(f"first paint                    {painted:.2f} s (python -c pass: {python:.2f} s; goal 0.70)")
+        derived = key_derivation(home, secret, args.rounds)
+        opened = unlock(home, args.rounds)
+        beside = opened - derived
+        print(
+            f"unlock to chat                 {opened:.2f} s, {beside:.2f} beside the key's {derived:.2f} (goal 0.50)"
+        )
+        model = next(p for p in sorted(models.glob("smollm2-135m*.gguf")))
+        before = bare_speed(model, args.tokens)
+        felt = talk(home, secret, args.tokens)
+        after = bare_speed(model, args.tokens)
+        bare = (before + after) / 2
+        share = felt["tokens_per_second"] / bare
+        print(
+            f"streaming, worker + interface  {felt['tokens_per_second']:.0f} tok/s = {share:.0%} of bare {bare:.0f} (goal 95 %)"
+        )
+        print(
+            f"key press to paint, streaming  p50 {felt['key_p50_ms']:.0f} ms, p95 {felt['key_p95_ms']:.0f} ms (goal 33)"
+        )
+        print(f"memory of the interface        {felt['resident_mb']:.0f} MB (goal 150)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
