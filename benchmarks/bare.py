@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import llama_cpp
-import llama_cpp.llama_cpp as C
+import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 import psutil
 
 

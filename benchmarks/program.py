@@ -1,8 +1,8 @@
 """How the installed program feels, in a real terminal: `python -m benchmarks.program`.
 
-First paint, from unlock to chat beside the derivation of the key, streaming speed through worker and interface
-beside bare llama-cpp-python in one process, the delay from a key press to its picture while a reply streams,
-and the memory of the interface's process.
+First paint, from unlock to chat beside the derivation of the key, streaming speed through worker and
+interface beside bare llama-cpp-python in one process, the delay from a key press to its picture while a
+reply streams, and the memory of the interface's process.
 """
 
 import argparse
@@ -32,7 +32,8 @@ def prepare(home: Path, models: Path) -> Path:
     paths.models.symlink_to(models)
     secret = home.parent / "passphrase"
     secret.write_text(PASSPHRASE)
-    command = [Path(sys.executable).with_name("atlas"), "vault", "create", "--passphrase-file", secret]
+    program = str(Path(sys.executable).with_name("atlas"))
+    command = [program, "vault", "create", "--passphrase-file", str(secret)]
     subprocess.run(command, env=environment(home), check=True, capture_output=True)
     return secret
 
@@ -145,6 +146,23 @@ def bare_speed(model: Path, tokens: int) -> float:
     return float(json.loads(done.stdout)["tokens_per_second"])
 
 
+def report(home: Path, secret: Path, models: Path, rounds: int, tokens: int) -> None:
+    painted, python = first_paint(home, rounds)
+    print(f"first paint        {painted:.2f} s (python -c pass: {python:.2f} s; goal 0.70)")
+    derived = key_derivation(home, secret, rounds)
+    opened = unlock(home, rounds)
+    beside = opened - derived
+    print(f"unlock to chat     {opened:.2f} s: {beside:.2f} beside the key's {derived:.2f} (goal 0.50)")
+    model = next(iter(sorted(models.glob("smollm2-135m*.gguf"))))
+    before = bare_speed(model, tokens)
+    felt = talk(home, secret, tokens)
+    bare = (before + bare_speed(model, tokens)) / 2
+    speed = felt["tokens_per_second"]
+    print(f"streaming          {speed:.0f} tok/s: {speed / bare:.0%} of bare {bare:.0f} (goal 95 %)")
+    print(f"key press to paint p50 {felt['key_p50_ms']:.0f} ms, p95 {felt['key_p95_ms']:.0f} ms (goal 33)")
+    print(f"interface memory   {felt['resident_mb']:.0f} MB (goal 150)")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
@@ -155,27 +173,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         secret = prepare(home, models)
-        painted, python = first_paint(home, args.rounds)
-        print(f"first paint                    {painted:.2f} s (python -c pass: {python:.2f} s; goal 0.70)")
-        derived = key_derivation(home, secret, args.rounds)
-        opened = unlock(home, args.rounds)
-        beside = opened - derived
-        print(
-            f"unlock to chat                 {opened:.2f} s, {beside:.2f} beside the key's {derived:.2f} (goal 0.50)"
-        )
-        model = next(p for p in sorted(models.glob("smollm2-135m*.gguf")))
-        before = bare_speed(model, args.tokens)
-        felt = talk(home, secret, args.tokens)
-        after = bare_speed(model, args.tokens)
-        bare = (before + after) / 2
-        share = felt["tokens_per_second"] / bare
-        print(
-            f"streaming, worker + interface  {felt['tokens_per_second']:.0f} tok/s = {share:.0%} of bare {bare:.0f} (goal 95 %)"
-        )
-        print(
-            f"key press to paint, streaming  p50 {felt['key_p50_ms']:.0f} ms, p95 {felt['key_p95_ms']:.0f} ms (goal 33)"
-        )
-        print(f"memory of the interface        {felt['resident_mb']:.0f} MB (goal 150)")
+        report(home, secret, models, args.rounds, args.tokens)
     return 0
 
 

@@ -51,7 +51,8 @@ class Terminal:
 
     @property
     def pid(self) -> int:
-        return int(self._child.pid)
+        assert self._child.pid is not None
+        return self._child.pid
 
     def see(self, pattern: str, *, timeout: float | None = None) -> re.Match[str]:
         """Waits until something is drawn that fits `pattern`, after what was seen last."""
