@@ -155,6 +155,9 @@ inside_chroot() {
     echo "nothing is left but the person's own data"
 }
 
+# What Python compiles for itself is not counted: the installed package brings it compiled.
+contents() { find "$root" -name __pycache__ -prune -o -printf '%P %y %m\n' | LC_ALL=C sort; }
+
 in_prefix() {
     local python
     root=$scratch/prefix home=$scratch/home
@@ -165,9 +168,8 @@ in_prefix() {
     mkdir -p "$root" "$home"
     dpkg-deb --extract "$package" "$root"
     (cd "$root" && dpkg-deb --info "$package" md5sums | md5sum --quiet --check -)
-    find "$root" -printf '%P %y %m %s\n' | LC_ALL=C sort >"$scratch/before"
-    as_person() { (cd "$home" && env -u ATLAS_HOME HOME="$home" XDG_DATA_HOME="$home/.local/share" \
-        PYTHONDONTWRITEBYTECODE=1 "$@"); }
+    contents >"$scratch/before"
+    as_person() { (cd "$home" && env -u ATLAS_HOME HOME="$home" XDG_DATA_HOME="$home/.local/share" "$@"); }
     # The command in bin/ names /opt; the interpreter beside it finds its libraries wherever it lies.
     atlas() { as_person "$root/opt/atlas-desktop/bin/python" -m atlas_desktop "$@"; }
     ask_without_network() {
@@ -181,7 +183,7 @@ in_prefix() {
         fi
     }
     use
-    find "$root" -printf '%P %y %m %s\n' | LC_ALL=C sort >"$scratch/after"
+    contents >"$scratch/after"
     diff -u "$scratch/before" "$scratch/after" || fail "the program wrote into its own folder"
 }
 
