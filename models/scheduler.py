@@ -9,11 +9,20 @@ import heapq
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from models.messages import Lane
 
 Job = Generator[None, None, None]
 URGENCY = {Lane.CHAT: 0, Lane.EMBED: 1, Lane.TASK: 2}
+
+
+class Switch(Protocol):
+    """What the running job's evaluation looks at: set when it shall end its step now."""
+
+    def set(self) -> None: ...
+
+    def clear(self) -> None: ...
 
 
 @dataclass(order=True, slots=True)
@@ -27,7 +36,8 @@ class _Entry:
 class Scheduler:
     """Jobs by urgency, then by age. `submit`, `cancel` and `close` may be called from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, switch: Switch | None = None) -> None:
+        self._switch = switch
         self._changed = threading.Condition()
         self._waiting: list[_Entry] = []
         self._cancelled: set[int] = set()
@@ -40,6 +50,7 @@ class Scheduler:
             self._number += 1
             heapq.heappush(self._waiting, _Entry(URGENCY[lane], self._number, request, job))
             self._changed.notify()
+            self._turn_switch()
 
     def cancel(self, request: int) -> None:
         """Marks a request; its job sees it at its next look. Unknown and finished requests are ignored."""
@@ -49,6 +60,7 @@ class Scheduler:
                 known.add(self._current.id)
             if request in known:
                 self._cancelled.add(request)
+            self._turn_switch()
 
     def cancelled(self, request: int) -> bool:
         return request in self._cancelled
@@ -67,6 +79,7 @@ class Scheduler:
         with self._changed:
             self._closed = True
             self._changed.notify()
+            self._turn_switch()
 
     def run(self) -> None:
         """Does all work until `close`. A job must handle its own errors."""
@@ -89,4 +102,13 @@ class Scheduler:
             if self._closed:
                 return None
             self._current = heapq.heappop(self._waiting)
+            self._turn_switch()
             return self._current
+
+    def _turn_switch(self) -> None:
+        if self._switch is None:
+            return
+        if self.should_yield():
+            self._switch.set()
+        else:
+            self._switch.clear()

@@ -39,8 +39,11 @@ class Worker:
     """Answers requests. `send` may be called from any thread, `run` does all the work in the calling one."""
 
     def __init__(self, send: Callable[[protocol.AnyAnswer], None]) -> None:
+        from models.llamacpp.interrupt import Interrupt
+
         self._send = send
-        self.scheduler = Scheduler()
+        self._interrupt = Interrupt()
+        self.scheduler = Scheduler(self._interrupt)
         self._speakers: dict[Lane, Speaker] = {}
         self._embedding: Embedding | None = None
         self._load: protocol.Load | None = None
@@ -110,7 +113,7 @@ class Worker:
             chat.model,
             length=min(TASK_CONTEXT, chat.context.length),
             threads=self._load.threads,
-            aborted=self.scheduler.should_yield,
+            interrupt=self._interrupt,
         )
         made = self._speakers[lane] = Speaker(chat.model, chat.prompts, context)
         return made
@@ -136,7 +139,6 @@ class Worker:
                 model,
                 length=length,
                 threads=load.threads,
-                aborted=lambda: False,
                 batch=length,
                 embeddings=True,
             )
@@ -152,7 +154,7 @@ class Worker:
                 model,
                 length=min(wanted, model.train_context),
                 threads=load.threads,
-                aborted=self.scheduler.should_yield,
+                interrupt=self._interrupt,
             )
             context.try_out(max(0, model.vocab.bos))
             length = context.length

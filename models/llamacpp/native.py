@@ -7,13 +7,14 @@ sequence; the C functions need none of that.
 import ctypes
 import hashlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 
 from models.errors import ModelLoadFailed, UnknownArchitecture
+from models.llamacpp.interrupt import Interrupt
 
 _FINGERPRINT_BLOCKS = 64
 _BLOCK = 64 * 1024
@@ -193,7 +194,7 @@ class DecodeFailed(Exception):
 
 
 class Context:
-    """What a model has read so far, for one sequence. `aborted` is asked during evaluation, often."""
+    """What a model has read so far, for one sequence. `interrupt` can end an evaluation early."""
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class Context:
         *,
         length: int,
         threads: int,
-        aborted: Callable[[], bool],
+        interrupt: Interrupt | None = None,
         batch: int = 512,
         embeddings: bool = False,
     ) -> None:
@@ -219,9 +220,9 @@ class Context:
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise ModelLoadFailed(model.path, "llama.cpp could not make a context (not enough memory?)")
-        # The object must outlive the context: llama.cpp keeps only the pointer.
-        self._abort = C.ggml_abort_callback(lambda _data: aborted())
-        C.llama_set_abort_callback(self.handle, self._abort, ctypes.c_void_p(0))
+        self._interrupt = interrupt
+        if interrupt is not None:
+            interrupt.attach(self.handle)
         self._memory = C.llama_get_memory(self.handle)
         self.length = int(C.llama_n_ctx(self.handle))
         self.batch = batch

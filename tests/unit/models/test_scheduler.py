@@ -79,3 +79,44 @@ def test_work_from_another_thread_wakes_the_runner() -> None:
     runner.join(timeout=10)
     assert not runner.is_alive()
     assert log == ["x0"]
+
+
+class Lamp:
+    def __init__(self) -> None:
+        self.on = False
+
+    def set(self) -> None:
+        self.on = True
+
+    def clear(self) -> None:
+        self.on = False
+
+
+def test_the_switch_is_set_while_the_running_step_shall_end_and_cleared_for_the_next() -> None:
+    lamp = Lamp()
+    scheduler, seen = Scheduler(lamp), list[tuple[str, bool]]()
+
+    def chat() -> Job:
+        seen.append(("chat", lamp.on))
+        scheduler.cancel(2)
+        seen.append(("chat cancelled", lamp.on))
+        yield
+
+    def task() -> Job:
+        seen.append(("task", lamp.on))
+        scheduler.submit(2, Lane.CHAT, chat())
+        seen.append(("task, chat waits", lamp.on))
+        yield
+        seen.append(("task goes on", lamp.on))
+        scheduler.close()
+        yield
+
+    scheduler.submit(1, Lane.TASK, task())
+    scheduler.run()
+    assert seen == [
+        ("task", False),
+        ("task, chat waits", True),
+        ("chat", False),
+        ("chat cancelled", True),
+        ("task goes on", False),
+    ]
