@@ -1,6 +1,7 @@
 """The application: which screen comes when, what runs in the background, and how it ends."""
 
 import asyncio
+import gc
 from collections.abc import Coroutine
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
 
 def _local_now() -> datetime:
     return datetime.now().astimezone()
+
+
+def _calm_the_collector() -> None:
+    """Keeps the cyclic garbage collector out of the way of drawing.
+
+    By default it goes through everything that is alive again and again while widgets are made, a tenth of a
+    second each time. What is there by now stays, so it is left out; the rest is looked at less often.
+    """
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+
+
+def _load_highlighter() -> None:
+    from atlas_desktop.tui.widgets.markdown import load_highlighter
+
+    load_highlighter()
 
 
 def _action_commands() -> "type[Provider]":
@@ -153,6 +170,8 @@ class AtlasApp(App[None]):
 
         resume, self._resume = self._resume, None
         await self.turn_to(ChatScreen(self, resume=resume))
+        _calm_the_collector()
+        self.attempt(asyncio.to_thread(_load_highlighter), group="ahead")
         if warm:
             self.attempt(self.warm_up(), group="model", exclusive=True)
 

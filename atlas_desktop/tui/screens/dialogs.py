@@ -12,8 +12,8 @@ from textual.widgets import Button, Input, Static
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
+from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.message import words_of
-from atlas_desktop.tui.widgets.prompt import CleanInput
 
 _CSS = """
 {name} {{

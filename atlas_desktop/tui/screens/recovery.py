@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Button, Input, Static
 
 from atlas_desktop.tui.screens.page import Page
-from atlas_desktop.tui.widgets.prompt import CleanInput
+from atlas_desktop.tui.widgets.inputs import CleanInput
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp

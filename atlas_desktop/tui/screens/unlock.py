@@ -8,8 +8,8 @@ from textual.widgets import Input, Static
 
 from atlas_desktop.explain import explain
 from atlas_desktop.tui.screens.page import Page
-from atlas_desktop.tui.widgets.prompt import CleanInput
-from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase
 
 PASSPHRASE = "Passphrase"  # noqa: S105  # a label
 RECOVERY = "Recovery key"
@@ -90,10 +90,17 @@ class UnlockScreen(Page):
                 key = await vault.unlock(secret)
             self._secret.value = ""
             await self.atlas.enter(key)
+        except WrongPassphrase as error:
+            self._refused()
+            words = explain(error)
+            self.problem(words.title, words.message, "Try again, or use your recovery key: Ctrl+R.")
         except (MemoryFault, OSError) as error:
-            self._secret.value = ""
-            self._busy("")
+            self._refused()
             self.explain(explain(error))
+
+    def _refused(self) -> None:
+        self._secret.value = ""
+        self._busy("")
 
     def action_other_way(self) -> None:
         recovery = not self._by_recovery_key

@@ -11,7 +11,7 @@ from textual.widgets import Button, Checkbox, Input, Static
 from atlas_desktop.explain import explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.page import Page
-from atlas_desktop.tui.widgets.prompt import CleanInput
+from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.errors import KeyringUnavailable, MemoryFault
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class WelcomeScreen(Page):
     DEFAULT_CSS = """
     WelcomeScreen {
         .sheet { width: 78; padding: 0 2; }
-        .title { margin-bottom: 0; }
         .words { margin: 0 0 1 0; }
         #where { margin-bottom: 1; }
         #strength { height: 1; padding: 0 2; color: $quiet; }
@@ -54,8 +53,10 @@ class WelcomeScreen(Page):
 
     def sheet(self) -> ComposeResult:
         home = clean_line(str(self.atlas.desk.paths.home))
-        yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static("Welcome. Choose a passphrase to begin.", classes="title", markup=False)
+        greeting = "Welcome. Choose a passphrase to begin."
+        yield Static(
+            Content.assemble(("◆ Atlas   ", "bold $primary"), (greeting, "bold $foreground")), classes="title"
+        )
         yield Static(
             Content.assemble(("Everything is kept, encrypted, in ", "$quiet"), (home, "$primary")), id="where"
         )

@@ -1,6 +1,7 @@
 """Markdown from a model, made harmless, and drawn at a steady pace while it streams."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
+LONGEST_FRAME_S = 0.5
+"""How long to wait for a frame that may never be painted."""
 HIGHLIGHT_LIMIT = 12_000
-"""Characters of a code block above which it is shown without colours, so that drawing stays quick."""
+STREAMED_HIGHLIGHT_LIMIT = 1_500
+"""Characters of a code block above which it is shown without colours, so that drawing stays quick; a block
+that is still growing is coloured anew with every frame."""
 
 
 def _plain_links(children: Iterable["Token"]) -> list["Token"]:
@@ -68,28 +73,51 @@ def parser() -> "MarkdownIt":
 class CodeBlock(MarkdownFence):
     """A code block whose language is never guessed: guessing runs every lexer there is."""
 
-    @classmethod
-    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:  # noqa: ARG003, FBT001, FBT002
+    def __init__(self, markdown: Markdown, token: "Token", code: str) -> None:
+        streaming = isinstance(markdown, SafeMarkdown) and markdown.streaming
+        self._limit = STREAMED_HIGHLIGHT_LIMIT if streaming else HIGHLIGHT_LIMIT
+        if isinstance(markdown, SafeMarkdown) and len(code) > self._limit:
+            markdown.plain_code = True
+        super().__init__(markdown, token, code)
+
+    def highlight(  # type: ignore[override]  # called on the instance only, whose limit it needs
+        self,
+        code: str,
+        language: str,
+        ansi: bool = False,  # noqa: ARG002, FBT001, FBT002
+        dark: bool = False,  # noqa: ARG002, FBT001, FBT002
+    ) -> Content:
         name = language.split(maxsplit=1)[0] if language.strip() else ""
-        if not name or len(code) > HIGHLIGHT_LIMIT:
+        if not name or len(code) > self._limit:
             return Content(code.rstrip("\n"))
         return highlight(code, language=name, theme=HighlightTheme)
 
 
+def load_highlighter() -> None:
+    """Imports what the first code block needs. For a thread: it takes a while."""
+    highlight("pass", language="python", theme=HighlightTheme)
+
+
 class SafeMarkdown(Markdown):
-    """Markdown without links to click, HTML to hide in, or control characters."""
+    """Markdown without links to click, HTML to hide in, or control characters.
+
+    While `streaming`, long code blocks are shown without colours, and `plain_code` tells that there are some.
+    """
 
     BLOCKS = {**Markdown.BLOCKS, "fence": CodeBlock, "code_block": CodeBlock}  # noqa: RUF012
 
     def __init__(self, text: str = "") -> None:
         super().__init__(clean(text) or None, parser_factory=parser, open_links=False)
+        self.streaming = False
+        self.plain_code = False
 
 
 class PacedStream:
     """Appends to a `Markdown` at most `frame_rate` times a second and for at most half of the time.
 
     What arrives between two frames is drawn together, so a fast model costs no more than a slow one, and keys
-    are answered between frames however long the reply has grown.
+    are answered between frames however long the reply has grown. A frame lasts from the new text until the
+    screen has been laid out and painted.
     """
 
     def __init__(self, target: Markdown, frame_rate: int) -> None:
@@ -114,6 +142,13 @@ class PacedStream:
         """Ends without drawing: the widget is gone."""
         self._task.cancel()
 
+    async def _painted(self) -> None:
+        painted = asyncio.Event()
+        if self._target.call_after_refresh(painted.set):
+            # Nothing is painted any more when the widget goes away meanwhile.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(painted.wait(), LONGEST_FRAME_S)
+
     async def _run(self) -> None:
         while True:
             await self._news.wait()
@@ -123,6 +158,7 @@ class PacedStream:
             began = time.monotonic()
             if text:
                 await self._target.append(text)
+                await self._painted()
             if self._closed and not self._pending:
                 return
             spent = time.monotonic() - began

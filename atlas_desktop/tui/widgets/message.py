@@ -36,15 +36,16 @@ class MessageBlock(Vertical):
     MessageBlock {
         height: auto;
         max-width: 100;
+        /* Every block of Markdown ends with an empty line, so what follows a reply needs none. (`:last-child`
+           would make Textual restyle the whole reply whenever a block is added.) */
         margin: 1 0 0 0;
         padding: 0 2 0 1;
         border-left: blank;
         .head { height: 1; color: $quiet; padding: 0 1; }
         .words { height: auto; padding: 0 1; }
-        &.mine { border-left: outer $mine; background: $surface; }
+        &.mine { border-left: outer $mine; background: $surface; margin: 0; }
         SafeMarkdown { padding: 0 1; height: auto; }
         MarkdownParagraph { margin: 0 0 1 0; }
-        MarkdownBlock:last-child { margin-bottom: 0; }
         MarkdownH1, MarkdownH2, MarkdownH3 {
             content-align: left middle;
             margin: 0 0 1 0;
@@ -52,12 +53,16 @@ class MessageBlock(Vertical):
         }
         MarkdownFence {
             margin: 0 0 1 0;
-            background: $surface;
+            background: $panel;
+            &:light { background: $panel; }
             & > Label { padding: 0 1; }
         }
         MarkdownBlockQuote { margin: 0 0 1 0; background: transparent; border-left: outer $border-blurred; }
         MarkdownBulletList, MarkdownOrderedList { margin: 0 0 1 0; padding: 0; }
         MarkdownTable { margin: 0 0 1 0; }
+        MarkdownBlockQuote MarkdownParagraph { margin: 0; }
+        MarkdownList MarkdownParagraph { margin: 0; }
+        MarkdownList MarkdownList { margin: 0; }
     }
     """
 
@@ -101,7 +106,9 @@ class MessageBlock(Vertical):
     def stream(self, text: str, frame_rate: int) -> None:
         """Adds to a reply that is being made."""
         if self._stream is None:
-            self._stream = PacedStream(self.query_one(SafeMarkdown), frame_rate)
+            markdown = self.query_one(SafeMarkdown)
+            markdown.streaming = True
+            self._stream = PacedStream(markdown, frame_rate)
         self._stream.write(text)
 
     async def finish(self, message: Message) -> None:
@@ -112,7 +119,8 @@ class MessageBlock(Vertical):
             self._stream = None
         words = clean(self._words())
         markdown = self.query_one(SafeMarkdown)
-        if words != markdown.source:
+        markdown.streaming = False
+        if words != markdown.source or markdown.plain_code:
             await markdown.update(words)
         self._doing = ""
         self.query_one(".head", Static).update(self._head())
@@ -126,7 +134,7 @@ class Remark(Static):
     """A line of the program's own between messages."""
 
     DEFAULT_CSS = """
-    Remark { height: auto; max-width: 100; margin: 1 0 0 0; padding: 0 2 0 3; color: $quiet; }
+    Remark { height: auto; max-width: 100; margin: 0 0 1 0; padding: 0 2 0 3; color: $quiet; }
     """
 
     def __init__(self, text: str) -> None:
@@ -140,7 +148,7 @@ class ErrorNote(Static):
     ErrorNote {
         height: auto;
         max-width: 100;
-        margin: 1 0 0 0;
+        margin: 0 0 1 0;
         padding: 0 2;
         border-left: outer $error;
         background: $error 8%;

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from textual import events
 from textual.message import Message
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 
-from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.cleaning import clean
 
 NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
@@ -105,11 +105,3 @@ class Prompt(TextArea):
         self._recalled = None
         if not self.history_of_sent or self.history_of_sent[-1] != text:
             self.history_of_sent.append(text)
-
-
-class CleanInput(Input):
-    """An input whose pasted text is cleaned of control characters."""
-
-    def _on_paste(self, event: events.Paste) -> None:
-        # Textual calls the handler of the base class, which inserts, after this one.
-        event.text = clean(event.text) if self.password else clean_line(event.text)

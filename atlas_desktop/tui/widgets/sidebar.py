@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
-from atlas_desktop.tui.widgets.prompt import CleanInput
+from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.entities import Session
 
 DEBOUNCE_S = 0.15

@@ -45,7 +45,7 @@ class Transcript(VerticalScroll):
         scrollbar-size-vertical: 1;
         /* At least as high as the view: Textual keeps an anchored view at the end, and would push a short
            conversation down to the bottom. */
-        #messages { height: auto; min-height: 100%; padding-bottom: 1; }
+        #messages { height: auto; min-height: 100%; padding-top: 1; }
     }
     """
 
