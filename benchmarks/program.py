@@ -75,7 +75,7 @@ def unlock(home: Path, rounds: int) -> float:
     for _ in range(rounds):
         with atlas(home) as terminal:
             terminal.see("Locked")
-            terminal.settle(1.0)
+            terminal.settle()
             terminal.write(PASSPHRASE)
             terminal.settle()
             began = time.perf_counter()
@@ -95,7 +95,7 @@ def talk(home: Path, secret: Path, tokens: int) -> dict[str, float]:
     )
     with atlas(home, "--passphrase-file", str(secret), columns=100, rows=30) as terminal:
         terminal.see("What is on your mind")
-        terminal.settle(1.5)
+        terminal.settle()
         memory = psutil.Process(terminal.pid).memory_info().rss
         terminal.write(ASK)
         terminal.press("enter")

@@ -78,10 +78,11 @@ class Terminal:
 
     def settle(self, quiet: float = 0.4) -> None:
         """Waits until nothing more is drawn: what is typed in the moment of a Tab goes to the old field."""
-        size = -1
-        while size != len(self.raw):
+        for _ in range(10):
             size = len(self.raw)
             self.drain(quiet)
+            if size == len(self.raw):
+                return
 
     def drain(self, seconds: float) -> None:
         """Reads what is drawn for a while."""
