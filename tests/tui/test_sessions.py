@@ -227,7 +227,9 @@ async def test_only_the_newest_of_a_long_conversation_is_mounted(make: Make) -> 
         await settle(pilot)
         await until(pilot, lambda: "message 499" in shown(place))
         view = chat(place.app).transcript
-        assert len(view.blocks) == PAGE
+        await until(pilot, lambda: len(view.blocks) == PAGE)
+        await settle(pilot)
+        assert view.scroll_y == view.max_scroll_y
         view.scroll_home(animate=False)
         await until(pilot, lambda: len(view.blocks) == 2 * PAGE)
         await pilot.pause()

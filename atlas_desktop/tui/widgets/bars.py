@@ -16,6 +16,8 @@ from atlas_desktop.services.cleaning import clean_line
 from memory.entities import MemoryMode, RoomKind
 
 UNDO_S = 10
+TITLE_CELLS = 30
+SHORTEST_CELLS = 8
 
 _MEMORY = {
     MemoryMode.NORMAL: "memory normal",
@@ -48,16 +50,20 @@ class HeadLine(Widget):
     def render(self) -> Content:
         width = self.content_size.width
         state = f"{_MEMORY[self._memory]} · {_ROOM[self._room]}"
-        model = self._model
-        if model and cell_len(model) > width // 3:
-            model = set_cell_size(model, width // 3 - 1) + "…"
+        free = width - cell_len(state) - 2
+        # The model's name gives way first: the title tells conversations apart.
+        model = _cut(self._model, free - min(cell_len(self._said), TITLE_CELLS) - 3)
         facts = f"{model} · {state}" if model else state
-        room = width - cell_len(facts) - 2
-        title = self._said
-        if cell_len(title) > room:
-            title = set_cell_size(title, max(room - 1, 0)).rstrip() + "…"
+        title = _cut(self._said, width - cell_len(facts) - 2)
         gap = " " * (width - cell_len(title) - cell_len(facts))
         return Content.assemble((title, "bold $foreground"), gap, facts)
+
+
+def _cut(text: str, room: int) -> str:
+    """`text` in at most `room` cells; nothing when that would be hardly anything of it."""
+    if cell_len(text) <= room:
+        return text
+    return set_cell_size(text, room - 1).rstrip() + "…" if room >= SHORTEST_CELLS else ""
 
 
 @dataclass(frozen=True, slots=True)

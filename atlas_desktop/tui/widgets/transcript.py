@@ -1,5 +1,6 @@
 """The messages of a conversation. Only the newest are widgets; older ones are loaded when asked for."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -13,8 +14,13 @@ from atlas_desktop.tui.widgets.message import MessageBlock
 from memory.entities import Message
 from models.messages import Role
 
+FIRST = 2
+"""Messages that are mounted before a conversation is shown."""
 PAGE = 20
-"""Messages that are mounted at once."""
+"""Messages that are mounted when a conversation has been opened, and added at the top when asked for."""
+STEP = 2
+BREATH_S = 0.01
+LOADING = "loading"
 MOST = 60
 """Messages that stay mounted when the view is at the newest one."""
 
@@ -54,10 +60,11 @@ class Transcript(VerticalScroll):
         self._now = now
         self._older: list[Message] = []
         self._loading = False
+        self._top = Older(markup=False)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="messages"):
-            yield Older(markup=False)
+            yield self._top
 
     @property
     def _messages(self) -> Vertical:
@@ -73,14 +80,18 @@ class Transcript(VerticalScroll):
 
     async def show(self, messages: Sequence[Message]) -> None:
         """Replaces everything by the newest of `messages` and goes to the end."""
+        self.workers.cancel_group(self, LOADING)
         spoken = [m for m in messages if m.role is not Role.SYSTEM]
-        self._older, newest = spoken[:-PAGE], spoken[-PAGE:]
+        self._older, newest = spoken[:-FIRST], spoken[-FIRST:]
         now = self._now()
         with self.app.batch_update():
             await self._messages.remove_children(self._messages.children[1:])
             await self._messages.mount(*[MessageBlock(m, now) for m in newest])
-            self.query_one(Older).count(len(self._older))
+            self._top.count(len(self._older))
         self.anchor()
+        if self._older:
+            self._loading = True
+            self.run_worker(self._load(PAGE - FIRST), group=LOADING, exclusive=True)
 
     async def add(self, message: Message) -> MessageBlock:
         """Mounts a message at the end."""
@@ -99,7 +110,7 @@ class Transcript(VerticalScroll):
             gone = blocks[:-MOST]
             self._older += [block.message for block in gone]
             await self._messages.remove_children(gone)
-            self.query_one(Older).count(len(self._older))
+            self._top.count(len(self._older))
         self.anchor()
 
     async def drop_after(self, message_id: str) -> None:
@@ -120,23 +131,39 @@ class Transcript(VerticalScroll):
         """Mounts the page above, keeping the view on the words it shows."""
         if self._older and not self._loading:
             self._loading = True
-            self.run_worker(self._load_older(), group="older", exclusive=True)
+            self.run_worker(self._load(PAGE), group=LOADING, exclusive=True)
 
-    async def _load_older(self) -> None:
-        moved = False
+    async def _load(self, number: int) -> None:
+        """Mounts up to `number` more messages at the top, a few at a time: each takes a while to lay out."""
         try:
-            page = self._older[-PAGE:]
-            del self._older[-PAGE:]
-            older = self.query_one(Older)
-            below = self.virtual_size.height - self.scroll_y
-            now = self._now()
-            self.release_anchor()
-            await self._messages.mount(*[MessageBlock(m, now) for m in page], after=older)
-            older.count(len(self._older))
-            moved = self.call_after_refresh(self._keep_place, below)
+            # At the very top more is wanted: it cannot be asked for by scrolling any further.
+            while self._older and self._is_there and (number > 0 or 0 == self.scroll_y < self.max_scroll_y):
+                page = self._older[-STEP:]
+                del self._older[-STEP:]
+                number -= STEP
+                await self._mount_above(page)
         finally:
-            self._loading = moved
+            self._loading = False
 
-    def _keep_place(self, below: float) -> None:
-        self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
-        self._loading = False
+    @property
+    def _is_there(self) -> bool:
+        """False while the screen is being taken down."""
+        return self.is_running and self._top.is_running and self._top.is_attached
+
+    async def _mount_above(self, page: Sequence[Message]) -> None:
+        at_the_end = self.scroll_y >= self.max_scroll_y
+        below = self.virtual_size.height - self.scroll_y
+        if not at_the_end:
+            self.release_anchor()
+        now = self._now()
+        await self._messages.mount(*[MessageBlock(m, now) for m in page], after=self._top)
+        if not self._is_there:
+            return
+        self._top.count(len(self._older))
+        laid_out = asyncio.Event()
+        if self.call_after_refresh(laid_out.set):
+            await laid_out.wait()
+        if not at_the_end:
+            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+        # Keys are answered between two steps.
+        await asyncio.sleep(BREATH_S)
