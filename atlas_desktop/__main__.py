@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if (handler := getattr(args, "handler", None)) is not None:
             return asyncio.run(_command(ctx, args, handler))
-        return int(getattr(args, "interface", _interface)(ctx, args))
+        return _interface(ctx, args)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
         return ctx.fail(error)
 
@@ -101,8 +101,13 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
 
 
 def _interface(ctx: Any, args: argparse.Namespace) -> int:
-    from atlas_desktop.tui.launch import launch
+    from atlas_desktop.tui.launch import launch, show
 
+    if getattr(args, "demo", False):
+        from atlas_desktop.cli.demo import throw_away_home
+
+        with throw_away_home(ctx) as (inner, key):
+            return int(show(inner, key=key))
     return int(launch(ctx, resume=args.resume, off_record=args.off_record))
 
 

@@ -75,7 +75,7 @@ class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     theme: Annotated[Literal["dark", "light"], Meta(description="Colours of the interface.")] = "dark"
     frame_rate: Annotated[
         int, Meta(ge=5, le=60, description="How often a streaming reply is drawn, times a second.")
-    ] = 30
+    ] = 15
 
 
 class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

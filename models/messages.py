@@ -60,7 +60,7 @@ class GenerationParams:
 
 @dataclass(frozen=True, slots=True)
 class TokenDelta:
-    """The next piece of a reply. `text` is always whole characters; it may be empty."""
+    """The next piece of a reply, one or more tokens. `text` is whole characters; it may be empty."""
 
     text: str
     tokens: tuple[int, ...]

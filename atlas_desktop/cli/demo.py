@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit
 
 if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
@@ -19,20 +20,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         help="look around in a throw-away home with sample conversations",
         description="Look around in a throw-away home with sample conversations; it ends with the program.",
     )
-    parser.set_defaults(interface=demo)
+    parser.set_defaults(demo=True)
 
 
-def demo(ctx: Context, _args: argparse.Namespace) -> int:
-    """Not a coroutine: the interface runs a loop of its own."""
+@contextmanager
+def throw_away_home(ctx: Context) -> Iterator[tuple[Context, "RoomKey"]]:
+    """A filled home and the key of its room; both end with the block."""
     from atlas_desktop.services.demo import demo_home
-    from atlas_desktop.tui.launch import show
 
     ctx.paths.ensure()
     home = demo_home(ctx.paths)
     try:
         inner = Context(home)
-        key = asyncio.run(_make(inner))
-        return int(show(inner, key=key)) or Exit.DONE
+        yield inner, asyncio.run(_make(inner))
     finally:
         shutil.rmtree(home.home, ignore_errors=True)
 

@@ -49,7 +49,7 @@ class Titler:
 
     async def run(self, *, limit: int = 3) -> list[str]:
         """Names up to `limit` sessions and returns their ids. Runs below chat in priority."""
-        named = []
+        named: list[str] = []
         for session_id in await self._store.sessions_to_title(limit=limit + len(self._given_up)):
             if session_id in self._given_up or len(named) >= limit:
                 continue

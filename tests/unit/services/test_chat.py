@@ -1,5 +1,6 @@
 import asyncio
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,8 @@ async def test_a_consumer_that_goes_away_leaves_no_reply_streaming() -> None:
     store, model = InMemorySessionStore(), ScriptedChatModel(["one two"], gate=gate)
 
     async def consume() -> None:
-        async with aclosing(aiter(service(store, model).turn("go"))) as events:
+        turn: Any = aiter(service(store, model).turn("go"))
+        async with aclosing(turn) as events:
             async for event in events:
                 if isinstance(event, Delta):
                     streaming.set()
