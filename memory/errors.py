@@ -128,6 +128,14 @@ class SessionNotFound(MemoryFault):
         self.ref = ref
 
 
+class SessionBinned(MemoryFault):
+    """The session is in the bin; it takes no new turns until it is restored."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
 class MessageNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)

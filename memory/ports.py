@@ -62,6 +62,17 @@ class SessionStore(Protocol):
         """Adds a node below `parent_id` (default: the head; `root=True`: a new root); it becomes the head."""
         ...
 
+    async def begin_turn(
+        self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
+    ) -> tuple[Session, Message, Message]:
+        """Stores what was said and, below it, the reply that is to grow, in one transaction: both or neither.
+
+        They are added at the head of `session_id`, or begin `new_session`; exactly one of the two is given.
+        Returns the session as it is afterwards, with the reply as its head. Raises as `append_message`, and
+        `SessionBinned`.
+        """
+        ...
+
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message: ...
 
     async def set_head(self, session_id: str, message_id: str) -> Session: ...

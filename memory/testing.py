@@ -17,7 +17,7 @@ from memory.entities import (
     SessionPatch,
     TitleSource,
 )
-from memory.errors import AmbiguousId, MessageNotFound, RoomClosed, SessionNotFound
+from memory.errors import AmbiguousId, MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.storage.words import beginnings, terms
@@ -65,19 +65,7 @@ class InMemorySessionStore:
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         self._require_open()
         now = self._clock.now()
-        session = Session(
-            id=new_id(),
-            title=storable(new.title),
-            title_source=new.title_source,
-            room=self._room,
-            memory_mode=new.memory_mode,
-            created_at=now,
-            updated_at=now,
-            project=None if new.project is None else storable(new.project),
-            system_prompt=None if new.system_prompt is None else storable(new.system_prompt),
-            model=new.model,
-        )
-        self._rows.sessions[session.id] = session
+        session = self._begin(new, now)
         message = self._add(session.id, None, first, now)
         return self._rows.sessions[session.id], message
 
@@ -131,6 +119,23 @@ class InMemorySessionStore:
         elif parent_id is not None:
             parent = self._message_in(session_id, parent_id).id
         return self._add(session_id, parent, new, self._clock.now())
+
+    async def begin_turn(
+        self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
+    ) -> tuple[Session, Message, Message]:
+        self._require_open()
+        now = self._clock.now()
+        if new_session is not None and session_id is None:
+            session = self._begin(new_session, now)
+        elif session_id is not None and new_session is None:
+            session = self._session(session_id)
+            if session.deleted_at is not None:
+                raise SessionBinned(session_id)
+        else:
+            raise ValueError("a turn belongs either to a session or to a new one")
+        message = self._add(session.id, session.head_id, said, now)
+        answer = self._add(session.id, message.id, reply, now)
+        return self._session(session.id), message, answer
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         self._require_open()
@@ -233,6 +238,22 @@ class InMemorySessionStore:
     def _keep(self, session: Session) -> Session:
         self._rows.sessions[session.id] = session
         return session
+
+    def _begin(self, new: NewSession, now: datetime) -> Session:
+        return self._keep(
+            Session(
+                id=new_id(),
+                title=storable(new.title),
+                title_source=new.title_source,
+                room=self._room,
+                memory_mode=new.memory_mode,
+                created_at=now,
+                updated_at=now,
+                project=None if new.project is None else storable(new.project),
+                system_prompt=None if new.system_prompt is None else storable(new.system_prompt),
+                model=new.model,
+            )
+        )
 
     def _add(self, session_id: str, parent_id: str | None, new: NewMessage, now: datetime) -> Message:
         message = Message(

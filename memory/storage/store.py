@@ -13,7 +13,7 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
-from memory.errors import MessageNotFound, RoomDamaged
+from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
@@ -89,6 +89,27 @@ class SqlSessionStore:
                 messages.require_in(conn, session_id, parent_id)
                 parent = parent_id
             return messages.insert(conn, session_id, parent, new, now)
+
+        return await self._database.write(work)
+
+    async def begin_turn(
+        self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
+    ) -> tuple[Session, Message, Message]:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> tuple[Session, Message, Message]:
+            if new_session is not None and session_id is None:
+                at, head = sessions.insert(conn, new_session, now), None
+            elif session_id is not None and new_session is None:
+                session = sessions.get(conn, session_id, self._room)
+                if session.deleted_at is not None:
+                    raise SessionBinned(session_id)
+                at, head = session.id, session.head_id
+            else:
+                raise ValueError("a turn belongs either to a session or to a new one")
+            message = messages.insert(conn, at, head, said, now)
+            answer = messages.insert(conn, at, message.id, reply, now)
+            return sessions.get(conn, at, self._room), message, answer
 
         return await self._database.write(work)
 

@@ -17,7 +17,14 @@ from memory.entities import (
     SessionPatch,
     TitleSource,
 )
-from memory.errors import AmbiguousId, BadQuery, MessageNotFound, RoomClosed, SessionNotFound
+from memory.errors import (
+    AmbiguousId,
+    BadQuery,
+    MessageNotFound,
+    RoomClosed,
+    SessionBinned,
+    SessionNotFound,
+)
 from memory.ports import SessionStore
 from models.messages import Role
 
@@ -171,6 +178,7 @@ async def test_unknown_sessions_are_refused_everywhere(store: SessionStore) -> N
         lambda: store.restore_session(nobody),
         lambda: store.append_message(nobody, user("x")),
         lambda: store.append_message(nobody, user("x"), root=True),
+        lambda: store.begin_turn(nobody, None, user("x"), assistant("", MessageStatus.STREAMING)),
         lambda: store.set_head(nobody, message.id),
         lambda: store.branch(nobody),
         lambda: store.branch(nobody, message.id),
@@ -287,6 +295,58 @@ async def test_what_utf8_cannot_hold_is_replaced(store: SessionStore) -> None:
     assert (session.title, message.content) == ("\ufffd", "a\ufffdb")
     changed = await store.update_message(message.id, MessagePatch(content="\udc00"))
     assert changed.content == "\ufffd"
+
+
+# --- turns -----------------------------------------------------------------------------------------
+
+EMPTY = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING, model="small")
+
+
+async def test_a_turn_begins_a_session(store: SessionStore) -> None:
+    session, said, reply = await store.begin_turn(
+        None, NewSession("Garden", project="Home"), user("why?"), EMPTY
+    )
+
+    assert (session.title, session.project, session.head_id) == ("Garden", "Home", reply.id)
+    assert (session.message_count, session.updated_at) == (2, reply.created_at)
+    assert (said.session_id, said.parent_id, said.content) == (session.id, None, "why?")
+    assert (reply.session_id, reply.parent_id, reply.role) == (session.id, said.id, Role.ASSISTANT)
+    assert (reply.content, reply.status, reply.model) == ("", MessageStatus.STREAMING, "small")
+    assert await store.get_session(session.id) == session
+    assert await store.branch(session.id) == [said, reply]
+    assert (await store.verify()).problems == ()
+
+
+async def test_a_turn_follows_the_head(store: SessionStore) -> None:
+    begun, first = await begin(store, "one")
+    await store.append_message(begun.id, assistant("not shown"))
+    await store.set_head(begun.id, first.id)
+    session, said, reply = await store.begin_turn(begun.id, None, user("two"), EMPTY)
+
+    assert (said.parent_id, reply.parent_id) == (first.id, said.id)
+    assert (session.id, session.head_id, session.message_count) == (begun.id, reply.id, 4)
+    assert session.updated_at > begun.updated_at
+    assert await store.get_session("last") == session
+    assert await store.branch(session.id) == [first, said, reply]
+
+
+async def test_a_session_in_the_bin_takes_no_turn(store: SessionStore) -> None:
+    session, first = await begin(store)
+    gone = await store.bin_session(session.id)
+    with pytest.raises(SessionBinned) as caught:
+        await store.begin_turn(session.id, None, user("x"), EMPTY)
+    assert caught.value.ref == session.id
+    assert await store.get_session(session.id) == gone
+    assert await store.branch(session.id) == [first]
+
+
+async def test_a_turn_is_of_one_session_alone(store: SessionStore) -> None:
+    session, _ = await begin(store)
+    for at, new in ((session.id, NewSession("x")), (None, None)):
+        with pytest.raises(ValueError, match="either"):
+            await store.begin_turn(at, new, user("x"), EMPTY)
+    report = await store.verify()
+    assert (report.sessions, report.messages) == (1, 1)
 
 
 # --- search ----------------------------------------------------------------------------------------
@@ -417,6 +477,7 @@ async def test_a_closed_room_answers_nothing(store: SessionStore) -> None:
         lambda: store.restore_session(session.id),
         lambda: store.append_message(session.id, user("x")),
         lambda: store.update_message(message.id, MessagePatch(content="x")),
+        lambda: store.begin_turn(session.id, None, user("x"), assistant("", MessageStatus.STREAMING)),
         lambda: store.set_head(session.id, message.id),
         lambda: store.branch(session.id),
         lambda: store.variants(message.id),
