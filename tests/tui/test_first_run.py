@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
 from textual.widgets import Checkbox, Input
 
+from atlas_desktop.explain import explain
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen
 from atlas_desktop.tui.screens.recovery import RecoveryScreen
 from atlas_desktop.tui.screens.welcome import CLAIM, WelcomeScreen
+from memory.errors import StorageFull
+from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed
 from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
 from tests.tui.driving import on, settle, shown, type_text, until
@@ -108,6 +112,27 @@ async def test_the_keyring_is_turned_on_when_wanted(make: Make) -> None:
         await settle(pilot)
         assert place.vault.keyring_slot
         assert on(place.app, RecoveryScreen)
+
+
+@pytest.mark.parametrize("failure", [StorageFull(), OSError("no bus")], ids=["full disk", "system"])
+async def test_the_recovery_key_is_shown_even_when_the_keyring_fails(make: Make, failure: Exception) -> None:
+    class FailingVault(FakeVault):
+        async def keyring_on(self, key: RoomKey) -> str:
+            raise failure
+
+    place = make(vault=FailingVault(made=False, keyring="Secret Service"), **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = place.app.screen
+        screen.query_one("#passphrase", Input).value = PASSPHRASE
+        screen.query_one("#again", Input).value = PASSPHRASE
+        screen.query_one("#keyring", Checkbox).value = True
+        await pilot.click("#create")
+        await settle(pilot)
+        assert on(place.app, RecoveryScreen)
+        words = " ".join(shown(place).split())
+        assert explain(failure).title in words
+        assert "Your passphrase unlocks Atlas." in words
 
 
 async def test_a_wrong_group_is_named(make: Make) -> None:

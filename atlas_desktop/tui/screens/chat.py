@@ -21,6 +21,7 @@ from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
 from memory.entities import MemoryMode, Message, MessageStatus, RoomKind
+from models.errors import ModelsError
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class ChatScreen(SessionActions, Screen[None]):
         self._live: MessageBlock | None = None
         self._drawn = 0
         self._naming = False
+        self._names_given_up = False
         self.turning = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
@@ -221,7 +223,7 @@ class ChatScreen(SessionActions, Screen[None]):
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
         if conversation.waiting and not cut:
             self.say(conversation, conversation.waiting.pop(0))
-        elif not any(self.turns.active):
+        elif not any(self.turns.active) and _whole(event):
             self._start_naming()
         self.tell()
         self.refresh_list()
@@ -243,7 +245,8 @@ class ChatScreen(SessionActions, Screen[None]):
     # --- titles in the background ----------------------------------------------------------------
 
     def _start_naming(self) -> None:
-        if self.atlas.desk.settings.chat.automatic_titles and not self.atlas.leaving:
+        wanted = self.atlas.desk.settings.chat.automatic_titles and not self._names_given_up
+        if wanted and not self.atlas.leaving:
             self._naming = True
             self.atlas.attempt(self._give_names(), group=TITLES, exclusive=True)
 
@@ -252,8 +255,12 @@ class ChatScreen(SessionActions, Screen[None]):
         self.atlas.workers.cancel_group(self.atlas, TITLES)
 
     async def _give_names(self) -> None:
+        named: list[str] = []
         try:
             named = await self.atlas.room.titler.run()
+        except ModelsError:
+            # Nobody asked for it: the first words stay, and the model is kept for what people ask of it.
+            self._names_given_up = True
         finally:
             self._naming = False
         await self.sessions_renamed(named)
@@ -307,6 +314,11 @@ def _waiting_words(conversation: Conversation) -> Content:
     more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
     return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+
+
+def _whole(event: TurnEnded) -> bool:
+    """Whether the turn ended with a reply that is complete."""
+    return event.replied is not None and event.replied.message.status is MessageStatus.COMPLETE
 
 
 def _ended(event: TurnEnded, reply: Message) -> Message:

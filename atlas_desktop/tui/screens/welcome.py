@@ -157,7 +157,8 @@ class WelcomeScreen(Page):
         if keyring:
             try:
                 await vault.keyring_on(created.key)
-            except KeyringUnavailable as error:
+            except (MemoryFault, OSError) as error:
+                # The vault is made: whatever the keyring does, its recovery key is shown now or never.
                 words = explain(error)
                 refused = f"{words.title}. {words.message} Your passphrase unlocks Atlas."
         await self.atlas.turn_to(

@@ -1,0 +1,64 @@
+"""Conversations are named in the background, where nothing that fails is anybody's business."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from memory.entities import TitleSource
+from models.errors import ModelsError, NoModel, WorkerCrashed
+from models.messages import ChatMessage, Lane
+from tests.tui.desk import NamedModel, Stage
+from tests.tui.driving import on, say, settle, shown, until
+
+Make = Callable[..., Stage]
+
+
+class NameslessModel(NamedModel):
+    """Answers people, and fails when it is asked for a title."""
+
+    def __init__(self, failure: ModelsError) -> None:
+        super().__init__(self._answer)
+        self.refusal = failure
+
+    def _answer(self, prompt: Sequence[ChatMessage]) -> str:
+        if prompt[-1].content.startswith("Name the topic"):
+            raise self.refusal
+        return "An answer."
+
+
+@pytest.mark.parametrize("failure", [WorkerCrashed(-9), NoModel("chat")], ids=["crash", "no model"])
+async def test_a_title_that_cannot_be_made_is_given_up_in_silence(make: Make, failure: ModelsError) -> None:
+    model = NameslessModel(failure)
+    place = make(model=model, titles=True)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        for text in ("First", "Second"):
+            await say(pilot, text)
+            await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert model.lanes == [Lane.CHAT, Lane.TASK, Lane.CHAT]
+        assert (await place.store.get_session("last")).title_source is TitleSource.FIRST_WORDS
+
+
+async def test_a_turn_that_failed_is_not_followed_by_naming(make: Make) -> None:
+    model = NamedModel(["One two three."], failure=WorkerCrashed(-11), fail_after=2)
+    place = make(model=model, titles=True)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await settle(pilot)
+        assert model.lanes == [Lane.CHAT]
+
+
+async def test_a_reply_that_was_stopped_is_not_followed_by_naming(make: Make) -> None:
+    model = NamedModel(["One two three."], gate=asyncio.Event())
+    place = make(model=model, titles=True)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await until(pilot, lambda: "Writing" in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert model.lanes == [Lane.CHAT]
