@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import io
 import sys
 from typing import Any, NoReturn
 
@@ -76,8 +77,13 @@ def run(args: argparse.Namespace) -> int:
     from atlas_desktop.hardening import harden
 
     harden()
-    ctx = Context.from_args(args)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that is not UTF-8 shows question marks rather than ending the program.
+            stream.reconfigure(errors="replace")
+    ctx = Context.blank(args)
     try:
+        ctx = Context.from_args(args)
         if (handler := getattr(args, "handler", None)) is not None:
             return asyncio.run(_command(ctx, args, handler))
         return _interface(ctx, args)

@@ -47,6 +47,10 @@ class UsageError(Exception):
         self.next_step = next_step
 
 
+class Declined(Exception):
+    """The person was asked and did not agree."""
+
+
 class AlreadyRunning(Exception):
     """Another instance holds this home. `holder` is its process id, when known."""
 

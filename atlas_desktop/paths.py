@@ -12,6 +12,10 @@ PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 
 
+class NoSuchHome(Exception):
+    """The home's path begins with a user that does not exist."""
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """The layout of a home."""
@@ -56,7 +60,10 @@ def find_home(given: str | None = None) -> Path:
     """The home: `given`, else ATLAS_HOME, else the platform's data folder."""
     chosen = given or os.environ.get(ENV_HOME)
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        try:
+            return Path(chosen).expanduser().absolute()
+        except RuntimeError:
+            raise NoSuchHome(chosen) from None
     from platformdirs import user_data_path
 
     return user_data_path("atlas-desktop", appauthor=False)

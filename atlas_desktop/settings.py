@@ -100,14 +100,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:
         """The chat settings for one model.
 
-        What its makers recommend goes before our defaults, what the person set before that, and what the
-        person set for this model before everything.
+        What is `recommended` for it goes before the general values, what the person set for this very model
+        before everything.
         """
-        values = msgspec.structs.asdict(self.chat)
-        defaults = msgspec.structs.asdict(ChatSettings())
-        for name, value in (recommended or {}).items():
-            if name in values and values[name] == defaults[name]:
-                values[name] = value
+        values = msgspec.structs.asdict(self.chat) | dict(recommended or {})
         override = self.sampling.get(model_id)
         if override is not None:
             values.update({k: v for k, v in msgspec.structs.asdict(override).items() if v is not None})
@@ -199,11 +195,15 @@ def read_value(raw: str) -> Any:
 
 @dataclass(slots=True)
 class SettingsFile:
-    """`config.toml` and the settings in force: defaults, then the file, then the environment."""
+    """`config.toml` and the settings in force: defaults, then the file, then the environment.
+
+    `given` are the keys that the file or the environment set, whatever their values.
+    """
 
     path: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     settings: Settings = field(default_factory=Settings)
+    given: frozenset[str] = frozenset()
 
     def load(self) -> Settings:
         """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
@@ -245,7 +245,11 @@ class SettingsFile:
         merged = dict(data)
         for section, values in from_environment(self.environ).items():
             merged[section] = {**merged.get(section, {}), **values}
-        return parse(merged)
+        settings = parse(merged)
+        self.given = frozenset(
+            f"{section}.{name}" for section in _SECTIONS for name in merged.get(section, {})
+        )
+        return settings
 
     def _split(self, key: str) -> tuple[str, str]:
         section, _, name = key.partition(".")

@@ -117,14 +117,18 @@ class Connection:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
+    async def end(self) -> None:
+        """Ends the process at once; when this returns, everything that waited has been told."""
+        self.kill()
+        await self._reader
+
     async def close(self) -> None:
         """Ends the process: politely by ending its input, then not."""
         self._stdin.close()
         try:
             await asyncio.wait_for(asyncio.shield(self._reader), CLOSE_LIMIT_S)
         except TimeoutError:
-            self.kill()
-            await self._reader
+            await self.end()
 
 
 def _environment() -> dict[str, str]:

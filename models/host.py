@@ -21,6 +21,10 @@ from models.messages import (
 from models.tokens import ModelEncoding, build_encoding
 from models.wire import completion, model_info, wire_messages, wire_params
 
+# How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
+# SIGBUS and SIGSEGV, and their like on Windows. Being killed (for its memory, say) is none of these.
+_FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
+
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
@@ -57,6 +61,7 @@ class ModelHost:
         self._info: ModelInfo | None = None
         self._embed_info: protocol.Loaded | None = None
         self._encoding: ModelEncoding | None = None
+        self._loading: asyncio.Task[ModelInfo] | None = None
         self._encoding_task: asyncio.Task[None] | None = None
         self._closed = False
         self._plain = spec.plain_kernels
@@ -70,20 +75,30 @@ class ModelHost:
         return connection.process.pid if connection is not None and connection.alive else None
 
     async def info(self) -> ModelInfo:
+        """Loads the model if need be. A caller that is cancelled leaves the load to those who come after."""
+        if self._info is not None and self._connection is not None and self._connection.alive:
+            return self._info
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._load_chat())
+            # Nobody may be left to hear of a failure; the next caller tries anew.
+            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._loading)
+
+    async def _load_chat(self) -> ModelInfo:
         async with self._starting:
-            if self._info is None or self._connection is None or not self._connection.alive:
-                name, path = self._spec.chat()
-                connection, loaded = await self._load(path, "chat")
-                self._info = model_info(name, loaded)
-                self._encoding_task = asyncio.create_task(self._learn_encoding(connection))
+            name, path = await asyncio.to_thread(self._spec.chat)
+            connection, loaded = await self._load(path, "chat")
+            self._info = model_info(name, loaded)
+            self._encoding_task = asyncio.create_task(self._learn_encoding(connection))
             return self._info
 
     async def close(self) -> None:
         """Ends the worker, and everything that waits for it."""
         self._closed = True
-        if self._encoding_task is not None:
-            self._encoding_task.cancel()
-            await asyncio.gather(self._encoding_task, return_exceptions=True)
+        for task in (self._loading, self._encoding_task):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         if self._connection is not None:
             await self._connection.close()
             self._connection = None
@@ -94,8 +109,16 @@ class ModelHost:
         if self._connection is not None and self._connection.alive:
             return self._connection
         self._info = self._embed_info = None
-        self._connection = await Connection.start()
-        return self._connection
+        self._connection = connection = await asyncio.shield(self._started())
+        return connection
+
+    async def _started(self) -> Connection:
+        """A new worker; one that comes too late, after `close`, is ended again."""
+        connection = await Connection.start()
+        if self._closed:
+            await connection.close()
+            raise errors.WorkerCrashed(None)
+        return connection
 
     async def _load(
         self, path: Path, role: str, *, vocab_only: bool = False
@@ -127,10 +150,10 @@ class ModelHost:
                 answer = connection.ask(request, protocol.Loaded, path)
                 loaded = await asyncio.wait_for(answer, self._spec.load_timeout_s)
             except TimeoutError:
-                connection.kill()
+                await connection.end()
                 raise errors.WorkerUnresponsive from None
-            except errors.WorkerCrashed:
-                if self._plain or vocab_only:
+            except errors.WorkerCrashed as crash:
+                if self._plain or vocab_only or crash.code not in _FAULTS:
                     raise
                 self._plain = True
                 continue
@@ -184,8 +207,8 @@ class ModelHost:
         try:
             pieces = await connection.ask(protocol.Vocabulary(next(self._ids)), protocol.Pieces)
             self._encoding = await build_encoding(pieces, self.tokenize)
-        except (errors.WorkerCrashed, errors.ProtocolError):
-            # The worker went away meanwhile; the next one is asked again.
+        except errors.ModelsError:
+            # The worker went away meanwhile, or has no such vocabulary: then llama.cpp goes on counting.
             self._encoding = None
 
     async def _chat_lists(self, request: Callable[[int], protocol.AnyRequest]) -> list[list[int]]:

@@ -81,7 +81,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The end of a reply: the whole text, the exact tokens, and why it ended."""
+    """The end of a reply: the text, why it ended, and the exact tokens where they stand for the text."""
 
     text: str
     tokens: tuple[int, ...]

@@ -113,6 +113,7 @@ class Delta(Answer, frozen=True):
 class Done(Answer, frozen=True):
     text: str
     tokens: list[int]
+    completion_tokens: int
     stop_reason: str
     first_token_ms: float
     total_ms: float

@@ -49,7 +49,7 @@ def completion(answer: protocol.AnyAnswer | errors.ModelsError) -> Completion:
             prompt_tokens=answer.prompt_tokens,
             cached_tokens=answer.cached_tokens,
             evaluated_tokens=answer.evaluated_tokens,
-            completion_tokens=len(answer.tokens),
+            completion_tokens=answer.completion_tokens,
             tokens_per_second=answer.tokens_per_second,
         ),
     )

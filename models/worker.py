@@ -124,6 +124,8 @@ class Worker:
         from models.llamacpp.prompts import PromptBuilder
 
         path = Path(load.path)
+        if load.role == "chat" and not load.vocab_only:
+            self._let_go()
         model = Model(
             path,
             gpu_layers=load.gpu_layers,
@@ -173,6 +175,15 @@ class Worker:
             overhead=overhead,
             tokenizer=model.metadata("tokenizer.ggml.pre") or "" if not load.vocab_only else "",
         )
+
+    def _let_go(self) -> None:
+        """Frees the chat model and its contexts."""
+        models = {id(s.model): s.model for s in self._speakers.values()}
+        for speaker in self._speakers.values():
+            speaker.context.close()
+        for model in models.values():
+            model.close()
+        self._speakers = {}
 
     def _pieces(self, request: int) -> protocol.Pieces:
         chat = self._speaker(Lane.CHAT)

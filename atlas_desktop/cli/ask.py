@@ -2,11 +2,19 @@
 
 import argparse
 import sys
+from contextlib import aclosing
 from typing import Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.turns import add_turn_options, on_interrupt, open_for, options_for, with_attachments
+from atlas_desktop.cli.turns import (
+    add_turn_options,
+    on_interrupt,
+    open_for,
+    options_for,
+    refuse_what_is_for_new_sessions,
+    with_attachments,
+)
 from atlas_desktop.explain import Exit, UsageError
 
 
@@ -30,18 +38,21 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     if not text.strip():
         raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
     text = with_attachments(text, args.attach)
+    refuse_what_is_for_new_sessions(args)
     room = await open_for(ctx, args)
     session = None if args.session == "new" else args.session
     turn = room.chat.turn(text, session=session, options=options_for(ctx, args))
     done: Replied | None = None
-    with on_interrupt(turn.stop):
-        async for event in turn:
-            if isinstance(event, Delta) and not ctx.json:
-                print(event.text, end="", flush=True)
-            elif isinstance(event, Notice):
-                ctx.note(event.text)
-            elif isinstance(event, Replied):
-                done = event
+    with on_interrupt(lambda _number: turn.stop()):
+        # Closed before the room is: a reader that goes away (`| head`) must not cost the reply.
+        async with aclosing(aiter(turn)) as events:
+            async for event in events:
+                if isinstance(event, Delta) and not ctx.json:
+                    print(event.text, end="", flush=True)
+                elif isinstance(event, Notice):
+                    ctx.note(event.text)
+                elif isinstance(event, Replied):
+                    done = event
     if done is None:
         raise RuntimeError("a turn ended without its end")
     ctx.emit(shapes.reply(done), "\n" if not done.message.content.endswith("\n") else "")

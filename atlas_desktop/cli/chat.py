@@ -4,15 +4,26 @@ import argparse
 import asyncio
 import json
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.turns import add_turn_options, on_interrupt, open_for, options_for, with_attachments
+from atlas_desktop.cli.turns import (
+    add_turn_options,
+    on_interrupt,
+    open_for,
+    options_for,
+    refuse_what_is_for_new_sessions,
+    with_attachments,
+)
 from atlas_desktop.explain import Exit, UsageError, explain
+from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from atlas_desktop.services.chat import Turn, TurnOptions
@@ -34,6 +45,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def chat(ctx: Context, args: argparse.Namespace) -> int:
+    refuse_what_is_for_new_sessions(args)
     room = await open_for(ctx, args)
     options = options_for(ctx, args)
     first = with_attachments("", args.attach).lstrip() if args.attach else ""
@@ -41,23 +53,52 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     talk = Conversation(ctx, room, options, session, pending=first)
     if not ctx.json and sys.stdin.isatty():
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
+    lines = Lines(prompt=not ctx.json)
     while not talk.ended:
-        line = await asyncio.to_thread(_read_line, prompt=not ctx.json)
+        line = await lines.next()
         if line is None:
             break
         await talk.take(line)
     return Exit.DONE
 
 
-def _read_line(*, prompt: bool) -> str | None:
-    """The next line without its end, or None at the end of the input."""
-    if prompt and sys.stdin.isatty():
-        try:
-            return input("> ")
-        except EOFError:
-            return None
-    line = sys.stdin.readline()
-    return line.rstrip("\r\n") if line else None
+class Lines:
+    """Lines of standard input, read by a thread that nobody waits for.
+
+    A thread of asyncio's own would be joined at the end, and Ctrl-C at the prompt would wait for Enter.
+    """
+
+    def __init__(self, *, prompt: bool) -> None:
+        self._prompt = prompt and sys.stdin.isatty()
+        self._loop = asyncio.get_running_loop()
+        self._wanted = threading.Semaphore(0)
+        self._found: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=self._read, name="lines", daemon=True).start()
+
+    async def next(self) -> str | None:
+        """The next line without its end, or None at the end of the input."""
+        self._wanted.release()
+        return await self._found.get()
+
+    def _read(self) -> None:
+        line: str | None = ""
+        while line is not None:
+            self._wanted.acquire()
+            line = self._line()
+            try:
+                self._loop.call_soon_threadsafe(self._found.put_nowait, line)
+            except RuntimeError:
+                # The loop has ended while the person was still typing.
+                return
+
+    def _line(self) -> str | None:
+        if self._prompt:
+            try:
+                return input("> ")
+            except EOFError:
+                return None
+        line = sys.stdin.readline()
+        return line.rstrip("\r\n") if line else None
 
 
 @dataclass(slots=True)
@@ -135,16 +176,22 @@ class Conversation:
     async def _run(self, turn: "Turn") -> None:
         from atlas_desktop.services.events import Accepted, Delta, Notice
 
-        with on_interrupt(turn.stop):
-            async for event in turn:
-                if isinstance(event, Accepted):
-                    self.session = event.session.id
-                if self.ctx.json:
-                    print(dumps(shapes.event(event)), flush=True)
-                elif isinstance(event, Delta):
-                    print(event.text, end="", flush=True)
-                elif isinstance(event, Notice):
-                    self.ctx.note(event.text)
+        def stop(number: int) -> None:
+            turn.stop()
+            # A polite kill ends the conversation too, once the reply is saved.
+            self.ended = self.ended or number == signal.SIGTERM
+
+        with on_interrupt(stop):
+            async with aclosing(aiter(turn)) as events:
+                async for event in events:
+                    if isinstance(event, Accepted):
+                        self.session = event.session.id
+                    if self.ctx.json:
+                        print(dumps(shapes.event(event)), flush=True)
+                    elif isinstance(event, Delta):
+                        print(event.text, end="", flush=True)
+                    elif isinstance(event, Notice):
+                        self.ctx.note(event.text)
         if not self.ctx.json:
             print(flush=True)
 
@@ -183,7 +230,9 @@ class Conversation:
 
     async def _save(self, _rest: str) -> None:
         """/save (or !save): nothing to do, every word is saved as it comes."""
-        self._tell("saved", "Everything is saved already.")
+        kept = "Nothing is saved here: this conversation is off the record."
+        off = self.options.memory_mode == "off"
+        self._tell("saved", kept if off else "Everything is saved already.")
 
     async def _quit(self, _rest: str) -> None:
         """/quit (or exit, quit): end."""
@@ -195,7 +244,7 @@ class Conversation:
         if self.ctx.json:
             print(dumps({"type": "notice", "code": code, "text": text, "session": self.session}), flush=True)
         else:
-            print(text, flush=True)
+            print(clean(text), flush=True)
 
     def _report(self, error: Exception) -> None:
         words = explain(error)

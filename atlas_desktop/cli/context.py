@@ -1,19 +1,22 @@
 """What every command works with: where things are, how to print, how to ask, how to unlock."""
 
 import argparse
-import asyncio
 import getpass
 import json
 import os
+import re
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from atlas_desktop.explain import UsageError, explain, size
+from atlas_desktop.explain import Declined, UsageError, explain, size
 from atlas_desktop.paths import Paths, find_home
+from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk, OpenRoom
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 SECRET_LIMIT = 64 * 1024
+_STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def read_secret(source: int | str) -> str:
@@ -55,7 +59,7 @@ class Progress:
             amount = f"[{'#' * filled}{'.' * (24 - filled)}] {size(done)} of {size(total)}"
         else:
             amount = size(done) if done else ""
-        self.stream.write(f"\r\x1b[K{self.label}: {stage} {amount}"[:110])
+        self.stream.write(f"\r\x1b[K{clean(f'{self.label}: {stage} {amount}')}"[:110])
         self.stream.flush()
 
     def close(self) -> None:
@@ -70,6 +74,7 @@ class Context:
 
     paths: Paths
     json: bool = False
+    jsonl: bool = False
     yes: bool = False
     passphrase_fd: int | None = None
     passphrase_file: str | None = None
@@ -77,10 +82,17 @@ class Context:
     _given: str | None = None
 
     @classmethod
+    def blank(cls, args: argparse.Namespace) -> "Context":
+        """Knows only how to print: for what goes wrong before everything else is known."""
+        json_lines = getattr(args, "jsonl", False)
+        return cls(Paths(Path()), json=getattr(args, "json", False) or json_lines, jsonl=json_lines)
+
+    @classmethod
     def from_args(cls, args: argparse.Namespace) -> "Context":
         return cls(
             paths=Paths(find_home(getattr(args, "home", None))),
             json=getattr(args, "json", False) or getattr(args, "jsonl", False),
+            jsonl=getattr(args, "jsonl", False),
             yes=getattr(args, "yes", False),
             passphrase_fd=getattr(args, "passphrase_fd", None),
             passphrase_file=getattr(args, "passphrase_file", None),
@@ -90,22 +102,24 @@ class Context:
 
     def emit(self, value: Any, human: str | Callable[[], str] = "") -> None:
         """One JSON value with `--json`, else the text for people."""
-        text = dumps(value) if self.json else (human() if callable(human) else human)
+        text = dumps(value) if self.json else clean(human() if callable(human) else human)
         if text:
             print(text, flush=True)
 
     def note(self, text: str) -> None:
         """A remark for people, on stderr."""
         if not self.json:
-            print(text, file=sys.stderr, flush=True)
+            print(clean(text), file=sys.stderr, flush=True)
 
     def fail(self, error: BaseException) -> int:
         """Prints an error as its words and returns the exit status."""
         words = explain(error)
         if self.json:
-            print(dumps(words.as_json()), flush=True)
+            kind = {"type": "error"} if self.jsonl else {}
+            print(dumps({**kind, **words.as_json()}), flush=True)
         else:
-            print(f"{words.title}: {words.message}\n{words.next_step}", file=sys.stderr, flush=True)
+            text = clean(f"{words.title}: {words.message}\n{words.next_step}")
+            print(text, file=sys.stderr, flush=True)
         return int(words.status)
 
     def progress(self, label: str) -> Progress:
@@ -113,13 +127,17 @@ class Context:
 
     # --- asking -----------------------------------------------------------------------------------
 
-    def confirm(self, question: str) -> bool:
-        """True with `--yes` or when the person agrees; without a terminal it is a usage error."""
+    def confirm(self, question: str) -> None:
+        """Returns with `--yes` or when the person agrees. Raises `Declined`; `UsageError` without a terminal."""
         if self.yes:
-            return True
+            return
         if not sys.stdin.isatty():
             raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        print(clean(f"{question} [y/N] "), end="", file=sys.stderr, flush=True)
+        with ctrl_c_interrupts():
+            answer = sys.stdin.readline()
+        if answer.strip().lower() not in ("y", "yes"):
+            raise Declined
 
     @property
     def has_passphrase(self) -> bool:
@@ -145,8 +163,10 @@ class Context:
                 "A passphrase is needed and there is no terminal to ask at.",
                 "Give --passphrase-file or --passphrase-fd.",
             )
-        secret = getpass.getpass(prompt)
-        if confirm and getpass.getpass("Once more: ") != secret:
+        with ctrl_c_interrupts():
+            secret = getpass.getpass(prompt)
+            again = getpass.getpass("Once more: ") if confirm else secret
+        if again != secret:
             raise UsageError("The two entries differ.", "Nothing was changed; try again.")
         return secret
 
@@ -180,7 +200,7 @@ class Context:
         except (KeyringOff, KeyringUnavailable):
             if not sys.stdin.isatty():
                 raise
-        return await vault.unlock(await asyncio.to_thread(self.passphrase))
+        return await vault.unlock(self.passphrase())
 
     async def unlock(self) -> "OpenRoom":
         """The open room, ready for work."""
@@ -196,7 +216,19 @@ class Context:
 
 def dumps(value: Any) -> str:
     """JSON as the command line prints it: UTF-8 as it is, one line."""
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    # JSON itself escapes only the first of the control characters that a terminal obeys.
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+@contextmanager
+def ctrl_c_interrupts() -> Iterator[None]:
+    """While somebody is asked, Ctrl-C raises at once: asyncio's own handler waits for the loop."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def open_in_editor(path: Path) -> int:

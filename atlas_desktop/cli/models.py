@@ -137,8 +137,7 @@ async def remove(ctx: Context, args: argparse.Namespace) -> int:
     service = _service(ctx)
     model = service.installed_model(args.model)
     question = f"Forget {model.id}?" if model.linked else f"Delete {model.id} ({size(model.bytes)})?"
-    if not ctx.confirm(question):
-        return Exit.FAILED
+    ctx.confirm(question)
     service.remove(model.id)
     ctx.emit({"removed": model.id, "file_deleted": not model.linked}, f"{model.id} is removed.")
     return Exit.DONE

@@ -101,9 +101,7 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
 async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     view = await room.sessions.view(args.session)
-    if not ctx.confirm(f"Move “{view.session.title}” to the bin?"):
-        ctx.note("Nothing was changed.")
-        return Exit.FAILED
+    ctx.confirm(f"Move “{view.session.title}” to the bin?")
     session = await room.sessions.delete(view.session.id)
     ctx.emit(
         shapes.session(session), f"Moved to the bin; `atlas sessions restore {session.id}` brings it back."

@@ -98,7 +98,7 @@ def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
     return replace(
         options,
         params=replace(options.params, **given),
-        memory_mode=MemoryMode(args.memory or "normal"),
+        memory_mode=MemoryMode(args.memory) if args.memory else None,
         system=_read_text(args.system) if args.system else None,
         project=args.project,
     )
@@ -130,16 +130,27 @@ def _read_text(name: str) -> str:
         raise UsageError(f"{path.name}: {error.strerror}.", "Check the path that you gave.") from None
 
 
+def refuse_what_is_for_new_sessions(args: argparse.Namespace) -> None:
+    """What a session was begun with cannot be changed by saying something in it."""
+    if args.session != "new" and (args.system or args.project):
+        raise UsageError(
+            "--system and --project belong to a new session.", "Leave them out, or leave out --session."
+        )
+
+
 @contextmanager
-def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
-    """While inside, the first Ctrl-C (or polite kill) calls `act`; the next one does what it always does."""
+def on_interrupt(act: Callable[[int], None]) -> Iterator[None]:
+    """While inside, the first Ctrl-C or polite kill calls `act` with the signal's number.
+
+    The next one does what it always does.
+    """
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
         restore()
-        loop.call_soon_threadsafe(act)
+        loop.call_soon_threadsafe(act, number)
 
     def restore() -> None:
         for number, handler in before.items():

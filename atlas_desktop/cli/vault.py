@@ -1,7 +1,6 @@
 """`atlas vault`: the keys, and the soundness of what they protect."""
 
 import argparse
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, read_secret
@@ -151,7 +150,8 @@ async def _authorised(ctx: Context, args: argparse.Namespace) -> "RoomKey":
 
 
 async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:
-    answer: str = await asyncio.to_thread(source, prompt, confirm=confirm)
+    # Not in a thread: Ctrl-C would leave the thread waiting, with the terminal's echo off.
+    answer: str = source(prompt, confirm=confirm)
     return answer
 
 

@@ -84,7 +84,10 @@ class Desk:
     def turn_options(self) -> TurnOptions:
         """How the settings, and the makers of the model in use, would have a turn made."""
         model_id = self.chosen_model or self._default_model()
-        chat = self.settings.chat_for(model_id, self.models.sampling(model_id))
+        makers = self.models.sampling(model_id)
+        given = self.settings_file.given
+        recommended = {name: value for name, value in makers.items() if f"chat.{name}" not in given}
+        chat = self.settings.chat_for(model_id, recommended)
         params = GenerationParams(
             max_tokens=chat.max_tokens,
             temperature=chat.temperature,

@@ -185,6 +185,12 @@ WORDS: Words = {
         "Unlock it and try again.",
         Exit.LOCKED,
     ),
+    memory.SessionBinned: named(
+        "session_binned",
+        "This conversation is in the bin",
+        "Nothing was said or changed.",
+        "`atlas sessions restore` brings it back first.",
+    ),
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
     memory.AmbiguousId: _ambiguous,

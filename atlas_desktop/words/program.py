@@ -1,6 +1,7 @@
 """Words for what can go wrong with the program itself."""
 
-from atlas_desktop.explain import AlreadyRunning, Exit, Explained, UsageError, Words, named
+from atlas_desktop.explain import AlreadyRunning, Declined, Exit, Explained, UsageError, Words, named
+from atlas_desktop.paths import NoSuchHome
 from atlas_desktop.settings import SettingsError, UnknownSetting
 
 
@@ -35,6 +36,19 @@ WORDS: Words = {
     ),
     UsageError: lambda e: Explained("usage", "That does not work", str(e), e.next_step, Exit.USAGE),
     AlreadyRunning: _running,
+    NoSuchHome: named(
+        "no_such_home",
+        "That home cannot be found",
+        "Its path names a user who does not exist here.",
+        "Give --home or ATLAS_HOME the path of a folder.",
+        Exit.USAGE,
+    ),
+    Declined: named(
+        "declined",
+        "Nothing was changed",
+        "You did not agree.",
+        "Run the command again when you like; --yes agrees beforehand.",
+    ),
     KeyboardInterrupt: named(
         "interrupted",
         "Stopped",

@@ -1,7 +1,7 @@
 """Puts a prompt together from a branch of messages, within a budget of tokens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory.context.window import window_start
 from memory.entities import Message, MessageStatus
@@ -64,24 +64,22 @@ class TokenSizes:
 
 
 def sendable(branch: Sequence[Message]) -> list[Message]:
-    """Leaves out what a model must not be given as its own words: empty and failed replies."""
-    kept = [
+    """Leaves out what a model must not be given as its own words: empty, failed and unfinished replies."""
+    return [
         m
         for m in branch
         if m.status is not MessageStatus.FAILED
         and (m.role is not Role.ASSISTANT or (m.content and m.status is not MessageStatus.STREAMING))
     ]
-    return _alternating(kept)
 
 
-def _alternating(messages: Sequence[Message]) -> list[Message]:
+def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Joins neighbours of the same role: many chat templates refuse two turns of one side in a row."""
-    joined: list[Message] = []
+    joined: list[ChatMessage] = []
     for message in messages:
         if joined and joined[-1].role is message.role:
             before = joined.pop()
-            text = f"{before.content}\n\n{message.content}"
-            joined.append(replace(message, content=text, tokens=(), token_model=None))
+            joined.append(ChatMessage(message.role, f"{before.content}\n\n{message.content}"))
         else:
             joined.append(message)
     return joined
@@ -107,7 +105,8 @@ async def assemble(
         start += 1
     sent = kept[start:]
     messages = [ChatMessage(Role.SYSTEM, system)] if system else []
-    messages += [ChatMessage(m.role, m.content, sizes.exact(m)) for m in sent]
+    # Joined last: a message that was too long for the model must not drag later ones out with it.
+    messages += alternating([ChatMessage(m.role, m.content, sizes.exact(m)) for m in sent])
     recent = TierUse("recent", sum(each[start:-1]), tuple(m.id for m in sent[:-1]))
     tiers = (TierUse("system", head), recent, TierUse("user", each[-1], (sent[-1].id,)))
     return Prompt(tuple(messages), tiers, head + sum(each[start:]), start)

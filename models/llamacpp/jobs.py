@@ -63,7 +63,9 @@ class Speaker:
             protocol.Done(
                 request.id,
                 text=text,
-                tokens=reply.tokens,
+                # A stop sequence cut the text inside these tokens: they no longer stand for it.
+                tokens=[] if reply.stream.stopped else reply.tokens,
+                completion_tokens=spoken,
                 stop_reason=stop,
                 first_token_ms=1000 * (first - received) if first else 0.0,
                 total_ms=1000 * (now - received),
@@ -103,7 +105,8 @@ class Speaker:
         while True:
             token = sampler.sample(self.context)
             first = first or time.perf_counter()
-            if vocab.is_end(token):
+            # A control token that a model makes up must not come back as a turn of the next prompt.
+            if vocab.is_end(token) or vocab.is_control(token):
                 return first, StopReason.STOP
             reply.say(token, vocab.piece(token))
             if reply.stream.stopped:

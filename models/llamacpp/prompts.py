@@ -35,14 +35,21 @@ class PromptBuilder:
         for segment in self._template.segments([Role(m.role) for m in messages]):
             if segment.message is None:
                 prompt += self._tokens(segment.text, used, special=True)
-            elif messages[segment.message].tokens:
-                prompt += messages[segment.message].tokens
+            elif self._may_use(stored := messages[segment.message].tokens):
+                prompt += stored
             else:
                 prompt += self._tokens(messages[segment.message].content, used, special=False)
         self._known = used
         if self._vocab.adds_bos and prompt[:1] != [self._vocab.bos]:
             prompt.insert(0, self._vocab.bos)
         return prompt
+
+    def _may_use(self, tokens: Sequence[int]) -> bool:
+        """Whether stored tokens are there, belong to this vocabulary, and steer nothing."""
+        size = self._vocab.size
+        return bool(tokens) and not any(
+            not 0 <= t < size or self._vocab.is_control(t) or self._vocab.is_end(t) for t in tokens
+        )
 
     def plain(self, text: str) -> list[int]:
         """Tokens of text that people or documents brought: none of them steers the model.

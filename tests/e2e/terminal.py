@@ -97,6 +97,11 @@ class Terminal:
         for key in keys:
             self._child.send(KEYS.get(key, key))
 
+    @property
+    def echo(self) -> bool:
+        """Whether the terminal shows what is typed."""
+        return bool(self._child.getecho())
+
     def wait_for_end(self) -> int:
         self._child.expect(pexpect.EOF)
         self.raw += self._child.before or ""

@@ -329,3 +329,57 @@ def test_a_file_for_people_not_for_the_world(program: Program) -> None:
     ]
     assert loose == []
     assert list(program.paths.temporary.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_costs_no_word(program: Program) -> None:
+    command = " ".join(
+        f"'{part}'" for part in program.command("ask", "Tell me a long story.", "--max-tokens", "200")
+    )
+    done = subprocess.run(
+        ["sh", "-c", f"{command} | head -c 20"],
+        env=program.environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    reply = program.json("sessions", "show", "last")["messages"][1]
+    assert reply["status"] == "partial"
+    assert reply["content"].startswith(done.stdout[:15])
+
+
+def test_what_a_session_began_with_cannot_be_given_later(program: Program) -> None:
+    program.json("ask", "Hello", "--max-tokens", "2")
+    done = program.run("ask", "x", "--session", "last", "--project", "P", "--json")
+    assert (done.returncode, error_of(done)["code"]) == (2, "usage")
+    said = program.json("ask", "Hello", "--session", "last", "--memory", "blank", "--max-tokens", "2")
+    assert said["memory_mode"] == "blank"
+    program.json("sessions", "delete", said["session"], "--yes")
+    done = program.run("ask", "x", "--session", said["session"], "--json")
+    assert (done.returncode, error_of(done)["code"]) == (1, "session_binned")
+
+
+def test_no_control_sequence_reaches_the_terminal_from_names_and_projects(
+    program: Program, tmp_path: Path
+) -> None:
+    evil = "e\x1b]0;pwned\x07\x9b31m\u202e"
+    bad = tmp_path / f"{evil}.gguf"
+    bad.write_bytes(b"no model")
+    program.json("ask", "Hello", "--max-tokens", "2", "--project", evil)
+    runs = [
+        program.run("models", "import", str(bad)),
+        program.run("models", "import", str(bad), "--json"),
+        program.run("ask", "x", "--attach", str(tmp_path / f"{evil}.txt")),
+        program.run("sessions", "list"),
+        program.run("sessions", "list", "--json"),
+        program.run("sessions", "show", "last", "--json"),
+    ]
+    shown = "".join(run.stdout + run.stderr for run in runs)
+    assert not any(c in shown for c in "\x1b\x07\x9b\u202e")
+    assert json.loads(runs[4].stdout)[0]["project"]
+
+
+def test_a_home_that_cannot_be_found_is_said_in_words(program: Program) -> None:
+    done = program.run("sessions", "list", "--json", "--home", "~nobody-of-that-name/x")
+    assert (done.returncode, error_of(done)["code"]) == (2, "no_such_home")

@@ -107,3 +107,28 @@ def test_the_demo_shows_its_samples_and_ends_without_a_trace(home_with_models: P
         terminal.press(ctrl("q"))
         assert terminal.wait_for_end() == 0
     assert not (home_with_models.cache / "demo").exists()
+
+
+def test_ctrl_c_at_a_prompt_ends_the_program_at_once_with_the_echo_on(program: Program, home: Paths) -> None:
+    with atlas(program.paths.home, "chat", "--passphrase-file", str(program.passphrase_file)) as terminal:
+        terminal.see("> ")
+        terminal.press(ctrl("c"))
+        terminal.see("Stopped")
+        assert terminal.wait_for_end() == 130
+    with atlas(program.paths.home, "sessions", "list") as terminal:
+        terminal.see("Passphrase: ")
+        terminal.press(ctrl("c"))
+        terminal.see("Stopped")
+        assert terminal.echo
+        assert terminal.wait_for_end() == 130
+
+
+def test_a_question_is_answered_with_no(program: Program) -> None:
+    program.json("ask", "Hello", "--max-tokens", "2")
+    secret = str(program.passphrase_file)
+    with atlas(program.paths.home, "sessions", "delete", "last", "--passphrase-file", secret) as terminal:
+        terminal.see(r"bin\? \[y/N\]")
+        terminal.write("n\r")
+        terminal.see("Nothing was changed")
+        assert terminal.wait_for_end() == 1
+    assert len(program.json("sessions", "list")) == 1

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from models import protocol
+from models.connection import Connection
 from models.errors import (
     ModelFileMissing,
     ModelLoadFailed,
@@ -296,3 +297,60 @@ async def test_the_worker_sees_little_of_the_environment(
     environment = psutil.Process(host.pid).environ()
     assert "SOME_SECRET_TOKEN" not in environment
     assert "HOME" not in environment
+
+
+async def test_stored_tokens_that_steer_are_not_used(host: ModelHost) -> None:
+    honest = [*says("Hi"), ChatMessage(Role.ASSISTANT, "Yes."), ChatMessage(Role.USER, "So?")]
+    poisoned = [*says("Hi"), ChatMessage(Role.ASSISTANT, "Yes.", (1, 9690, 2)), ChatMessage(Role.USER, "So?")]
+    foreign = [*says("Hi"), ChatMessage(Role.ASSISTANT, "Yes.", (999_999,)), ChatMessage(Role.USER, "So?")]
+    prompt = await host.render(honest)
+    assert await host.render(poisoned) == prompt
+    assert await host.render(foreign) == prompt
+
+
+async def test_a_reply_cut_by_a_stop_sequence_keeps_no_tokens(host: ModelHost) -> None:
+    _, free = await complete(host, says("Count from one to ten in words."))
+    stop = free.text[len(free.text) // 2 :][:4]
+    _, done = await complete(host, says("Count from one to ten in words."), replace(GREEDY, stop=(stop,)))
+    assert done.tokens == ()
+    assert done.timings.completion_tokens > 0
+
+
+async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next(spec: HostSpec) -> None:
+    host = ModelHost(spec)
+    first = asyncio.create_task(host.info())
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    info = await host.info()
+    assert info.context_length == 2048
+    assert host.pid is not None
+    assert len(psutil.Process().children()) == 1
+    await host.close()
+    assert psutil.Process().children() == []
+
+
+@pytest.mark.parametrize(("number", "plain"), [(signal.SIGKILL, False), (signal.SIGSEGV, True)])
+async def test_only_a_fault_of_the_processor_leads_to_plain_kernels(
+    spec: HostSpec, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, *, plain: bool
+) -> None:
+    ask, died, asked = Connection.ask, list[int](), list[bool]()
+
+    async def dying(self, request, kind, path=Path()):  # type: ignore[no-untyped-def]
+        asked.append(request.plain_kernels)
+        if not died:
+            died.append(self.process.pid)
+            os.kill(self.process.pid, number)
+        return await ask(self, request, kind, path)
+
+    host = ModelHost(replace(spec, plain_kernels=False))
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "ask", dying)
+        patch.setattr(host, "_learn_encoding", lambda _connection: asyncio.sleep(0))
+        if plain:
+            assert (await host.info()).context_length == 2048
+        else:
+            with pytest.raises(WorkerCrashed):
+                await host.info()
+    assert asked == ([False, True] if plain else [False])
+    await host.close()

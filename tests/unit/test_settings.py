@@ -111,9 +111,15 @@ def test_every_setting_has_words_a_default_within_its_bounds_and_a_variable() ->
 
 def test_makers_recommend_the_person_decides() -> None:
     settings = parse({"chat": {"top_p": 0.5}, "sampling": {"m": {"min_p": 0.2}}})
-    chat = settings.chat_for("m", {"temperature": 0.2, "top_p": 0.9, "min_p": 0.0, "top_k": 20})
+    chat = settings.chat_for("m", {"temperature": 0.2, "min_p": 0.0, "top_k": 20})
     assert (chat.temperature, chat.top_p, chat.min_p, chat.top_k) == (0.2, 0.5, 0.2, 20)
     assert Settings().chat_for("other") == ChatSettings()
+
+
+def test_a_setting_that_a_person_gave_is_known_even_when_it_equals_the_default(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "config.toml", environ={"ATLAS_UI_THEME": "dark"})
+    file.set("chat.temperature", Settings().chat.temperature)
+    assert file.given == {"chat.temperature", "ui.theme"}
 
 
 def test_a_bad_override_for_one_model_is_refused() -> None:

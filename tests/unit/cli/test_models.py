@@ -85,13 +85,6 @@ class Cli:
         return json.loads(out)
 
 
-@pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    found = Cli(tmp_path, capsys)
-    monkeypatch.setattr("atlas_desktop.bootstrap.build_models", found.service)
-    return found
-
-
 class TriedModel:
     """Stands for the process in which a fetched model is tried."""
 
@@ -107,9 +100,16 @@ class TriedModel:
         self.tried.append("closed")
 
 
-def test_pull_shows_the_licence_and_installs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    found = Cli(tmp_path, capsys)
+    monkeypatch.setattr("atlas_desktop.bootstrap.build_models", found.service)
     monkeypatch.setattr(command, "_host_factory", lambda _ctx: TriedModel)
     monkeypatch.setattr(TriedModel, "tried", [])
+    return found
+
+
+def test_pull_shows_the_licence_and_installs(cli: Cli) -> None:
     code, out, err = cli.run("pull", "tiny")
     assert (code, out) == (0, "")
     assert "Tiny Community Licence (not an open-source licence" in err

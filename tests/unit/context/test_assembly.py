@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context.assembly import TokenSizes, assemble, sendable
+from memory.context.assembly import TokenSizes, alternating, assemble, sendable
 from memory.entities import Message, MessageStatus
 from memory.errors import ContextTooSmall
-from models.messages import ModelInfo, PromptShape, Role
+from models.messages import ChatMessage, ModelInfo, PromptShape, Role
 from models.testing import WordCounter
 
 INFO = ModelInfo("m", "f1", "a", 100, 100, 0, 0, True, PromptShape(3, dict.fromkeys(Role, 2)), "words")
@@ -81,11 +81,21 @@ def test_empty_failed_and_growing_replies_are_not_sent() -> None:
         message(2, Role.USER, "hello?"),
         message(3, Role.ASSISTANT, "so", status=MessageStatus.STREAMING),
     ]
-    sent = sendable(branch)
-    assert [(m.role, m.content) for m in sent] == [(Role.USER, "hi\n\nhello?")]
+    sent = alternating([ChatMessage(m.role, m.content) for m in sendable(branch)])
+    assert sent == [ChatMessage(Role.USER, "hi\n\nhello?")]
+
+
+async def test_a_message_that_was_too_long_does_not_drag_later_ones_out() -> None:
+    giant = message(0, Role.USER, " ".join(["w"] * 200))
+    failed = message(1, Role.ASSISTANT, "", status=MessageStatus.FAILED)
+    branch = [giant, failed, message(2, Role.USER, "in parts then")]
+    made = await assemble(branch, system="", sizes=TokenSizes(WordCounter(), INFO), info=INFO, reserve=20)
+    assert [m.content for m in made.messages] == ["in parts then"]
+    assert made.left_out == 1
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(Role)[1:]), st.sampled_from(["", "x", "y z"])), max_size=12))
 def test_sent_roles_always_alternate(said: list[tuple[Role, str]]) -> None:
-    sent = sendable([message(n, role, text) for n, (role, text) in enumerate(said)])
+    kept = sendable([message(n, role, text) for n, (role, text) in enumerate(said)])
+    sent = alternating([ChatMessage(m.role, m.content) for m in kept])
     assert all(a.role is not b.role for a, b in pairwise(sent))

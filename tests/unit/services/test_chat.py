@@ -6,11 +6,11 @@ import pytest
 
 from atlas_desktop.services.chat import ChatService, Turn, TurnOptions
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from memory.entities import MessageStatus
-from memory.errors import ContextTooSmall
+from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
+from memory.errors import ContextTooSmall, StorageFull
 from memory.testing import InMemorySessionStore
 from models.errors import ModelsError, PromptTooLong, WorkerCrashed
-from models.messages import GenerationParams, Role, StopReason
+from models.messages import GenerationParams, ModelInfo, Role, StopReason
 from models.testing import ScriptedChatModel, WordCounter
 
 
@@ -182,3 +182,92 @@ async def test_regenerating_keeps_both_answers_as_variants() -> None:
     assert [v.content for v in variants] == ["One.", "Two."]
     assert [m.content for m in await store.branch(first.session.id)] == ["a", "Two."]
     assert [m.content for m in model.prompts[1]] == ["Be kind.", "a"]
+
+
+class StubbornStore(InMemorySessionStore):
+    """Refuses the first `failures` changes of a message."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
+        if self.failures:
+            self.failures -= 1
+            raise StorageFull
+        return await super().update_message(message_id, patch)
+
+
+async def test_a_save_on_the_way_that_fails_is_made_good_by_the_last_one() -> None:
+    store = StubbornStore(failures=1)
+    done = end(await run(service(store, ScriptedChatModel(["one two three"])).turn("go")))
+    assert (done.message.content, done.message.status) == ("one two three", MessageStatus.COMPLETE)
+    assert store.failures == 0
+
+
+async def test_a_reply_cut_short_is_kept_whole_though_a_save_before_it_failed() -> None:
+    store = StubbornStore(failures=1)
+    model = ScriptedChatModel(["one two three"], fail_after=2, failure=WorkerCrashed(-9))
+    with pytest.raises(WorkerCrashed):
+        await run(service(store, model).turn("go"))
+    reply = (await store.branch((await store.list_sessions())[0].id))[1]
+    assert (reply.content, reply.status) == ("one two", MessageStatus.PARTIAL)
+
+
+async def test_stop_does_not_wait_for_a_model_that_loads() -> None:
+    store, asked, loaded = InMemorySessionStore(), asyncio.Event(), asyncio.Event()
+
+    class Loading(ScriptedChatModel):
+        async def info(self) -> ModelInfo:
+            asked.set()
+            await loaded.wait()
+            return await super().info()
+
+    turn = service(store, Loading()).turn("go")
+
+    async def stop_when_asked() -> None:
+        await asked.wait()
+        turn.stop()
+
+    events, _ = await asyncio.gather(run(turn), stop_when_asked())
+    done = end(events)
+    assert done.completion.stop_reason is StopReason.CANCELLED
+    assert (done.message.status, done.message.stop_reason) == (MessageStatus.FAILED, "cancelled")
+
+
+async def test_a_cancelled_turn_is_stored_as_cancelled_not_as_an_error() -> None:
+    gate, streaming = asyncio.Event(), asyncio.Event()
+    store = InMemorySessionStore()
+
+    async def consume() -> None:
+        turn: Any = aiter(service(store, ScriptedChatModel(["one two"], gate=gate)).turn("go"))
+        async with aclosing(turn) as events:
+            async for event in events:
+                if isinstance(event, Delta):
+                    streaming.set()
+
+    task = asyncio.create_task(consume())
+    await streaming.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    reply = (await store.branch((await store.list_sessions())[0].id))[1]
+    assert (reply.status, reply.stop_reason) == (MessageStatus.PARTIAL, "cancelled")
+
+
+async def test_the_memory_mode_of_a_session_changes_when_a_turn_asks_for_it() -> None:
+    store = InMemorySessionStore()
+    chat = service(store, ScriptedChatModel())
+    session = end(await run(chat.turn("a"))).session
+    assert session.memory_mode is MemoryMode.NORMAL
+    blank = TurnOptions(memory_mode=MemoryMode.BLANK)
+    assert end(await run(chat.turn("b", session=session.id, options=blank))).session.memory_mode == "blank"
+    assert end(await run(chat.turn("c", session=session.id))).session.memory_mode == "blank"
+
+
+async def test_a_message_that_was_too_long_does_not_brick_its_conversation() -> None:
+    store = InMemorySessionStore()
+    chat = service(store, ScriptedChatModel(["fine"], context_length=64))
+    with pytest.raises(ContextTooSmall):
+        await run(chat.turn("word " * 100))
+    session = (await store.list_sessions())[0]
+    assert end(await run(chat.turn("in parts", session=session.id))).message.content == "fine"
