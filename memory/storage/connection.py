@@ -63,9 +63,10 @@ def _keyed(target: str, key: RoomKey | None) -> Connection:
     return conn
 
 
-def _settle(conn: Connection, *, on_disk: bool) -> None:
-    if on_disk:
-        conn.execute("PRAGMA journal_mode = WAL")
+def _settle(conn: Connection, *, journal: str | None) -> None:
+    """`journal` is SQLite's journal mode; None for a database in memory."""
+    if journal is not None:
+        conn.execute(f"PRAGMA journal_mode = {journal}")
         conn.execute("PRAGMA synchronous = FULL")
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA secure_delete = ON")
@@ -104,13 +105,13 @@ def probe(path: Path, key: RoomKey) -> int:
     return int(version)
 
 
-def open_file(path: Path, key: RoomKey) -> Connection:
+def open_file(path: Path, key: RoomKey, *, journal: str = "WAL") -> Connection:
     """A connection to a room file that `probe` accepted. Raises `NotARoom`, `StorageFull`, `StorageBusy`."""
     with translated(path):
         conn = _keyed(str(path), key)
         try:
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            _settle(conn, on_disk=True)
+            _settle(conn, journal=journal)
         except BaseException:
             conn.close()
             raise
@@ -118,9 +119,13 @@ def open_file(path: Path, key: RoomKey) -> Connection:
 
 
 def create_file(path: Path, key: RoomKey) -> Connection:
-    """A connection to a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`."""
+    """A connection to a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`.
+
+    Its commits go into the file itself: what a write-ahead log could not hand over when the connection closes
+    would stay behind under a name of its own, and SQLite does not tell.
+    """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    return open_file(path, key)
+    return open_file(path, key, journal="DELETE")
 
 
 def open_memory() -> Connection:
@@ -128,5 +133,5 @@ def open_memory() -> Connection:
     with translated():
         conn = _keyed(":memory:", None)
         _check_library(conn)
-        _settle(conn, on_disk=False)
+        _settle(conn, journal=None)
     return conn

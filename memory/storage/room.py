@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memory.entities import RoomKind
-from memory.errors import FutureSchema
+from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
 from memory.storage import connection, schema
 from memory.storage.connection import Connection
@@ -62,20 +62,46 @@ def _prepare(conn: Connection, clock: Clock) -> None:
 
 
 def _create(path: Path, key: RoomKey, clock: Clock) -> None:
-    """Makes the file under another name and renames it, so that a crash leaves no half-made room behind."""
+    """Makes the file under another name and renames it, so that a crash leaves no half-made room behind.
+
+    Raises `StorageFull`; then no room is there, and it can be made later.
+    """
     draft = path.with_name(path.name + ".new")
     make_private_folder(path.parent)
     with translated_os():
-        draft.unlink(missing_ok=True)
         # A log without its database must never be taken for the new one's.
-        for base in (draft, path):
-            for suffix in _SIDE_FILES:
-                base.with_name(base.name + suffix).unlink(missing_ok=True)
-        conn = connection.create_file(draft, key)
-        with translated():
-            try:
-                schema.migrate(conn, clock.now())
-            finally:
-                conn.close()
-        draft.replace(path)
+        _remove(*_side_files(path), draft, *_side_files(draft))
+        try:
+            _fill(draft, key, clock)
+            draft.replace(path)
+        except BaseException:
+            _remove(draft, *_side_files(draft))
+            raise
         sync_folder(path.parent)
+
+
+def _fill(draft: Path, key: RoomKey, clock: Clock) -> None:
+    conn = connection.create_file(draft, key)
+    with translated():
+        try:
+            schema.migrate(conn, clock.now())
+        finally:
+            conn.close()
+    left = [file.name for file in _side_files(draft) if file.exists()]
+    if left:
+        raise StorageFull(f"{', '.join(left)} was left")
+    try:
+        found = connection.probe(draft, key)
+    except NotARoom as fault:
+        raise StorageFull(fault.detail) from fault
+    if found != LATEST:
+        raise StorageFull(f"schema {found} was kept, not {LATEST}")
+
+
+def _side_files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in _SIDE_FILES]
+
+
+def _remove(*files: Path) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""A room that there is no space for is not made, and not half made either."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory.errors import StorageFull
+from memory.storage import connection
+from memory.storage.connection import Connection
+from memory.vault.keys import RoomKey
+from tests.storage.conftest import Place
+
+ROOT = Path(__file__).parents[2]
+OWN_MOUNTS = ["unshare", "--map-root-user", "--mount"]
+
+
+def outcomes(kind: str, place: Place, *before: str) -> list[list[str]]:
+    child = subprocess.run(
+        [*before, sys.executable, "-m", "tests.storage.cramped"],
+        cwd=ROOT,
+        input=f"{kind}\n{place.path.parent.parent}\n{place.key.sqlcipher_hex()}\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.split() for line in child.stdout.splitlines()]
+
+
+def check(found: list[list[str]]) -> None:
+    assert {first for first, _, _ in found} == {"StorageFull", "sound"}
+    assert ["StorageFull", "nothing", "sound"] in found
+    # Whole from the moment it has its name, even if there is no space to work in it.
+    assert {left.partition(",")[0] for _, left, _ in found} == {"nothing", "open.db"}
+    assert not any(".new" in left for _, left, _ in found)
+    assert {second for _, _, second in found} == {"sound"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be limited")
+def test_files_that_cannot_grow(place: Place) -> None:
+    check(outcomes("file", place))
+
+
+def test_disks_of_every_size(place: Place) -> None:
+    if shutil.which("unshare") is None or subprocess.run([*OWN_MOUNTS, "true"], check=False).returncode:
+        pytest.skip("no small disk can be mounted")
+    check(outcomes("disk", place, *OWN_MOUNTS))
+
+
+async def test_a_draft_whose_log_was_not_taken_over_is_not_put_in_place(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = connection.create_file
+    readers: list[Connection] = []
+
+    def with_log(path: Path, key: RoomKey) -> Connection:
+        conn = made(path, key)
+        conn.execute("PRAGMA journal_mode = WAL")
+        # Only the last connection that closes moves the log into the file.
+        readers.append(connection.open_file(path, key))
+        return conn
+
+    monkeypatch.setattr(connection, "create_file", with_log)
+    with pytest.raises(StorageFull):
+        await place.open(create=True)
+    readers.pop().close()
+    assert not any(place.path.parent.iterdir())
+
+    monkeypatch.undo()
+    store = await place.open(create=True)
+    assert await store.list_sessions() == []
+    await store.close()
+
+
+async def test_a_draft_that_lost_its_schema_is_not_put_in_place(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.storage.room.schema.migrate", lambda _conn, _now: [])
+    with pytest.raises(StorageFull):
+        await place.open(create=True)
+    assert not any(place.path.parent.iterdir())
