@@ -1,8 +1,8 @@
 """The application: which screen comes when, what runs in the background, and how it ends."""
 
 import asyncio
-import gc
 from collections.abc import Coroutine
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui import ahead
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.ports import ModelShelf, Now
@@ -24,27 +25,15 @@ if TYPE_CHECKING:
 
     from atlas_desktop.services.desk import Desk, OpenRoom
     from atlas_desktop.tui.screens.chat import ChatScreen
+    from atlas_desktop.tui.turns import Turns
     from memory.vault.keys import RoomKey
+
+
+FORCED_CLOSE_S = 2
 
 
 def _local_now() -> datetime:
     return datetime.now().astimezone()
-
-
-def _calm_the_collector() -> None:
-    """Keeps the cyclic garbage collector out of the way of drawing.
-
-    By default it goes through everything that is alive again and again while widgets are made, a tenth of a
-    second each time. What is there by now stays, so it is left out; the rest is looked at less often.
-    """
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
-
-
-def _load_highlighter() -> None:
-    from atlas_desktop.tui.widgets.markdown import load_highlighter
-
-    load_highlighter()
 
 
 def _action_commands() -> "type[Provider]":
@@ -82,6 +71,8 @@ class AtlasApp(App[None]):
         self._shelf = models
         self.now = now
         self.leaving = False
+        self._forced = False
+        self._turns: Turns | None = None
         self.background = ""
         self.model_name = ""
         self.model_id = ""
@@ -111,6 +102,15 @@ class AtlasApp(App[None]):
             self._shelf = HomeShelf(self.desk.models)
         return self._shelf
 
+    @property
+    def turns(self) -> "Turns":
+        """The turns of this run, which go on whatever screen is shown."""
+        if self._turns is None:
+            from atlas_desktop.tui.turns import Turns
+
+            self._turns = Turns(self)
+        return self._turns
+
     # --- which screen comes when -----------------------------------------------------------------
 
     def on_mount(self) -> None:
@@ -135,14 +135,12 @@ class AtlasApp(App[None]):
 
     def _load_ahead(self) -> None:
         """Imports what the conversation needs while the person types the passphrase."""
-        import importlib
-
-        self.attempt(
-            asyncio.to_thread(importlib.import_module, "atlas_desktop.tui.screens.chat"), group="ahead"
-        )
+        self.attempt(asyncio.to_thread(ahead.load_conversation), group="ahead")
 
     async def turn_to(self, screen: "Screen[None]") -> None:
         """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
+        while len(self.screen_stack) > 2:
+            await self.pop_screen()
         if len(self.screen_stack) > 1:
             await self.switch_screen(screen)
         else:
@@ -160,20 +158,31 @@ class AtlasApp(App[None]):
             await self.show_chat()
 
     async def choose_model(self) -> None:
+        """Shows the choice of a model: over the conversation, if there is one, which stays as it is."""
         from atlas_desktop.tui.screens.model import ModelScreen
 
-        await self.turn_to(ModelScreen(self, self.models))
+        if self._chat is None:
+            await self.turn_to(ModelScreen(self, self.models))
+        elif not any(isinstance(screen, ModelScreen) for screen in self.screen_stack):
+            await self.push_screen(ModelScreen(self, self.models))
 
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
+        if (chat := self._chat) is not None:
+            while self.screen is not chat:
+                await self.pop_screen()
+        else:
+            await self._first_chat()
+        if warm:
+            self.attempt(self.warm_up(), group="model", exclusive=True)
+
+    async def _first_chat(self) -> None:
         from atlas_desktop.tui.screens.chat import ChatScreen
 
         resume, self._resume = self._resume, None
         await self.turn_to(ChatScreen(self, resume=resume))
-        _calm_the_collector()
-        self.attempt(asyncio.to_thread(_load_highlighter), group="ahead")
-        if warm:
-            self.attempt(self.warm_up(), group="model", exclusive=True)
+        ahead.calm_the_collector()
+        self.attempt(asyncio.to_thread(ahead.load_highlighter), group="ahead")
 
     async def warm_up(self) -> None:
         """Starts the model's process, so that the first reply does not wait for it."""
@@ -280,14 +289,18 @@ class AtlasApp(App[None]):
         self.say("Ctrl+Q quits. Ctrl+C copies what is marked.")
 
     async def action_quit(self) -> None:
-        if not self.leaving:
+        """Leaves once everything is stored and closed; asked for twice, without waiting for that."""
+        if self.leaving:
+            self._forced = True
+            self.exit()
+        else:
             self.leaving = True
             self.attempt(self._leave(), group="leave")
 
     async def _leave(self) -> None:
         try:
-            if (chat := self._chat) is not None:
-                await chat.turns.stop_all()
+            if self._turns is not None:
+                await self._turns.stop_all()
             await self.desk.close()
         finally:
             self.exit()
@@ -297,4 +310,7 @@ class AtlasApp(App[None]):
         try:
             return await super().run_async(**options)
         finally:
-            await self.desk.close()
+            # Who asked twice to leave does not wait for what does not end.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FORCED_CLOSE_S if self._forced else None):
+                    await self.desk.close()

@@ -102,12 +102,13 @@ class TurnEnded(Event):
 
 
 class Turns:
-    """Starts and stops turns, and tells `listener` of them as messages."""
+    """Starts and stops turns, and tells `listener` of them as messages. They outlive the screens."""
 
-    def __init__(self, app: "AtlasApp", listener: "MessagePump") -> None:
+    def __init__(self, app: "AtlasApp") -> None:
+        self.listener: MessagePump | None = None
         self._app = app
-        self._listener = listener
         self._known: dict[str, Conversation] = {}
+        self._running: list[Conversation] = []
 
     def of(self, session: Session) -> Conversation:
         """The conversation of a session: the same object for as long as the program runs."""
@@ -117,7 +118,7 @@ class Turns:
 
     @property
     def active(self) -> Iterator[Conversation]:
-        return (c for c in self._known.values() if c.busy)
+        return (c for c in self._running if c.busy)
 
     def send(self, conversation: Conversation, text: str) -> None:
         """Says `text`; the caller has seen to it that no turn is under way."""
@@ -151,6 +152,7 @@ class Turns:
         conversation.stopping = False
         conversation.reply = None
         conversation.said = ""
+        self._running.append(conversation)
         conversation.worker = self._app.attempt(self._run(conversation, text), group=GROUP)
 
     async def _make(self, conversation: Conversation, text: str | None) -> Turn:
@@ -165,8 +167,12 @@ class Turns:
         assert conversation.id is not None
         return room.chat.regenerate(conversation.id, options=options)
 
+    def _post(self, event: Event) -> None:
+        if self.listener is not None:
+            self.listener.post_message(event)
+
     async def _run(self, conversation: Conversation, text: str | None) -> None:
-        post = self._listener.post_message
+        post = self._post
         ended = TurnEnded(conversation, unsent=text or "")
         try:
             turn = conversation.turn = await self._make(conversation, text)
@@ -193,4 +199,5 @@ class Turns:
             ended.reply, ended.said = conversation.reply, conversation.said
             conversation.turn = conversation.worker = None
             conversation.stopping = False
+            self._running.remove(conversation)
             post(ended)

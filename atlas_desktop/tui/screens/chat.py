@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 from atlas_desktop.explain import explain
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
-from atlas_desktop.tui.turns import Conversation, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed, Turns
+from atlas_desktop.tui.turns import Conversation, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
@@ -41,7 +41,8 @@ class ChatScreen(SessionActions, Screen[None]):
     def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
         super().__init__()
         self.atlas = app
-        self.turns = Turns(app, self)
+        self.turns = app.turns
+        self.turns.listener = self
         self.current = Conversation()
         self._resume = resume
         self._live: MessageBlock | None = None
@@ -175,6 +176,8 @@ class ChatScreen(SessionActions, Screen[None]):
     # --- the reply as it comes -------------------------------------------------------------------
 
     async def on_turn_accepted(self, event: TurnAccepted) -> None:
+        if self.atlas.leaving:
+            return
         async with self.turning:
             if event.conversation is self.current and self.transcript.find(event.accepted.reply.id) is None:
                 await self._show_start(event)
@@ -193,7 +196,7 @@ class ChatScreen(SessionActions, Screen[None]):
         await self.transcript.follow()
 
     def on_turn_grew(self, event: TurnGrew) -> None:
-        if event.conversation is self.current and self._live is not None:
+        if event.conversation is self.current and self._live is not None and not self.atlas.leaving:
             self._draw(event.conversation.said)
 
     def _draw(self, said: str) -> None:
@@ -209,6 +212,8 @@ class ChatScreen(SessionActions, Screen[None]):
             await self.transcript.note(Remark(event.text))
 
     async def on_turn_ended(self, event: TurnEnded) -> None:
+        if self.atlas.leaving:
+            return  # it is stored; the widgets that would show it are about to go
         conversation = event.conversation
         replied = event.replied
         if replied is not None:
