@@ -77,7 +77,7 @@ def _create(path: Path, key: RoomKey, clock: Clock) -> None:
         except BaseException:
             _remove(draft, *_side_files(draft))
             raise
-        sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _fill(draft: Path, key: RoomKey, clock: Clock) -> None:

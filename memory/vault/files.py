@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory.errors import StorageFull
@@ -25,20 +25,25 @@ def make_private_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in the folder durable. Windows offers no such call and needs none."""
+    """Makes renames in the folder durable, as far as the file system can. Windows offers no such call.
+
+    It is called when a rename has happened already: every reader sees the new file, and to report a failure
+    would say of a change in force that it was not made. Some file systems cannot sync a folder at all.
+    """
     if os.name == "nt":
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """Replaces the file in one step with mode 0600; when this returns the new content is on the disk.
 
-    Raises `StorageFull`; the old file is then as it was.
+    Raises `StorageFull`; the old file is then as it was. Nothing is raised once the new one has its place.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     with translated_os():
@@ -53,7 +58,7 @@ def write_durably(path: Path, data: bytes) -> None:
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _remove_drafts(path: Path) -> None:

@@ -1,6 +1,8 @@
 """The vault's life: made, opened in three ways, changed, damaged, mended."""
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -276,6 +278,25 @@ def test_a_failing_first_write_changes_nothing(vault: Vault, monkeypatch: pytest
     with pytest.raises(StorageFull):
         vault.change_passphrase(key, "another passphrase")
     assert [path.read_bytes() for path in copies(vault)] == before
+
+
+def test_a_folder_that_cannot_be_synced_does_not_hide_a_new_recovery_key(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, old = vault.create(PASSPHRASE)
+    sync = os.fsync
+
+    def refuse_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "cannot be synced")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    new = vault.new_recovery_key(key)
+    assert vault.unlock_with_recovery(new) == key
+    with pytest.raises(WrongRecoveryKey):
+        vault.unlock_with_recovery(old)
+    assert vault.status().copies_sound
 
 
 def test_a_failing_second_write_still_changes_the_passphrase(
