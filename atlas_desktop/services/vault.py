@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from memory.entities import RoomReport
+from memory.errors import StorageFull
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.status import VaultStatus
@@ -52,9 +53,20 @@ class VaultService:
         return await asyncio.to_thread(estimate, passphrase)
 
     async def create(self, passphrase: str) -> Created:
-        """Makes keyslots, then the empty room. Cut short in between, the next unlock makes the room."""
+        """Makes keyslots, then the empty room. Killed in between, the next unlock makes the room.
+
+        When the room cannot be made the keyslots are taken back, so that nothing stays that would open by a
+        recovery key nobody has seen, and the error is raised: `create` can be called again.
+        """
         key, recovery_key = await asyncio.to_thread(self._vault.create, passphrase)
-        await self._make_room_if_new(key)
+        try:
+            await self._make_room_if_new(key)
+        except Exception as error:
+            taken_back = await asyncio.to_thread(self._vault.take_back, key)
+            # With the database in place the vault is whole, even if there was no space left to work in it or
+            # to note it: the recovery key has to be shown, and the next unlock does the rest.
+            if taken_back or not isinstance(error, StorageFull):
+                raise
         return Created(key, recovery_key)
 
     async def unlock(self, passphrase: str) -> RoomKey:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import KeyslotsDamaged, StorageFull
-from memory.vault.files import write_durably
+from memory.vault.files import sync_folder, translated_os, write_durably
 from memory.vault.kdf import KdfParams
 from memory.vault.keys import SALT_BYTES
 from memory.vault.slots import KDF_SALT_BYTES, NONCE_BYTES, WRAPPED_BYTES, PassphraseSlot, Place, Slot
@@ -83,6 +83,13 @@ class KeyslotFile:
         # second copy shows as stale until it is healed.
         with suppress(StorageFull):
             write_durably(second, document)
+
+    def remove(self) -> None:
+        """Removes both copies. Raises `StorageFull`."""
+        with translated_os():
+            for path in self.paths:
+                path.unlink(missing_ok=True)
+        sync_folder(self.paths[0].parent)
 
 
 def _state(copy: "Keyslots | _Trouble", newest: Keyslots) -> CopyState:

@@ -109,6 +109,17 @@ class Vault:
         self._file.write(msgspec.structs.replace(empty, slots=slots))
         return key, recovery.to_text(secret)
 
+    def take_back(self, key: RoomKey) -> bool:
+        """Removes the keyslots that `create` made for `key`, if they have never protected a database.
+
+        Returns whether they are gone. With a database there, or one that was there once, they stay.
+        """
+        keyslots = self._matching(key)
+        if keyslots.room_made or self.database_path.exists():
+            return False
+        self._file.remove()
+        return True
+
     def unlock(self, passphrase: str) -> RoomKey:
         """Raises `WrongPassphrase`."""
         given = words.to_bytes(passphrase)

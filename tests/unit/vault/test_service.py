@@ -6,7 +6,15 @@ import pytest
 
 from atlas_desktop.services.vault import VaultService
 from memory.entities import NewMessage, NewSession, RoomKind
-from memory.errors import KeyringOff, NotARoom, RoomMissing, StorageFull, VaultExists, WrongPassphrase
+from memory.errors import (
+    KeyringOff,
+    NotARoom,
+    RoomMissing,
+    StorageFull,
+    VaultExists,
+    VaultMissing,
+    WrongPassphrase,
+)
 from memory.ports import SessionStore
 from memory.storage.room import open_room
 from memory.testing import FakeClock
@@ -71,13 +79,47 @@ async def test_a_creation_cut_short_is_finished_by_the_next_unlock(
     assert (await service.status()).room_made
 
 
-async def test_a_room_that_could_not_be_made_is_made_later(vault: Vault) -> None:
+async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_repeated(
+    service: VaultService, vault: Vault
+) -> None:
     async def full(_key: RoomKey, create: bool) -> SessionStore:
         raise StorageFull("no space")
 
     with pytest.raises(StorageFull):
         await VaultService(vault, full).create(PASSPHRASE)
+    assert not any(vault.database_path.parent.iterdir())
+    with pytest.raises(VaultMissing):
+        await service.unlock(PASSPHRASE)
+
+    created = await service.create(PASSPHRASE)
+    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+
+
+async def test_a_room_that_was_made_but_could_not_be_used_keeps_its_keys_and_shows_them(
+    service: VaultService, vault: Vault
+) -> None:
+    async def full_afterwards(key: RoomKey, create: bool) -> SessionStore:
+        store = await open_room(vault.database_path, key, RoomKind.OPEN, FakeClock(), create=create)
+        await store.close()
+        raise StorageFull("no space")
+
+    created = await VaultService(vault, full_afterwards).create(PASSPHRASE)
     assert not vault.status().room_made
+    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+    assert await service.unlock(PASSPHRASE) == created.key
+    assert vault.status().room_made
+
+
+async def test_keys_that_have_protected_a_room_are_not_taken_back(
+    service: VaultService, vault: Vault
+) -> None:
+    created = await service.create(PASSPHRASE)
+    assert not vault.take_back(created.key)
+    vault.database_path.unlink()
+    assert not vault.take_back(created.key)
+    with pytest.raises(ValueError, match="another room"):
+        vault.take_back(RoomKey.generate())
+    assert vault.unlock(PASSPHRASE) == created.key
 
 
 async def test_a_lost_room_is_not_replaced_by_an_empty_one(service: VaultService, vault: Vault) -> None:
