@@ -57,9 +57,9 @@ class SessionStore(Protocol):
     async def restore_session(self, session_id: str) -> Session: ...
 
     async def append_message(
-        self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
-        """Adds a node below `parent_id` (default: the head; `root=True`: a new root); it becomes the head."""
+        """Adds a node below `parent_id` (default: the head); it becomes the head."""
         ...
 
     async def begin_turn(

@@ -1,7 +1,7 @@
 """In-memory stand-ins for tests. They obey the same contract suites as the real ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memory.entities import (
@@ -43,19 +43,14 @@ class FakeClock:
         self._now += by
 
 
-@dataclass(slots=True)
-class _Room:
-    sessions: dict[str, Session] = field(default_factory=dict)
-    messages: dict[str, Message] = field(default_factory=dict)
-
-
 class InMemorySessionStore:
     """`memory.ports.SessionStore` in dictionaries. Its search knows whole words and beginnings, not stems."""
 
     def __init__(self, clock: Clock | None = None, room: RoomKind = RoomKind.OPEN) -> None:
         self._clock = clock or FakeClock()
         self._room = room
-        self._rows = _Room()
+        self._sessions: dict[str, Session] = {}
+        self._messages: dict[str, Message] = {}
         self._closed = False
 
     @property
@@ -67,7 +62,7 @@ class InMemorySessionStore:
         now = self._clock.now()
         session = self._begin(new, now)
         message = self._add(session.id, None, first, now)
-        return self._rows.sessions[session.id], message
+        return self._sessions[session.id], message
 
     async def get_session(self, ref: str) -> Session:
         self._require_open()
@@ -77,7 +72,7 @@ class InMemorySessionStore:
             if not used:
                 raise SessionNotFound(ref)
             return used[0]
-        found = [session for session in self._rows.sessions.values() if session.id.startswith(wanted)]
+        found = [session for session in self._sessions.values() if session.id.startswith(wanted)]
         if not wanted or not found:
             raise SessionNotFound(ref)
         if len(found) > 1:
@@ -110,14 +105,11 @@ class InMemorySessionStore:
         return self._keep(replace(self._session(session_id), deleted_at=None))
 
     async def append_message(
-        self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
         self._require_open()
-        parent = self._session(session_id).head_id
-        if root:
-            parent = None
-        elif parent_id is not None:
-            parent = self._message_in(session_id, parent_id).id
+        head = self._session(session_id).head_id
+        parent = head if parent_id is None else self._message_in(session_id, parent_id).id
         return self._add(session_id, parent, new, self._clock.now())
 
     async def begin_turn(
@@ -144,7 +136,7 @@ class InMemorySessionStore:
         if "content" in changes:
             changes["content"] = storable(str(changes["content"]))
         message = replace(self._message(message_id), **changes)  # type: ignore[arg-type]  # as above
-        self._rows.messages[message_id] = message
+        self._messages[message_id] = message
         if patch.status is not None:
             self._keep(replace(self._session(message.session_id), updated_at=now))
         return message
@@ -170,7 +162,7 @@ class InMemorySessionStore:
         family = (message.session_id, message.parent_id, message.role)
         return [
             other
-            for other in self._rows.messages.values()
+            for other in self._messages.values()
             if (other.session_id, other.parent_id, other.role) == family
         ]
 
@@ -178,7 +170,7 @@ class InMemorySessionStore:
         self._require_open()
         wanted = terms(query)
         hits = []
-        for message in self._rows.messages.values():
+        for message in self._messages.values():
             session = self._session(message.session_id)
             if session.deleted_at is not None or message.status is MessageStatus.STREAMING:
                 continue
@@ -195,7 +187,7 @@ class InMemorySessionStore:
         self._require_open()
         finished = {
             message.session_id
-            for message in self._rows.messages.values()
+            for message in self._messages.values()
             if message.role is Role.ASSISTANT and message.status is MessageStatus.COMPLETE
         }
         found = [
@@ -207,7 +199,7 @@ class InMemorySessionStore:
 
     async def verify(self) -> RoomReport:
         self._require_open()
-        return RoomReport(self._room, len(self._rows.sessions), len(self._rows.messages), 0)
+        return RoomReport(self._room, len(self._sessions), len(self._messages), 0)
 
     async def close(self) -> None:
         self._closed = True
@@ -217,13 +209,13 @@ class InMemorySessionStore:
             raise RoomClosed
 
     def _session(self, session_id: str) -> Session:
-        session = self._rows.sessions.get(session_id)
+        session = self._sessions.get(session_id)
         if session is None:
             raise SessionNotFound(session_id)
         return session
 
     def _message(self, message_id: str) -> Message:
-        message = self._rows.messages.get(message_id)
+        message = self._messages.get(message_id)
         if message is None:
             raise MessageNotFound(message_id)
         return message
@@ -236,7 +228,7 @@ class InMemorySessionStore:
         return message
 
     def _keep(self, session: Session) -> Session:
-        self._rows.sessions[session.id] = session
+        self._sessions[session.id] = session
         return session
 
     def _begin(self, new: NewSession, now: datetime) -> Session:
@@ -267,7 +259,7 @@ class InMemorySessionStore:
             status=new.status,
             model=new.model,
         )
-        self._rows.messages[message.id] = message
+        self._messages[message.id] = message
         session = self._session(session_id)
         self._keep(
             replace(session, head_id=message.id, updated_at=now, message_count=session.message_count + 1)
@@ -275,7 +267,7 @@ class InMemorySessionStore:
         return message
 
     def _by_use(self, *, binned: bool) -> list[Session]:
-        found = [row for row in self._rows.sessions.values() if (row.deleted_at is not None) is binned]
+        found = [row for row in self._sessions.values() if (row.deleted_at is not None) is binned]
         return sorted(found, key=lambda row: (row.updated_at, row.id), reverse=True)
 
     def _contains(self, session: Session, text: str) -> bool:
@@ -285,7 +277,7 @@ class InMemorySessionStore:
         wanted = [_words(word) for word in beginnings(text)]
         return bool(wanted) and any(
             all(_occurrences(_words(message.content), word, prefix=True) for word in wanted)
-            for message in self._rows.messages.values()
+            for message in self._messages.values()
             if message.session_id == session.id and message.status is not MessageStatus.STREAMING
         )
 

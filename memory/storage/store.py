@@ -34,11 +34,6 @@ class SqlSessionStore:
     def room(self) -> RoomKind:
         return self._room
 
-    @property
-    def database(self) -> Database:
-        """For other parts of memory that keep rows in the same room."""
-        return self._database
-
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()
 
@@ -77,15 +72,13 @@ class SqlSessionStore:
         return await self._set_columns(session_id, {"deleted_at": None})
 
     async def append_message(
-        self, session_id: str, new: NewMessage, *, parent_id: str | None = None, root: bool = False
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
             parent = messages.head_of(conn, session_id)
-            if root:
-                parent = None
-            elif parent_id is not None:
+            if parent_id is not None:
                 messages.require_in(conn, session_id, parent_id)
                 parent = parent_id
             return messages.insert(conn, session_id, parent, new, now)

@@ -177,7 +177,6 @@ async def test_unknown_sessions_are_refused_everywhere(store: SessionStore) -> N
         lambda: store.bin_session(nobody),
         lambda: store.restore_session(nobody),
         lambda: store.append_message(nobody, user("x")),
-        lambda: store.append_message(nobody, user("x"), root=True),
         lambda: store.begin_turn(nobody, None, user("x"), assistant("", MessageStatus.STREAMING)),
         lambda: store.set_head(nobody, message.id),
         lambda: store.branch(nobody),
@@ -217,15 +216,6 @@ async def test_variants_share_parent_and_role(store: SessionStore) -> None:
     back = await store.set_head(session.id, first.id)
     assert back.head_id == first.id
     assert texts(await store.branch(session.id)) == ["why?", "because"]
-
-
-async def test_an_edited_first_message_is_a_new_root(store: SessionStore) -> None:
-    session, first = await begin(store, "helo")
-    edited = await store.append_message(session.id, user("hello"), root=True)
-
-    assert edited.parent_id is None
-    assert await store.variants(first.id) == [first, edited]
-    assert await store.branch(session.id) == [edited]
 
 
 async def test_a_branch_never_leaves_its_session(store: SessionStore) -> None:

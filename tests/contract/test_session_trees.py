@@ -5,9 +5,10 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, NewSession
+from memory.errors import SessionBinned
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
@@ -59,17 +60,28 @@ class Trees(RuleBasedStateMachine):
         self.known.append(pair)
         return pair, self.alias(message.id, twin.id)
 
-    @rule(target=messages, at=messages, new=NEW, how=st.sampled_from(["head", "parent", "root"]))
-    def append(self, at: tuple[Pair, Pair], new: NewMessage, how: str) -> tuple[Pair, Pair]:
+    @rule(target=messages, at=messages, new=NEW, at_head=st.booleans())
+    def append(self, at: tuple[Pair, Pair], new: NewMessage, *, at_head: bool) -> tuple[Pair, Pair]:
         session, parent = at
-        choices: dict[str, dict[str, Any]] = {
-            "head": {},
-            "parent": {"parent_id": parent},
-            "root": {"root": True},
-        }
-        options = choices[how]
+        options = {} if at_head else {"parent_id": parent}
         message, twin = self.both("append_message", (session,), new, **options)
         return session, self.alias(message.id, twin.id)
+
+    @rule(target=messages, at=messages, said=NEW, reply=NEW)
+    def turn(self, at: tuple[Pair, Pair], said: NewMessage, reply: NewMessage) -> Any:
+        session, _ = at
+        try:
+            (now, question, answer), (other, asked, answered) = self.both(
+                "begin_turn", (session,), None, said, reply
+            )
+        except SessionBinned:
+            assert self.run(self.fake.get_session(session[1])).deleted_at is not None
+            return multiple()
+        pairs = self.alias(question.id, asked.id), self.alias(answer.id, answered.id)
+        assert self.named(question) == self.named(asked)
+        assert self.named(answer) == self.named(answered)
+        assert (now.head_id, other.head_id, now.message_count) == (*pairs[1], other.message_count)
+        return multiple(*((session, pair) for pair in pairs))
 
     @rule(at=messages, content=st.none() | CONTENT, status=st.none() | st.sampled_from(MessageStatus))
     def change(self, at: tuple[Pair, Pair], content: str | None, status: MessageStatus | None) -> None:

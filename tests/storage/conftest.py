@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory.entities import RoomKind
+from memory.storage.database import Database
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.testing import FakeClock
@@ -39,6 +40,11 @@ class Place:
         data = bytearray(self.path.read_bytes())
         data[offset] ^= 0xFF
         self.path.write_bytes(data)
+
+
+def database_of(store: SqlSessionStore) -> Database:
+    """The room's database, for what no store would ever be asked to do."""
+    return store._database
 
 
 @pytest.fixture

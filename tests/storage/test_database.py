@@ -13,7 +13,7 @@ from memory.storage.connection import Connection, open_file, open_memory
 from memory.storage.database import Database
 from memory.storage.store import SqlSessionStore
 from models.messages import Role
-from tests.storage.conftest import Place
+from tests.storage.conftest import Place, database_of
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_closing_waits_for_what_is_under_way(place: Place, store: SqlSessi
     await asyncio.wait(writes, return_when=asyncio.FIRST_COMPLETED)
     await store.close()
     done = [await task for task in writes]
-    assert store.database.closed
+    assert database_of(store).closed
     with pytest.raises(RoomClosed):
         await store.branch(session.id)
 
@@ -125,32 +125,32 @@ async def test_a_connection_that_cannot_be_made_leaves_no_thread(tmp_path: Path)
 
 async def test_a_full_disk_is_said_and_survived(store: SqlSessionStore) -> None:
     session, first = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
-    pages = await store.database.read(lambda conn: conn.execute("PRAGMA page_count").fetchone()[0])
-    await store.database.write(lambda conn: conn.execute(f"PRAGMA max_page_count = {pages + 4}"))
+    pages = await database_of(store).read(lambda conn: conn.execute("PRAGMA page_count").fetchone()[0])
+    await database_of(store).write(lambda conn: conn.execute(f"PRAGMA max_page_count = {pages + 4}"))
 
     with pytest.raises(StorageFull):
         await store.append_message(session.id, NewMessage(Role.USER, "y" * 100_000))
     assert await store.branch(session.id) == [first]
     small = await store.append_message(session.id, NewMessage(Role.USER, "z"))
-    await store.database.write(lambda conn: conn.execute("PRAGMA max_page_count = 1000000"))
+    await database_of(store).write(lambda conn: conn.execute("PRAGMA max_page_count = 1000000"))
     large = await store.append_message(session.id, NewMessage(Role.USER, "y" * 100_000))
     assert await store.branch(session.id) == [first, small, large]
     assert (await store.verify()).problems == ()
 
 
 async def test_a_database_that_another_holds_is_busy(place: Place, store: SqlSessionStore) -> None:
-    await store.database.write(lambda conn: conn.execute("CREATE TABLE t (a INTEGER) STRICT"))
-    await store.database.read(lambda conn: conn.execute("PRAGMA busy_timeout = 1"))
+    await database_of(store).write(lambda conn: conn.execute("CREATE TABLE t (a INTEGER) STRICT"))
+    await database_of(store).read(lambda conn: conn.execute("PRAGMA busy_timeout = 1"))
     other = open_file(place.path, place.key)
     other.execute("BEGIN IMMEDIATE")
     try:
         with pytest.raises(StorageBusy):
-            await store.database.write(lambda conn: insert(conn, 1))
+            await database_of(store).write(lambda conn: insert(conn, 1))
     finally:
         other.execute("ROLLBACK")
         other.close()
-    await store.database.write(lambda conn: insert(conn, 1))
-    assert await store.database.read(rows) == [1]
+    await database_of(store).write(lambda conn: insert(conn, 1))
+    assert await database_of(store).read(rows) == [1]
 
 
 async def test_damage_is_called_damage_by_every_call_after_it(place: Place) -> None:

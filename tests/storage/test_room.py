@@ -16,7 +16,7 @@ from memory.storage.store import SqlSessionStore
 from memory.testing import FakeClock
 from memory.vault.keys import RoomKey
 from models.messages import Role
-from tests.storage.conftest import Place
+from tests.storage.conftest import Place, database_of
 
 CANARY = "Quetzalcoatl-4711"
 
@@ -196,7 +196,7 @@ async def test_a_damaged_header_salt_locks_nobody_out(place: Place) -> None:
 async def test_a_room_from_the_future_is_refused_and_kept(place: Place, tmp_path: Path) -> None:
     store = await place.open(create=True)
     await fill(store)
-    await store.database.write(lambda conn: conn.execute("PRAGMA user_version = 999"))
+    await database_of(store).write(lambda conn: conn.execute("PRAGMA user_version = 999"))
     shutil.copytree(place.path.parent, tmp_path / "left")
     await store.close()
     for path in (place.path, tmp_path / "left" / "open.db"):
@@ -242,14 +242,14 @@ async def test_deleted_words_leave_no_trace_in_the_pages(place: Place, store: Sq
         execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, messages_fts, row)")
         return [row[0] for row in execute("SELECT term FROM temp.vocabulary")]
 
-    assert set(await store.database.write(terms)) == {"noth", "to", "see"}
+    assert set(await database_of(store).write(terms)) == {"noth", "to", "see"}
 
 
 async def test_nothing_off_the_record_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = await open_off_record(FakeClock())
     session_id = await fill(store, messages=500)
-    files = await store.database.read(lambda conn: conn.execute("PRAGMA database_list").fetchall())
+    files = await database_of(store).read(lambda conn: conn.execute("PRAGMA database_list").fetchall())
     count = len(await store.branch(session_id))
     await store.close()
 

@@ -7,7 +7,7 @@ from memory.errors import NotARoom, RoomDamaged
 from memory.storage.connection import Connection
 from memory.storage.store import SqlSessionStore
 from models.messages import Role
-from tests.storage.conftest import Place
+from tests.storage.conftest import Place, database_of
 
 
 async def filled(store: SqlSessionStore, messages: int = 40) -> str:
@@ -45,7 +45,7 @@ async def test_contradictions_are_named(store: SqlSessionStore, label: str, stat
         for statement in statements:
             conn.execute(statement)
 
-    await store.database.write(spoil)
+    await database_of(store).write(spoil)
     problems = (await store.verify()).problems
     assert len(problems) == 1
     assert problems[0].startswith(label)
@@ -54,7 +54,7 @@ async def test_contradictions_are_named(store: SqlSessionStore, label: str, stat
 
 async def test_a_reference_to_nothing_is_named(store: SqlSessionStore) -> None:
     await filled(store, messages=3)
-    await store.database.read(lambda conn: conn.execute("PRAGMA query_only = OFF"))
+    await database_of(store).read(lambda conn: conn.execute("PRAGMA query_only = OFF"))
 
     def off(conn: Connection) -> None:
         conn.execute("COMMIT")
@@ -63,7 +63,7 @@ async def test_a_reference_to_nothing_is_named(store: SqlSessionStore) -> None:
         conn.execute("UPDATE messages SET parent_id = 'nobody' WHERE seq = 2")
         conn.execute("UPDATE sessions SET project_id = 'nowhere'")
 
-    await store.database.write(off)
+    await database_of(store).write(off)
     problems = (await store.verify()).problems
     assert set(problems) == {
         "reference: sessions row 1 to projects",
