@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ def build_desk(paths: Paths) -> Desk:
         models=build_models(paths),
         open_store=open_store,
         start_model=lambda settings, chosen: _start_model(paths, library, settings, chosen),
+        watch_models=lambda arrived: _watch_models(paths.models, arrived),
     )
 
 
@@ -104,6 +106,14 @@ async def open_with_clock(paths: Paths, key: RoomKey, clock: Clock) -> SessionSt
 def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> Model:
     host = build_host(paths, library, settings, chosen)
     return Model(host, host, host.close)
+
+
+def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[], None]:
+    from models.watch import ModelWatcher
+
+    watcher = ModelWatcher(folder, arrived)
+    watcher.start()
+    return watcher.stop
 
 
 def build_host(

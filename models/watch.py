@@ -28,24 +28,31 @@ class ModelWatcher:
         self._quiet = quiet
         self._lock = threading.Lock()
         self._waiting: dict[Path, threading.Timer] = {}
-        self._reported: dict[Path, tuple[int, int]] = {}
+        self._read: dict[Path, tuple[int, int]] = {}
         self._observer: Any = None
 
     def start(self) -> None:
         """Begins to watch. What is in the folder already is not reported."""
-        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog import events
         from watchdog.observers import Observer
 
         notice = self.notice
+        # Reading a file opens and closes it: those events would make every look at a file cause the next.
+        changes = (
+            events.FileCreatedEvent,
+            events.FileModifiedEvent,
+            events.FileMovedEvent,
+            events.FileClosedEvent,
+        )
 
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: FileSystemEvent) -> None:
-                if not event.is_directory:
+        class Handler(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
+                if isinstance(event, changes):
                     notice(Path(str(event.dest_path or event.src_path)))
 
         private_folder(self._folder)
         with self._lock:
-            self._reported = {path: _stamp(path) for path in self._folder.glob("*.gguf")}
+            self._read = {path: _stamp(path) for path in self._folder.glob("*.gguf")}
         self._observer = Observer()
         self._observer.schedule(Handler(), str(self._folder), recursive=False)
         self._observer.start()
@@ -84,12 +91,15 @@ class ModelWatcher:
             del self._waiting[path]
             try:
                 stamp = _stamp(path)
+                if self._read.get(path) == stamp:
+                    return
                 read_header(path)
-            except (OSError, ModelsError):
-                return  # gone, or not whole yet: the next write brings us back
-            if self._reported.get(path) == stamp:
-                return
-            self._reported[path] = stamp
+            except ModelsError:
+                self._read[path] = stamp
+                return  # no model, or not whole yet: the next write brings us back
+            except OSError:
+                return  # gone, or not ours to read
+            self._read[path] = stamp
         self._arrived(path)
 
 

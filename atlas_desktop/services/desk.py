@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.chat import ChatService, TurnOptions
@@ -39,9 +40,11 @@ class OpenRoom:
 
 @dataclass(slots=True)
 class Desk:
-    """The program without a face. `open_store` and `start_model` are given by the composition root.
+    """The program without a face. `open_store`, `start_model` and `watch_models` are given by the
+    composition root.
 
-    `chosen_model` names a model other than the default.
+    `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
+    own) with each model file that is put into the folder of models, and returns how to end the watching.
     """
 
     paths: Paths
@@ -50,6 +53,7 @@ class Desk:
     models: ModelService
     open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
     start_model: Callable[[Settings, str | None], Model]
+    watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     room: OpenRoom | None = None
     chosen_model: str | None = None
     _model: Model | None = field(default=None, repr=False)

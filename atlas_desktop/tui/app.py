@@ -15,6 +15,8 @@ from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui import ahead
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.arrivals import Arrivals
+from atlas_desktop.tui.failures import explain_and_note, noted
 from atlas_desktop.tui.ports import ModelShelf, Now
 from memory.entities import RoomKind
 from models.errors import ModelFileMissing, NoModel
@@ -72,6 +74,7 @@ class AtlasApp(App[None]):
         self.now = now
         self.leaving = False
         self._forced = False
+        self.arrivals = Arrivals(self)
         self._turns: Turns | None = None
         self.background = ""
         self.model_name = ""
@@ -152,6 +155,7 @@ class AtlasApp(App[None]):
         Without a key it is a room in memory: nothing said there is ever written.
         """
         await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
+        self.attempt(self.arrivals.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()
         else:
@@ -163,13 +167,13 @@ class AtlasApp(App[None]):
 
         if self._chat is None:
             await self.turn_to(ModelScreen(self, self.models))
-        elif not any(isinstance(screen, ModelScreen) for screen in self.screen_stack):
+        elif not self.choosing_model:
             await self.push_screen(ModelScreen(self, self.models))
 
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
-        if (chat := self._chat) is not None:
-            while self.screen is not chat:
+        if self._chat is not None:
+            while self.choosing_model:
                 await self.pop_screen()
         else:
             await self._first_chat()
@@ -208,6 +212,13 @@ class AtlasApp(App[None]):
         await self.show_chat()
 
     @property
+    def choosing_model(self) -> bool:
+        """Whether the choice of a model is shown, or lies below a window."""
+        from atlas_desktop.tui.screens.model import ModelScreen
+
+        return any(isinstance(screen, ModelScreen) for screen in self.screen_stack)
+
+    @property
     def _chat(self) -> "ChatScreen | None":
         from atlas_desktop.tui.screens.chat import ChatScreen
 
@@ -229,24 +240,7 @@ class AtlasApp(App[None]):
             if isinstance(error, NoModel):
                 self.model_needed(error)
             else:
-                self.say_error(self._explained(error))
-
-    def _explained(self, error: BaseException) -> Explained:
-        """The words for an error; one without words is also written down, by types and places only."""
-        explained = explain(error)
-        if explained.code != "unexpected":
-            return explained
-        message = f"{explained.message} {self._noted(error)}."
-        return Explained(explained.code, explained.title, message, explained.next_step)
-
-    def _noted(self, error: BaseException) -> str:
-        """Writes an error down and says under which id."""
-        from atlas_desktop.tui.failures import write_report
-
-        try:
-            return f"Error id: {write_report(self.desk.paths.logs, error)}"
-        except OSError:
-            return "It could not be written down"
+                self.say_error(explain_and_note(error, self.desk.paths.logs))
 
     def say_error(self, explained: Explained) -> None:
         """Shows an error over whatever is there."""
@@ -267,7 +261,9 @@ class AtlasApp(App[None]):
         failed = self._exception or RuntimeError()
         error = failed.error if isinstance(failed, WorkerFailed) else failed
         words = explain(error)
-        text = Text(f"{words.title}: {words.message}\n{words.next_step}\n{self._noted(error)}")
+        text = Text(
+            f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
+        )
         self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
         self._close_messages_no_wait()
 
@@ -301,6 +297,7 @@ class AtlasApp(App[None]):
         try:
             if self._turns is not None:
                 await self._turns.stop_all()
+            await self.arrivals.stop()
             await self.desk.close()
         finally:
             self.exit()

@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 from types import TracebackType
 
+from atlas_desktop.explain import Explained, explain
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 
 _OURS = ("atlas_desktop", "memory", "models")
@@ -44,3 +45,20 @@ def write_report(logs: Path, error: BaseException) -> str:
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         out.write(report_of(error))
     return crash
+
+
+def noted(error: BaseException, logs: Path) -> str:
+    """Writes an error down and says under which id."""
+    try:
+        return f"Error id: {write_report(logs, error)}"
+    except OSError:
+        return "It could not be written down"
+
+
+def explain_and_note(error: BaseException, logs: Path) -> Explained:
+    """The words for an error; one without words is also written down, by types and places only."""
+    explained = explain(error)
+    if explained.code != "unexpected":
+        return explained
+    message = f"{explained.message} {noted(error, logs)}."
+    return Explained(explained.code, explained.title, message, explained.next_step)

@@ -1,7 +1,7 @@
 """A desk for tests: rooms in dictionaries, a scripted model, a vault without cryptography."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,9 @@ from models.testing import ScriptedChatModel, WordCounter
 PASSPHRASE = "four quiet green boats"
 RECOVERY_KEY = "ABCD-EFGH-IJKL-MNOP-QRST-UVWX-YZ23-4567-AAAA"
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
+
+
+Watch = Callable[[Callable[[Path], None]], Callable[[], None]]
 
 
 @dataclass
@@ -172,6 +175,7 @@ def stage(
     resume: str | None = None,
     theme: str = "dark",
     titles: bool = False,
+    watch: Watch | None = None,
 ) -> Stage:
     """An application with everything around it faked. `unlocked` starts it in the conversation."""
     chat = model or NamedModel()
@@ -195,6 +199,7 @@ def stage(
         models=cast("ModelService", FakeModelService()),
         open_store=open_store,
         start_model=lambda _settings, _chosen: Model(chat, WordCounter(), close),
+        watch_models=watch or (lambda _arrived: lambda: None),
     )
     key = keys.key if unlocked else None
     app = AtlasApp(desk, key=key, resume=resume, models=models, now=lambda: NOW)

@@ -194,7 +194,13 @@ async def test_a_reply_without_a_word_says_how_to_ask_again(make: Make) -> None:
 
 async def test_words_that_could_not_be_stored_go_back_to_the_prompt(make: Make) -> None:
     class FullStore(InMemorySessionStore):
-        async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+        async def begin_turn(
+            self,
+            session_id: str | None,
+            new_session: NewSession | None,
+            said: NewMessage,
+            reply: NewMessage,
+        ) -> tuple[Session, Message, Message]:
             raise StorageFull
 
     place = make(store=FullStore())

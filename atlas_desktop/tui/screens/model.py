@@ -102,7 +102,8 @@ class ModelScreen(Page):
 
     async def _pull(self, offer: Offer) -> None:
         try:
-            await self._models.pull(offer.id, self._report, lambda: self._cancelled)
+            async with self.atlas.arrivals.held():
+                await self._models.pull(offer.id, self._report, lambda: self._cancelled)
         except DownloadCancelled:
             self.problem("Stopped.", "What has come is kept: choose it again to go on from there.")
             return

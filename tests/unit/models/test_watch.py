@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from models.gguf_header import GgufHeader, read_header
 from models.watch import ModelWatcher
 from tests.unit.models.gguf_files import write_gguf
 
@@ -74,3 +75,30 @@ def test_nothing_is_reported_after_the_end(folder: Path) -> None:
     watcher.stop()
     assert not called.is_set()
     watcher.stop()
+
+
+def test_a_file_that_is_no_model_is_read_once(
+    watcher: ModelWatcher,
+    folder: Path,
+    arrivals: "queue.Queue[Path]",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: queue.Queue[Path] = queue.Queue()
+
+    def look(path: Path) -> GgufHeader:
+        try:
+            return read_header(path)
+        finally:
+            looked.put(path)
+
+    monkeypatch.setattr("models.watch.read_header", look)
+    watcher.start()
+    (folder / "bad.gguf").write_bytes(b"GGUF no model")
+    assert looked.get(timeout=PATIENCE).name == "bad.gguf"
+    # What comes of reading it has been seen before the next file is.
+    for name in ("one.gguf", "two.gguf"):
+        write_gguf(tmp_path / name).rename(folder / name)
+        assert arrivals.get(timeout=PATIENCE).name == name
+        assert looked.get(timeout=PATIENCE).name == name
+    assert looked.empty()

@@ -1,0 +1,63 @@
+"""Models that are put into the folder of models while the program runs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.cleaning import clean_line
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+
+class Arrivals:
+    """Tells the person of each new model; where one was being waited for, the conversation begins."""
+
+    def __init__(self, app: "AtlasApp") -> None:
+        self._app = app
+        self._end: Callable[[], None] | None = None
+        self._turning = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Begins to watch, in a thread: what it needs is slow to import."""
+        async with self._turning:
+            if self._end is None and not self._app.leaving:
+                try:
+                    self._end = await asyncio.to_thread(self._app.desk.watch_models, self._arrived)
+                except OSError:
+                    # The system has no watch to give. Models are also found when they are looked for.
+                    return
+
+    async def stop(self) -> None:
+        """Ends the watching; nothing is told of after this returns."""
+        async with self._turning:
+            if self._end is not None:
+                end, self._end = self._end, None
+                await asyncio.to_thread(end)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Not watching for a while, so that nobody is told of what they are fetching themselves."""
+        await self.stop()
+        try:
+            yield
+        finally:
+            await self.start()
+
+    def _arrived(self, path: Path) -> None:
+        # Called in a thread of the watcher.
+        self._app.call_later(self._tell, path)
+
+    def _tell(self, path: Path) -> None:
+        if not self._app.leaving:
+            self._app.attempt(self._take_in(path), group="arrivals")
+
+    async def _take_in(self, path: Path) -> None:
+        name = clean_line(path.stem)
+        if self._app.choosing_model and await self._app.models.chat_model() is not None:
+            self._app.say(f"New model: {name}. You can begin.")
+            await self._app.model_chosen()
+        else:
+            self._app.say(f"New model: {name}. `atlas models use {name}` makes it the one that answers.")
