@@ -57,5 +57,13 @@ class SessionService:
         session = await self._store.get_session(ref)
         return await self._store.restore_session(session.id)
 
+    async def variants(self, message_id: str) -> list[Message]:
+        """The answers to the same message, this one among them, oldest first."""
+        return await self._store.variants(message_id)
+
+    async def show_variant(self, session_id: str, message_id: str) -> Session:
+        """Makes one of them the end of the session: what is shown, and what the next turn goes on from."""
+        return await self._store.set_head(session_id, message_id)
+
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
         return await self._store.search(query, limit=limit)

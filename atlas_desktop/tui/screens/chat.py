@@ -13,6 +13,7 @@ from textual.widgets import Footer, Static
 from atlas_desktop.explain import explain
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
+from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 TITLES = "titles"
 
 
-class ChatScreen(SessionActions, Screen[None]):
+class ChatScreen(SessionActions, VariantActions, Screen[None]):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
@@ -135,6 +136,7 @@ class ChatScreen(SessionActions, Screen[None]):
         self.remove_class("-over")
         self.prompt.focus()
         self.tell()
+        self.count_variants()
 
     # --- sending ---------------------------------------------------------------------------------
 
@@ -230,6 +232,8 @@ class ChatScreen(SessionActions, Screen[None]):
             self.say(conversation, conversation.waiting.pop(0))
         elif not any(self.turns.active) and _whole(event):
             self._start_naming()
+        if conversation is self.current:
+            self.count_variants()
         self.tell()
         self.refresh_list()
 

@@ -72,6 +72,7 @@ class MessageBlock(Vertical):
         self._now = now
         self._stream: PacedStream | None = None
         self._doing = ""
+        self._place = ""
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head")
@@ -92,6 +93,8 @@ class MessageBlock(Vertical):
         parts.append((f"  {long(self.message.created_at, self._now)}", "$quiet"))
         if not mine and self.message.model:
             parts.append((f"  {clean_line(self.message.model)}", "$quiet"))
+        if self._place:
+            parts.append((f"  {self._place}", "$quiet"))
         if word := self._doing or state_word(self.message):
             failed = self.message.status is MessageStatus.FAILED and not self._doing
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
@@ -102,6 +105,11 @@ class MessageBlock(Vertical):
         if words != self._doing:
             self._doing = words
             self.query_one(".head", Static).update(self._head())
+
+    def placed(self, number: int, of: int) -> None:
+        """Says in the head line which of several answers this is, counted from 1."""
+        self._place = f"{number}/{of}"
+        self.query_one(".head", Static).update(self._head())
 
     def stream(self, text: str, frame_rate: int) -> None:
         """Adds to a reply that is being made."""

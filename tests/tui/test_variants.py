@@ -1,0 +1,69 @@
+"""Several answers to one message: which one is shown, and turning between them."""
+
+from collections.abc import Callable
+
+from tests.tui.desk import NamedModel, Stage
+from tests.tui.driving import say, settle, shown, until
+
+Make = Callable[..., Stage]
+
+
+async def head(place: Stage) -> str:
+    session = await place.store.get_session("last")
+    return (await place.store.branch(session.id))[-1].content
+
+
+async def test_earlier_answers_can_be_gone_back_to(make: Make) -> None:
+    place = make(model=NamedModel(["First try.", "Second try.", "And so on."]))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        assert "1/1" not in shown(place)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        await until(pilot, lambda: "2/2" in shown(place) and "Second try." in shown(place))
+
+        await pilot.press("alt+left")
+        await settle(pilot)
+        await until(pilot, lambda: "1/2" in shown(place) and "First try." in shown(place))
+        assert "Second try." not in shown(place)
+        assert await head(place) == "First try."
+        await pilot.press("alt+left")
+        await settle(pilot)
+        assert "1/2" in shown(place)
+
+        await pilot.press("alt+right")
+        await settle(pilot)
+        assert "2/2" in shown(place)
+        assert await head(place) == "Second try."
+        await pilot.press("alt+left")
+        await settle(pilot)
+        await say(pilot, "More")
+        await settle(pilot)
+        assert [m.content for m in place.model.prompts[-1][1:]] == ["Go", "First try.", "More"]
+
+
+async def test_one_answer_is_not_counted_and_leaves_the_keys_to_the_prompt(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        assert place.app.screen.check_action("earlier_variant", ()) is False
+        assert "1/1" not in shown(place)
+
+
+async def test_an_opened_conversation_says_which_answer_it_shows(make: Make) -> None:
+    place = make(model=NamedModel(["First try.", "Second try."]))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        session = await place.store.get_session("last")
+    again = make(store=place.store, resume=session.id)
+    async with again.app.run_test() as pilot:
+        await until(pilot, lambda: "2/2" in shown(again))
+        assert "Second try." in shown(again)
