@@ -215,8 +215,8 @@ class Context:
         params.n_threads_batch = threads
         params.embeddings = embeddings
         params.no_perf = True
-        # On processors llama.cpp's flash attention reads a prompt several times slower than the plain one does
-        # once a thousand tokens are held.
+        # On processors llama.cpp's flash attention reads a prompt several times slower than the plain one
+        # does, once a thousand tokens are held.
         gpu = bool(C.llama_supports_gpu_offload())
         params.flash_attn_type = C.LLAMA_FLASH_ATTN_TYPE_AUTO if gpu else C.LLAMA_FLASH_ATTN_TYPE_DISABLED
         # Sliding-window models can otherwise not go back to an earlier point.
