@@ -128,7 +128,7 @@ class Context:
     # --- asking -----------------------------------------------------------------------------------
 
     def confirm(self, question: str) -> None:
-        """Returns with `--yes` or when the person agrees. Raises `Declined`; `UsageError` without a terminal."""
+        """Returns when the person agrees. Raises `Declined`, or `UsageError` when there is nobody to ask."""
         if self.yes:
             return
         if not sys.stdin.isatty():
