@@ -38,10 +38,6 @@ class SlotBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forb
     created_at: datetime
     sealed: Sealed
 
-    def bound(self) -> list[object]:
-        """The parameters that are authenticated along with the data key."""
-        raise NotImplementedError
-
 
 class PassphraseSlot(SlotBase, frozen=True, kw_only=True, tag="passphrase"):
     KIND: ClassVar[str] = "passphrase"
@@ -56,6 +52,7 @@ class PassphraseSlot(SlotBase, frozen=True, kw_only=True, tag="passphrase"):
         return KdfParams(self.memory_kib, self.iterations, self.lanes)
 
     def bound(self) -> list[object]:
+        """The parameters that are authenticated along with the data key."""
         return ["argon2id", self.salt, self.memory_kib, self.iterations, self.lanes]
 
     def kek(self, passphrase: bytes) -> bytes:
