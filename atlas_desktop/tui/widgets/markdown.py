@@ -8,7 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.highlight import HighlightTheme, highlight
+from textual.reactive import Reactive
 from textual.widgets import Markdown
 from textual.widgets._markdown import MarkdownParagraph  # exported nowhere else
 from textual.widgets.markdown import MarkdownFence
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 LONGEST_FRAME_S = 0.5
 """How long to wait for a frame that may never be painted."""
 SPARE_LINES = 4
+UNSCROLLED: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+"""For widgets that never scroll by themselves: otherwise Textual lays the whole screen out a second time
+whenever one of them has grown."""
 REST = 4
 """Times as long as a frame took until the next one begins: the model runs on the same processor."""
 HIGHLIGHT_LIMIT = 12_000
@@ -81,6 +86,8 @@ class Paragraph(MarkdownParagraph):
     last paragraph is given a few lines to spare, and the screen is laid out only when those are full.
     """
 
+    virtual_size = UNSCROLLED
+
     def set_content(self, content: Content) -> None:
         self._content = content
         width = self.content_size.width
@@ -133,6 +140,7 @@ class SafeMarkdown(Markdown):
     While `streaming`, long code blocks are shown without colours, and `plain_code` tells that there are some.
     """
 
+    virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012
         **Markdown.BLOCKS,
         "paragraph_open": Paragraph,

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
-from atlas_desktop.tui.widgets.markdown import PacedStream, SafeMarkdown
+from atlas_desktop.tui.widgets.markdown import UNSCROLLED, PacedStream, SafeMarkdown
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
@@ -31,6 +31,8 @@ def state_word(message: Message) -> str:
 
 class MessageBlock(Vertical):
     """A message: a line that says whose it is and when it came, and its words."""
+
+    virtual_size = UNSCROLLED
 
     DEFAULT_CSS = """
     MessageBlock {
