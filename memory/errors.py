@@ -136,6 +136,12 @@ class SessionBinned(MemoryFault):
         self.ref = ref
 
 
+class SummaryNotFound(MemoryFault):
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
 class MessageNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.titles import first_words
-from memory.context.assembly import Prompt, TierUse, TokenSizes, assemble
+from memory.context.assembly import Prompt, TokenSizes, assemble
+from memory.context.entities import TierUse
 from memory.entities import (
     MemoryMode,
     Message,

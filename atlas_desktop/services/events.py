@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memory.context.assembly import TierUse
+from memory.context.entities import TierUse
 from memory.entities import Message, Session
 from models.messages import Completion
 

@@ -193,6 +193,7 @@ WORDS: Words = {
     ),
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
+    memory.SummaryNotFound: _not_found("summary"),
     memory.AmbiguousId: _ambiguous,
     memory.BadQuery: lambda e: Explained(
         "bad_query",

@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memory.context.entities import TierUse
 from memory.context.window import window_start
 from memory.entities import Message, MessageStatus
 from memory.errors import ContextTooSmall
 from models.messages import ChatMessage, ModelInfo, Role
 from models.ports import TokenCounter
-
-
-@dataclass(frozen=True, slots=True)
-class TierUse:
-    """How much of the prompt one tier takes: tokens, and the ids of what is in it."""
-
-    tier: str
-    tokens: int
-    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

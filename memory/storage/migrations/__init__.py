@@ -3,7 +3,12 @@
 from typing import Protocol
 
 from memory.storage.connection import Connection
-from memory.storage.migrations import m0001_first_conversations
+from memory.storage.migrations import (
+    m0001_first_conversations,
+    m0002_background_work,
+    m0003_context,
+    m0004_vectors,
+)
 
 
 class Migration(Protocol):
@@ -15,5 +20,10 @@ class Migration(Protocol):
     def apply(self, conn: Connection) -> None: ...
 
 
-ALL: tuple[Migration, ...] = (m0001_first_conversations,)
+ALL: tuple[Migration, ...] = (
+    m0001_first_conversations,
+    m0002_background_work,
+    m0003_context,
+    m0004_vectors,
+)
 LATEST = ALL[-1].VERSION

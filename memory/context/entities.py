@@ -1,0 +1,103 @@
+"""The values of a prompt's making: what a tier takes, summaries with their sources, epochs, turns."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class TierUse:
+    """How much of the prompt one tier takes: tokens, and the ids of what is in it.
+
+    Tiers: system, profile, pinned, summary, recent, recall, document, user.
+    """
+
+    tier: str
+    tokens: int
+    ids: tuple[str, ...] = ()
+
+
+class SummaryState(StrEnum):
+    """current: may stand in a prompt; merged: a wider one stands for it; stale: a source has changed."""
+
+    CURRENT = "current"
+    MERGED = "merged"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for older messages. `covers` are message ids, oldest first, without gaps on their branch.
+
+    `level` 0 was made from messages, n + 1 from summaries of level n or less. `fallback` says that no model's
+    text passed the checks, so that it is put together from sentences of the source; it is improved later.
+    """
+
+    id: str
+    session_id: str
+    level: int
+    text: str
+    covers: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    state: SummaryState = SummaryState.CURRENT
+    topics: tuple[str, ...] = ()
+    fallback: bool = False
+    edited: bool = False
+    model: str | None = None
+    merged_into: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSummary:
+    """A summary before it is stored. `replaces` are summaries that it is merged from: they become merged."""
+
+    text: str
+    covers: tuple[str, ...]
+    level: int = 0
+    topics: tuple[str, ...] = ()
+    fallback: bool = False
+    model: str | None = None
+    replaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A stretch of a session in which the prompt is only appended to.
+
+    `head` is the whole system message, frozen; `parts` says which tiers it is made of; messages from
+    `start_id` on follow verbatim. `model` is the fingerprint of the model it was measured for.
+    """
+
+    id: str
+    session_id: str
+    model: str
+    head: str
+    parts: tuple[TierUse, ...]
+    start_id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewEpoch:
+    """An epoch before it is stored."""
+
+    session_id: str
+    model: str
+    head: str
+    parts: tuple[TierUse, ...]
+    start_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a reply's prompt was made of. `prompt_hash` is the hex SHA-256 over its token ids, each as four
+    little-endian bytes; `epoch_id` is None when the epoch is gone."""
+
+    reply_id: str
+    session_id: str
+    epoch_id: str | None
+    model: str
+    prompt_hash: str
+    prompt_tokens: int
+    parts: tuple[TierUse, ...]

@@ -1,0 +1,64 @@
+"""What the making of prompts needs to have kept."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, TurnRecord
+
+
+class ContextStore(Protocol):
+    """Summaries, epochs and turns of one room. Raises as `memory.ports.SessionStore`, and
+    `SummaryNotFound`. A call that has returned is durable."""
+
+    async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
+        """Stores a summary and marks those that it replaces as merged, in one transaction.
+
+        Raises `MessageNotFound` when it covers a message that the session does not have.
+        """
+        ...
+
+    async def summaries(self, session_id: str) -> list[Summary]:
+        """All of a session, in every state, oldest first."""
+        ...
+
+    async def summary(self, ref: str) -> Summary:
+        """By id or unique prefix."""
+        ...
+
+    async def rewrite_summary(
+        self,
+        summary_id: str,
+        text: str,
+        *,
+        topics: Sequence[str] = (),
+        fallback: bool = False,
+        edited: bool = False,
+        model: str | None = None,
+    ) -> Summary:
+        """Replaces the text; a stale summary becomes current (or merged again, if it was merged)."""
+        ...
+
+    async def age_summaries(self, message_ids: Sequence[str]) -> list[Summary]:
+        """Marks every summary that covers one of the messages as stale and ends the epochs whose head holds
+        one of them; returns the summaries."""
+        ...
+
+    async def to_improve(self, *, limit: int = 20) -> list[Summary]:
+        """Fallback and stale summaries that no person has edited, oldest first."""
+        ...
+
+    async def add_epoch(self, new: NewEpoch) -> Epoch: ...
+
+    async def epochs(self, session_id: str, model: str) -> list[Epoch]:
+        """The epochs of a session for a model's fingerprint, oldest first."""
+        ...
+
+    async def drop_epochs(self, session_id: str) -> int:
+        """Ends all epochs of a session: the next turn begins a new one. Returns how many there were."""
+        ...
+
+    async def record_turn(self, record: TurnRecord) -> None:
+        """What a reply's prompt was made of; a second record of the same reply replaces the first."""
+        ...
+
+    async def turn(self, reply_id: str) -> TurnRecord | None: ...
