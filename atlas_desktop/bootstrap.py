@@ -10,7 +10,8 @@ from atlas_desktop.paths import PRIVATE_FILE, Paths
 from atlas_desktop.services.desk import Desk, Model
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.settings import Settings, SettingsFile
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.ports import Clock, SessionStore

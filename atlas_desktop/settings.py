@@ -1,4 +1,4 @@
-"""Every setting, defined once: type, default, bounds and words. Docs and forms are made from this."""
+"""The settings in force: defaults, then `config.toml`, then the environment."""
 
 import os
 import tempfile
@@ -8,10 +8,20 @@ import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Meta
+
+from atlas_desktop.setting_types import (
+    ChatSettings,
+    ContextSettings,
+    JobSettings,
+    ModelSettings,
+    SessionSettings,
+    Settings,
+    UiSettings,
+)
 
 ENV_PREFIX = "ATLAS_"
 
@@ -29,87 +39,6 @@ class UnknownSetting(SettingsError):
     """There is no setting of that name."""
 
 
-class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How replies are made."""
-
-    system_prompt: Annotated[
-        str, Meta(max_length=20_000, description="What every new conversation begins with.")
-    ] = "You are Atlas, a helpful assistant. Answer clearly and briefly."
-    max_tokens: Annotated[int, Meta(ge=1, le=32_768, description="Longest reply, in tokens.")] = 1024
-    temperature: Annotated[
-        float, Meta(ge=0, le=2, description="Variety of the words; 0 always takes the likeliest.")
-    ] = 0.7
-    top_k: Annotated[int, Meta(ge=0, le=1000, description="Choose among this many tokens; 0: all.")] = 40
-    top_p: Annotated[float, Meta(ge=0, le=1, description="Choose among this share of probability.")] = 0.95
-    min_p: Annotated[
-        float, Meta(ge=0, le=1, description="Leave out tokens less likely than this share of the likeliest.")
-    ] = 0.05
-    repeat_penalty: Annotated[
-        float, Meta(ge=0.5, le=2, description="Above 1 makes repetition less likely; 1 is off.")
-    ] = 1.0
-    seed: Annotated[
-        int | None, Meta(description="Fixes the random choices, so that a reply can be made again.")
-    ] = None
-    stop: Annotated[list[str], Meta(max_length=16, description="Texts that end a reply.")] = msgspec.field(
-        default_factory=list
-    )
-    automatic_titles: Annotated[
-        bool, Meta(description="Let the model name conversations in the background.")
-    ] = True
-
-
-class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How models are run."""
-
-    context_length: Annotated[
-        int, Meta(ge=0, le=1_048_576, description="Tokens of context; 0: the model's own, at most 8192.")
-    ] = 0
-    threads: Annotated[int, Meta(ge=0, le=512, description="Processor threads; 0: all real cores.")] = 0
-    gpu_layers: Annotated[int, Meta(ge=-1, le=1000, description="Layers on the graphics card; -1: all.")] = -1
-    load_timeout_s: Annotated[int, Meta(ge=5, le=3600, description="Longest wait for a model to load.")] = 300
-
-
-class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the terminal interface looks."""
-
-    theme: Annotated[Literal["dark", "light"], Meta(description="Colours of the interface.")] = "dark"
-    frame_rate: Annotated[
-        int, Meta(ge=5, le=60, description="How often a streaming reply is drawn, times a second.")
-    ] = 15
-
-
-class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct"]`."""
-
-    temperature: Annotated[float | None, Meta(description="As chat.temperature.")] = None
-    top_k: Annotated[int | None, Meta(description="As chat.top_k.")] = None
-    top_p: Annotated[float | None, Meta(description="As chat.top_p.")] = None
-    min_p: Annotated[float | None, Meta(description="As chat.min_p.")] = None
-    repeat_penalty: Annotated[float | None, Meta(description="As chat.repeat_penalty.")] = None
-    stop: Annotated[list[str] | None, Meta(description="As chat.stop.")] = None
-
-
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings, by section."""
-
-    chat: ChatSettings = msgspec.field(default_factory=ChatSettings)
-    models: ModelSettings = msgspec.field(default_factory=ModelSettings)
-    ui: UiSettings = msgspec.field(default_factory=UiSettings)
-    sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
-
-    def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:
-        """The chat settings for one model.
-
-        What is `recommended` for it goes before the general values, what the person set for this very model
-        before everything.
-        """
-        values = msgspec.structs.asdict(self.chat) | dict(recommended or {})
-        override = self.sampling.get(model_id)
-        if override is not None:
-            values.update({k: v for k, v in msgspec.structs.asdict(override).items() if v is not None})
-        return msgspec.convert(values, ChatSettings)
-
-
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
     """One setting as docs and forms show it."""
@@ -125,7 +54,14 @@ class SettingInfo:
         return ENV_PREFIX + self.key.replace(".", "_").upper()
 
 
-_SECTIONS: dict[str, type[msgspec.Struct]] = {"chat": ChatSettings, "models": ModelSettings, "ui": UiSettings}
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "chat": ChatSettings,
+    "models": ModelSettings,
+    "context": ContextSettings,
+    "sessions": SessionSettings,
+    "jobs": JobSettings,
+    "ui": UiSettings,
+}
 
 
 def describe() -> Iterator[SettingInfo]:
@@ -159,6 +95,8 @@ def _bounds(kind: Any, meta: Meta) -> str:
         return ", ".join(typing.get_args(kind))
     if meta.ge is not None:
         return f"{meta.ge} to {meta.le}"
+    if meta.gt is not None:
+        return f"above {meta.gt} to {meta.le}"
     return f"at most {meta.max_length}" if meta.max_length else ""
 
 
@@ -171,6 +109,8 @@ def parse(data: Mapping[str, Any]) -> Settings:
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$.")
         raise SettingsError(where.rstrip("`") or "config.toml", reason) from None
+    if settings.context.summary_target >= settings.context.max_tokens:
+        raise SettingsError("context.summary_target", "it must be smaller than context.max_tokens")
     return settings
 
 

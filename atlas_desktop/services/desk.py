@@ -10,7 +10,8 @@ from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.settings import Settings, SettingsFile
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import SettingsFile
 from memory.entities import RoomKind
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atlas_desktop.setting_types import ChatSettings, Settings
 from atlas_desktop.settings import (
-    ChatSettings,
-    Settings,
     SettingsError,
     SettingsFile,
     UnknownSetting,
@@ -57,6 +56,11 @@ def test_taking_a_value_back_restores_the_default(file: SettingsFile) -> None:
         ("chat.temperature", "warm"),
         ("ui.theme", "pink"),
         ("chat.stop", ["x"] * 17),
+        ("context.immediate_turns", 0),
+        ("context.relevance_decay", 0.0),
+        ("context.summary_target", 30_000),
+        ("sessions.new_session", "sometimes"),
+        ("jobs.cpu_cap", 1.5),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name_and_the_file_is_left(

@@ -1,0 +1,173 @@
+"""Every setting, defined once: type, default, bounds and words. Docs and forms are made from this."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How replies are made."""
+
+    system_prompt: Annotated[
+        str, Meta(max_length=20_000, description="What every new conversation begins with.")
+    ] = "You are Atlas, a helpful assistant. Answer clearly and briefly."
+    max_tokens: Annotated[int, Meta(ge=1, le=32_768, description="Longest reply, in tokens.")] = 1024
+    temperature: Annotated[
+        float, Meta(ge=0, le=2, description="Variety of the words; 0 always takes the likeliest.")
+    ] = 0.7
+    top_k: Annotated[int, Meta(ge=0, le=1000, description="Choose among this many tokens; 0: all.")] = 40
+    top_p: Annotated[float, Meta(ge=0, le=1, description="Choose among this share of probability.")] = 0.95
+    min_p: Annotated[
+        float, Meta(ge=0, le=1, description="Leave out tokens less likely than this share of the likeliest.")
+    ] = 0.05
+    repeat_penalty: Annotated[
+        float, Meta(ge=0.5, le=2, description="Above 1 makes repetition less likely; 1 is off.")
+    ] = 1.0
+    seed: Annotated[
+        int | None, Meta(description="Fixes the random choices, so that a reply can be made again.")
+    ] = None
+    stop: Annotated[list[str], Meta(max_length=16, description="Texts that end a reply.")] = msgspec.field(
+        default_factory=list
+    )
+    automatic_titles: Annotated[
+        bool, Meta(description="Let the model name conversations in the background.")
+    ] = True
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How models are run."""
+
+    context_length: Annotated[
+        int, Meta(ge=0, le=1_048_576, description="Tokens of context; 0: the model's own, at most 8192.")
+    ] = 0
+    threads: Annotated[int, Meta(ge=0, le=512, description="Processor threads; 0: all real cores.")] = 0
+    gpu_layers: Annotated[int, Meta(ge=-1, le=1000, description="Layers on the graphics card; -1: all.")] = -1
+    load_timeout_s: Annotated[int, Meta(ge=5, le=3600, description="Longest wait for a model to load.")] = 300
+
+
+class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of a conversation the model is given."""
+
+    max_tokens: Annotated[
+        int,
+        Meta(
+            ge=512,
+            le=1_048_576,
+            description="Working memory: beyond so many tokens older turns are summarised in the background. "
+            "Scaled down to the model (docs/context.md).",
+        ),
+    ] = 30_000
+    summary_target: Annotated[
+        int,
+        Meta(
+            ge=256,
+            le=1_048_576,
+            description="What remains after that, in tokens; scaled down in the same measure.",
+        ),
+    ] = 20_000
+    immediate_turns: Annotated[
+        int, Meta(ge=1, le=1000, description="At most so many turns stay word for word when older ones fold.")
+    ] = 10
+    recent_messages_min: Annotated[
+        int, Meta(ge=2, le=100, description="The newest messages that are never summarised.")
+    ] = 4
+    summary_turns: Annotated[int, Meta(ge=1, le=100, description="Turns that one summary stands for.")] = 5
+    max_summaries: Annotated[
+        int, Meta(ge=1, le=50, description="Summaries in a prompt; older ones are merged.")
+    ] = 3
+    max_archived_in_view: Annotated[
+        int, Meta(ge=0, le=10_000, description="Summarised messages listed at once in a session's history.")
+    ] = 50
+    relevance_decay: Annotated[
+        float,
+        Meta(gt=0, le=1, description="How much of its weight an old message keeps with every turn."),
+    ] = 0.9
+    recall: Annotated[bool, Meta(description="Bring earlier words that matter into the newest turn.")] = True
+    recall_tokens: Annotated[
+        int, Meta(ge=0, le=32_768, description="Most tokens for what is recalled in one turn.")
+    ] = 400
+    date_and_time: Annotated[
+        bool, Meta(description="Tell the model the date and time when they have moved on.")
+    ] = True
+    snapshots: Annotated[
+        bool, Meta(description="Keep the model's state of recent sessions, encrypted, to resume at once.")
+    ] = True
+    snapshots_mb: Annotated[
+        int, Meta(ge=16, le=1_048_576, description="Most megabytes for these states; the oldest go first.")
+    ] = 1024
+
+
+class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a conversation is over and another begins."""
+
+    new_session: Annotated[
+        Literal["off", "offer", "automatic"],
+        Meta(description="What to do when a message seems to begin something new."),
+    ] = "offer"
+    after_minutes: Annotated[
+        int, Meta(ge=1, le=525_600, description="A pause after which a new session is thought of.")
+    ] = 30
+    after_turns: Annotated[
+        int, Meta(ge=1, le=100_000, description="Turns after which a new session is thought of.")
+    ] = 50
+    topic_similarity: Annotated[
+        float,
+        Meta(ge=-1, le=1, description="Below this likeness to what was talked about, the topic has changed."),
+    ] = 0.3
+    reminder: Annotated[bool, Meta(description="Show what it was about when a session is resumed.")] = True
+
+
+class JobSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Work in the background: summaries, titles, vectors, states."""
+
+    enabled: Annotated[bool, Meta(description="Work in the background while no reply is made.")] = True
+    on_battery: Annotated[bool, Meta(description="Go on when the computer runs on its battery.")] = False
+    cpu_cap: Annotated[
+        float, Meta(ge=0.05, le=1, description="Share of the time that background work may take.")
+    ] = 1.0
+
+
+class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the terminal interface looks."""
+
+    theme: Annotated[Literal["dark", "light"], Meta(description="Colours of the interface.")] = "dark"
+    frame_rate: Annotated[
+        int, Meta(ge=5, le=60, description="How often a streaming reply is drawn, times a second.")
+    ] = 15
+
+
+class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct"]`."""
+
+    temperature: Annotated[float | None, Meta(description="As chat.temperature.")] = None
+    top_k: Annotated[int | None, Meta(description="As chat.top_k.")] = None
+    top_p: Annotated[float | None, Meta(description="As chat.top_p.")] = None
+    min_p: Annotated[float | None, Meta(description="As chat.min_p.")] = None
+    repeat_penalty: Annotated[float | None, Meta(description="As chat.repeat_penalty.")] = None
+    stop: Annotated[list[str] | None, Meta(description="As chat.stop.")] = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings, by section."""
+
+    chat: ChatSettings = msgspec.field(default_factory=ChatSettings)
+    models: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+    sessions: SessionSettings = msgspec.field(default_factory=SessionSettings)
+    jobs: JobSettings = msgspec.field(default_factory=JobSettings)
+    ui: UiSettings = msgspec.field(default_factory=UiSettings)
+    sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
+
+    def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:
+        """The chat settings for one model.
+
+        What is `recommended` for it goes before the general values, what the person set for this very model
+        before everything.
+        """
+        values = msgspec.structs.asdict(self.chat) | dict(recommended or {})
+        override = self.sampling.get(model_id)
+        if override is not None:
+            values.update({k: v for k, v in msgspec.structs.asdict(override).items() if v is not None})
+        return msgspec.convert(values, ChatSettings)
