@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memory.context.ports import ContextStore
 from memory.entities import (
     Message,
     MessagePatch,
@@ -15,6 +16,7 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
+from memory.jobs import JobStore
 
 
 class Clock(Protocol):
@@ -33,6 +35,16 @@ class SessionStore(Protocol):
 
     @property
     def room(self) -> RoomKind: ...
+
+    @property
+    def context(self) -> ContextStore:
+        """The room's summaries, epochs and turns."""
+        ...
+
+    @property
+    def jobs(self) -> JobStore:
+        """The room's background queue."""
+        ...
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         """Stores a session together with its first message, in one transaction."""

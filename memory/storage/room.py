@@ -10,7 +10,7 @@ from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
 from memory.storage.migrations import LATEST
-from memory.storage.queries import messages
+from memory.storage.queries import jobs, messages
 from memory.storage.store import SqlSessionStore
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
@@ -56,6 +56,7 @@ def _prepare(conn: Connection, clock: Clock) -> None:
     try:
         schema.migrate(conn, clock.now())
         messages.settle_interrupted(conn)
+        jobs.recover(conn)
     except BaseException:
         conn.close()
         raise

@@ -16,7 +16,9 @@ from memory.entities import (
 from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
 from memory.ports import Clock
 from memory.storage.connection import Connection
+from memory.storage.context import SqlContext
 from memory.storage.database import Database
+from memory.storage.jobs import SqlJobStore
 from memory.storage.queries import check, messages, search, sessions
 from memory.storage.schema import version_of
 from memory.storage.values import micros
@@ -29,10 +31,20 @@ class SqlSessionStore:
         self._database = database
         self._room = room
         self._clock = clock
+        self._context = SqlContext(database, clock)
+        self._jobs = SqlJobStore(database, clock)
 
     @property
     def room(self) -> RoomKind:
         return self._room
+
+    @property
+    def context(self) -> SqlContext:
+        return self._context
+
+    @property
+    def jobs(self) -> SqlJobStore:
+        return self._jobs
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()

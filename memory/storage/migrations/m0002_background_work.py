@@ -1,6 +1,7 @@
 """A durable queue of background jobs, their remembered results, and duties that come round.
 
 Jobs hold ids and numbers, never words. A remembered result may hold words, so it goes with its session.
+`jobs.again` marks a running job that was added once more.
 """
 
 from memory.storage.connection import Connection
@@ -21,6 +22,7 @@ _STATEMENTS = (
         attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
         not_before INTEGER NOT NULL,
         error TEXT,
+        again INTEGER NOT NULL DEFAULT 0 CHECK (again IN (0, 1)),
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
