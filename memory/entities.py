@@ -93,7 +93,8 @@ class Message:
     """One node of a session's message tree; messages with the same parent and role are variants.
 
     `tokens` are the exact tokens a model produced for `content`, valid for the model whose fingerprint is
-    `token_model` and for no other.
+    `token_model` and for no other. `preface` is what was sent in front of a person's words: the time, and
+    what was recalled.
     """
 
     id: str
@@ -110,6 +111,7 @@ class Message:
     tokens: tuple[int, ...] = ()
     token_model: str | None = None
     external_id: str | None = None
+    preface: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class MessagePatch:
     token_model: str | None = None
     model: str | None = None
     important: bool | None = None
+    preface: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,14 @@ class SummaryNotFound(MemoryFault):
         self.ref = ref
 
 
+class SummaryStale(MemoryFault):
+    """A summary whose source has changed was about to go into a new prompt."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
 class MessageNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)

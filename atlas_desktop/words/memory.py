@@ -194,6 +194,12 @@ WORDS: Words = {
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
     memory.SummaryNotFound: _not_found("summary"),
+    memory.SummaryStale: named(
+        "summary_stale",
+        "The conversation changed meanwhile",
+        "A summary was about to be used whose messages have been changed. Nothing of it was sent.",
+        "Send again.",
+    ),
     memory.AmbiguousId: _ambiguous,
     memory.BadQuery: lambda e: Explained(
         "bad_query",

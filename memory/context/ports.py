@@ -13,7 +13,10 @@ class ContextStore(Protocol):
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
         """Stores a summary and marks those that it replaces as merged, in one transaction.
 
-        Raises `MessageNotFound` when it covers a message that the session does not have.
+        When one of those has become stale in the meantime it stays so, and the new one is stale as well.
+        Raises `MessageNotFound` when it covers a message that the session does not have, `SummaryNotFound`
+        when it replaces a summary that the session does not have, and `ValueError` when it covers nothing,
+        or is not of a higher level than each that it replaces, or does not cover all that they cover.
         """
         ...
 
@@ -35,19 +38,26 @@ class ContextStore(Protocol):
         edited: bool = False,
         model: str | None = None,
     ) -> Summary:
-        """Replaces the text; a stale summary becomes current (or merged again, if it was merged)."""
+        """Replaces the text; a stale summary becomes current (or merged again, if it was merged).
+
+        Epochs whose head holds it end when it was stale or a person has `edited` it. A better text in place
+        of a fallback waits for the next epoch.
+        """
         ...
 
     async def age_summaries(self, message_ids: Sequence[str]) -> list[Summary]:
-        """Marks every summary that covers one of the messages as stale and ends the epochs whose head holds
-        one of them; returns the summaries."""
+        """Marks every summary that covers one of the messages as stale, and ends the epochs whose head holds
+        one of the summaries or messages; returns the summaries, oldest first. Unknown ids are passed over."""
         ...
 
     async def to_improve(self, *, limit: int = 20) -> list[Summary]:
         """Fallback and stale summaries that no person has edited, oldest first."""
         ...
 
-    async def add_epoch(self, new: NewEpoch) -> Epoch: ...
+    async def add_epoch(self, new: NewEpoch) -> Epoch:
+        """Raises `MessageNotFound` when it starts at none of the session's messages, and `SummaryStale` when
+        its parts name a summary that has become stale."""
+        ...
 
     async def epochs(self, session_id: str, model: str) -> list[Epoch]:
         """The epochs of a session for a model's fingerprint, oldest first."""
@@ -58,7 +68,10 @@ class ContextStore(Protocol):
         ...
 
     async def record_turn(self, record: TurnRecord) -> None:
-        """What a reply's prompt was made of; a second record of the same reply replaces the first."""
+        """What a reply's prompt was made of; a second record of the same reply replaces the first.
+
+        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` for an unknown reply.
+        """
         ...
 
     async def turn(self, reply_id: str) -> TurnRecord | None: ...

@@ -1,5 +1,6 @@
 """Between values and columns: times, tokens, ids, text."""
 
+import re
 import struct
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +8,9 @@ import uuid_utils
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_ID = re.compile(r"[0-9a-f-]{1,36}")
+_FULL_LENGTH = 36
+_AFTER_ANY_DIGIT = "g"
 
 
 def micros(moment: datetime) -> int:
@@ -30,6 +34,14 @@ def unpack_tokens(blob: bytes | None) -> tuple[int, ...]:
 def new_id() -> str:
     """A UUIDv7; within one process later ids are greater."""
     return str(uuid_utils.uuid7())
+
+
+def id_range(ref: str) -> tuple[str, str] | None:
+    """The least and the greatest text that an id which `ref` is, or begins, can be; None if none can."""
+    wanted = ref.strip().lower()
+    if not _ID.fullmatch(wanted):
+        return None
+    return wanted, wanted if len(wanted) == _FULL_LENGTH else wanted + _AFTER_ANY_DIGIT
 
 
 def storable(text: str) -> str:

@@ -12,9 +12,9 @@ from models.messages import Role
 
 COLUMNS = """
     m.id, m.session_id, m.parent_id, m.role, m.speaker, m.content, m.created_at, m.status, m.stop_reason,
-    m.important, m.model, m.tokens, m.token_model, m.external_id
+    m.important, m.model, m.tokens, m.token_model, m.external_id, m.preface
 """
-WIDTH = 14
+WIDTH = 15
 
 
 def message_of(row: Any) -> Message:
@@ -34,6 +34,7 @@ def message_of(row: Any) -> Message:
         tokens=unpack_tokens(row[11]),
         token_model=row[12],
         external_id=row[13],
+        preface=row[14],
     )
 
 
@@ -120,6 +121,8 @@ def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime
         changes["model"] = patch.model
     if patch.important is not None:
         changes["important"] = int(patch.important)
+    if patch.preface is not None:
+        changes["preface"] = storable(patch.preface)
     if changes:
         assignments = ", ".join(f"{column} = ?" for column in changes)
         conn.execute(f"UPDATE messages SET {assignments} WHERE id = ?", (*changes.values(), message_id))

@@ -2,14 +2,13 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-import re
 from datetime import datetime
 from typing import Any
 
 from memory.entities import MemoryMode, NewSession, RoomKind, Session, SessionPatch, TitleSource
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import id_range, micros, moment, new_id, storable
 from memory.storage.words import beginnings, prefix_expression
 
 _COLUMNS = """
@@ -18,9 +17,6 @@ _COLUMNS = """
     (SELECT json_group_array(tag ORDER BY tag) FROM session_tags WHERE session_id = s.id)
 """
 _FROM = "sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id"
-_ID = re.compile(r"[0-9a-f-]{1,36}")
-_FULL_LENGTH = 36
-_AFTER_ANY_DIGIT = "g"
 
 
 def _session(row: Any, room: RoomKind) -> Session:
@@ -50,19 +46,18 @@ def resolve(conn: Connection, ref: str) -> str:
 
     Raises `SessionNotFound`, `AmbiguousId`.
     """
-    wanted = ref.strip().lower()
-    if wanted == "last":
+    if ref.strip().lower() == "last":
         row = conn.execute(
             "SELECT id FROM sessions WHERE deleted_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
         ).fetchone()
         if row is None:
             raise SessionNotFound(ref)
         return str(row[0])
-    if not _ID.fullmatch(wanted):
+    span = id_range(ref)
+    if span is None:
         raise SessionNotFound(ref)
-    end = wanted if len(wanted) == _FULL_LENGTH else wanted + _AFTER_ANY_DIGIT
     matches, found = conn.execute(
-        "SELECT count(*), min(id) FROM sessions WHERE id BETWEEN ? AND ?", (wanted, end)
+        "SELECT count(*), min(id) FROM sessions WHERE id BETWEEN ? AND ?", span
     ).fetchone()
     if matches == 0:
         raise SessionNotFound(ref)
@@ -77,6 +72,12 @@ def get(conn: Connection, session_id: str, room: RoomKind) -> Session:
     if row is None:
         raise SessionNotFound(session_id)
     return _session(row, room)
+
+
+def require(conn: Connection, session_id: str) -> None:
+    """Raises `SessionNotFound` unless there is such a session."""
+    if conn.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is None:
+        raise SessionNotFound(session_id)
 
 
 def insert(conn: Connection, new: NewSession, now: datetime) -> str:

@@ -1,0 +1,138 @@
+"""Epochs of a prompt and what each turn's prompt was made of, as rows."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
+from memory.errors import SummaryStale
+from memory.storage.connection import Connection
+from memory.storage.queries.messages import require_in
+from memory.storage.queries.sessions import require
+from memory.storage.values import micros, moment, new_id, storable
+
+_COLUMNS = "id, session_id, model, head, parts, start_id, created_at"
+
+
+def pack_parts(parts: Sequence[TierUse]) -> str:
+    return msgspec.json.encode(parts).decode()
+
+
+def unpack_parts(text: str) -> tuple[TierUse, ...]:
+    return msgspec.json.decode(text, type=tuple[TierUse, ...])
+
+
+def _epoch(row: Any) -> Epoch:
+    return Epoch(
+        id=row[0],
+        session_id=row[1],
+        model=row[2],
+        head=row[3],
+        parts=unpack_parts(row[4]),
+        start_id=row[5],
+        created_at=moment(row[6]),
+    )
+
+
+def insert(conn: Connection, new: NewEpoch, now: datetime) -> Epoch:
+    """Raises `SessionNotFound`, `MessageNotFound`, `SummaryStale`."""
+    require(conn, new.session_id)
+    require_in(conn, new.session_id, new.start_id)
+    held = [held for part in new.parts for held in part.ids]
+    stale = conn.execute(
+        "SELECT id FROM summaries WHERE state = 'stale' AND id IN (SELECT value FROM json_each(?)) LIMIT 1",
+        (json.dumps(held),),
+    ).fetchone()
+    if stale is not None:
+        raise SummaryStale(str(stale[0]))
+    row = (
+        new_id(),
+        new.session_id,
+        new.model,
+        storable(new.head),
+        pack_parts(new.parts),
+        new.start_id,
+        micros(now),
+    )
+    conn.execute(f"INSERT INTO epochs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    return _epoch(row)
+
+
+def of_session(conn: Connection, session_id: str, model: str) -> list[Epoch]:
+    """Oldest first. Raises `SessionNotFound`."""
+    require(conn, session_id)
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM epochs WHERE session_id = ? AND model = ? ORDER BY seq", (session_id, model)
+    )
+    return [_epoch(row) for row in rows]
+
+
+def drop(conn: Connection, session_id: str) -> int:
+    """Ends all epochs of a session; returns how many. Raises `SessionNotFound`."""
+    require(conn, session_id)
+    return int(conn.execute("DELETE FROM epochs WHERE session_id = ?", (session_id,)).rowcount)
+
+
+def drop_holding(conn: Connection, sessions: Sequence[str], ids: Sequence[str]) -> int:
+    """Ends the epochs of these sessions whose head holds one of the ids; returns how many."""
+    changed = conn.execute(
+        """
+        DELETE FROM epochs WHERE session_id IN (SELECT value FROM json_each(?)) AND EXISTS (
+            SELECT 1 FROM json_each(parts) AS part, json_each(part.value, '$.ids') AS held
+            WHERE held.value IN (SELECT value FROM json_each(?))
+        )
+        """,
+        (json.dumps(list(sessions)), json.dumps(list(ids))),
+    ).rowcount
+    return int(changed)
+
+
+def record_turn(conn: Connection, record: TurnRecord) -> None:
+    """A second record of the same reply replaces the first. Raises `SessionNotFound`, `MessageNotFound`."""
+    require(conn, record.session_id)
+    require_in(conn, record.session_id, record.reply_id)
+    # The epoch may have ended while the reply was being made.
+    conn.execute(
+        """
+        INSERT INTO turns (reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts)
+        VALUES (?, ?, (SELECT id FROM epochs WHERE id = ? AND session_id = ?), ?, ?, ?, ?)
+        ON CONFLICT (reply_id, session_id) DO UPDATE SET
+            epoch_id = excluded.epoch_id, model = excluded.model, prompt_hash = excluded.prompt_hash,
+            prompt_tokens = excluded.prompt_tokens, parts = excluded.parts
+        """,
+        (
+            record.reply_id,
+            record.session_id,
+            record.epoch_id,
+            record.session_id,
+            record.model,
+            record.prompt_hash,
+            record.prompt_tokens,
+            pack_parts(record.parts),
+        ),
+    )
+
+
+def turn(conn: Connection, reply_id: str) -> TurnRecord | None:
+    row = conn.execute(
+        """
+        SELECT reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts
+        FROM turns WHERE reply_id = ?
+        """,
+        (reply_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    return TurnRecord(
+        reply_id=row[0],
+        session_id=row[1],
+        epoch_id=row[2],
+        model=row[3],
+        prompt_hash=row[4],
+        prompt_tokens=row[5],
+        parts=unpack_parts(row[6]),
+    )

@@ -1,0 +1,184 @@
+"""Summaries as rows, with the messages that they cover."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from memory.context.entities import NewSummary, Summary, SummaryState
+from memory.context.rules import require_wider, state_of_new
+from memory.errors import AmbiguousId, MessageNotFound, SummaryNotFound
+from memory.storage.connection import Connection
+from memory.storage.queries.sessions import require
+from memory.storage.values import id_range, micros, moment, new_id, storable
+
+_COLUMNS = """
+    s.id, s.session_id, s.level, s.text,
+    (SELECT json_group_array(message_id ORDER BY position) FROM summary_messages WHERE summary_id = s.id),
+    s.created_at, s.updated_at, s.state, s.topics, s.fallback, s.edited, s.model, s.merged_into
+"""
+
+
+def _summary(row: Any) -> Summary:
+    return Summary(
+        id=row[0],
+        session_id=row[1],
+        level=row[2],
+        text=row[3],
+        covers=tuple(json.loads(row[4])),
+        created_at=moment(row[5]),
+        updated_at=moment(row[6]),
+        state=SummaryState(row[7]),
+        topics=tuple(json.loads(row[8])),
+        fallback=bool(row[9]),
+        edited=bool(row[10]),
+        model=row[11],
+        merged_into=row[12],
+    )
+
+
+def _topics(topics: Sequence[str]) -> str:
+    return json.dumps([storable(topic) for topic in topics], ensure_ascii=False)
+
+
+def get(conn: Connection, summary_id: str) -> Summary:
+    """Raises `SummaryNotFound`."""
+    row = conn.execute(f"SELECT {_COLUMNS} FROM summaries AS s WHERE s.id = ?", (summary_id,)).fetchone()
+    if row is None:
+        raise SummaryNotFound(summary_id)
+    return _summary(row)
+
+
+def resolve(conn: Connection, ref: str) -> str:
+    """The full id that `ref` (an id or a unique prefix of one) stands for.
+
+    Raises `SummaryNotFound`, `AmbiguousId`.
+    """
+    span = id_range(ref)
+    if span is None:
+        raise SummaryNotFound(ref)
+    matches, found = conn.execute(
+        "SELECT count(*), min(id) FROM summaries WHERE id BETWEEN ? AND ?", span
+    ).fetchone()
+    if matches == 0:
+        raise SummaryNotFound(ref)
+    if matches > 1:
+        raise AmbiguousId(ref, matches)
+    return str(found)
+
+
+def of_session(conn: Connection, session_id: str) -> list[Summary]:
+    """Oldest first. Raises `SessionNotFound`."""
+    require(conn, session_id)
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM summaries AS s WHERE s.session_id = ? ORDER BY s.seq", (session_id,)
+    )
+    return [_summary(row) for row in rows]
+
+
+def insert(conn: Connection, session_id: str, new: NewSummary, now: datetime) -> Summary:
+    """Stores a summary and marks those that it replaces. Raises as `ContextStore.add_summary`."""
+    require(conn, session_id)
+    missing = conn.execute(
+        """
+        SELECT c.value FROM json_each(?) AS c
+        WHERE NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.id = c.value AND m.session_id = ?)
+        ORDER BY c.key LIMIT 1
+        """,
+        (json.dumps(new.covers), session_id),
+    ).fetchone()
+    if missing is not None:
+        raise MessageNotFound(str(missing[0]))
+    replaced = [get(conn, summary_id) for summary_id in new.replaces]
+    for one in replaced:
+        if one.session_id != session_id:
+            raise SummaryNotFound(one.id)
+    require_wider(new, replaced)
+    summary_id = new_id()
+    conn.execute(
+        """
+        INSERT INTO summaries
+            (id, session_id, level, text, topics, state, fallback, model, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            summary_id,
+            session_id,
+            new.level,
+            storable(new.text),
+            _topics(new.topics),
+            state_of_new(replaced).value,
+            int(new.fallback),
+            new.model,
+            micros(now),
+            micros(now),
+        ),
+    )
+    conn.executemany(
+        "INSERT INTO summary_messages (summary_id, position, message_id, session_id) VALUES (?, ?, ?, ?)",
+        [(summary_id, at, message_id, session_id) for at, message_id in enumerate(new.covers)],
+    )
+    conn.executemany(
+        """
+        UPDATE summaries SET merged_into = ?, state = CASE state WHEN 'stale' THEN 'stale' ELSE 'merged' END
+        WHERE id = ?
+        """,
+        [(summary_id, one.id) for one in replaced],
+    )
+    return get(conn, summary_id)
+
+
+def rewrite(
+    conn: Connection,
+    summary_id: str,
+    now: datetime,
+    *,
+    text: str,
+    topics: Sequence[str],
+    fallback: bool,
+    edited: bool,
+    model: str | None,
+) -> Summary:
+    """Replaces the text; a stale summary takes the state back that it had. Raises `SummaryNotFound`."""
+    conn.execute(
+        """
+        UPDATE summaries SET
+            text = ?, topics = ?, fallback = ?, edited = ?, model = ?, updated_at = ?,
+            state = CASE WHEN merged_into IS NULL THEN 'current' ELSE 'merged' END
+        WHERE id = ?
+        """,
+        (storable(text), _topics(topics), int(fallback), int(edited), model, micros(now), summary_id),
+    )
+    return get(conn, summary_id)
+
+
+def age(conn: Connection, message_ids: Sequence[str]) -> list[Summary]:
+    """Marks the summaries that cover one of the messages as stale; returns them, oldest first."""
+    found = [
+        str(row[0])
+        for row in conn.execute(
+            """
+            SELECT s.id FROM summaries AS s WHERE s.id IN (
+                SELECT c.summary_id FROM summary_messages AS c
+                WHERE c.message_id IN (SELECT value FROM json_each(?))
+            )
+            ORDER BY s.seq
+            """,
+            (json.dumps(list(message_ids)),),
+        )
+    ]
+    conn.executemany("UPDATE summaries SET state = 'stale' WHERE id = ?", [(one,) for one in found])
+    return [get(conn, one) for one in found]
+
+
+def to_improve(conn: Connection, limit: int) -> list[Summary]:
+    """Fallback and stale summaries that no person has edited, oldest first."""
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS} FROM summaries AS s
+        WHERE s.edited = 0 AND (s.fallback = 1 OR s.state = 'stale') ORDER BY s.seq LIMIT ?
+        """,
+        (max(limit, 0),),
+    )
+    return [_summary(row) for row in rows]

@@ -1,0 +1,7 @@
+"""In-memory stand-ins for tests. They obey the same contract suites as the real ones."""
+
+from memory.testing.clock import FakeClock
+from memory.testing.context import InMemoryContext
+from memory.testing.sessions import InMemorySessionStore
+
+__all__ = ["FakeClock", "InMemoryContext", "InMemorySessionStore"]

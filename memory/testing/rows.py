@@ -1,0 +1,95 @@
+"""What the in-memory stores of one room share: its sessions and messages, and whether it is open."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from memory.entities import Message, NewMessage, NewSession, RoomKind, Session
+from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
+from memory.storage.values import new_id, storable
+
+
+class Rows:
+    """Sessions and messages by id, in the order in which they were stored."""
+
+    def __init__(self, room: RoomKind) -> None:
+        self.room = room
+        self.sessions: dict[str, Session] = {}
+        self.messages: dict[str, Message] = {}
+        self.closed = False
+
+    def require_open(self) -> None:
+        if self.closed:
+            raise RoomClosed
+
+    def session(self, session_id: str) -> Session:
+        session = self.sessions.get(session_id)
+        if session is None:
+            raise SessionNotFound(session_id)
+        return session
+
+    def message(self, message_id: str) -> Message:
+        message = self.messages.get(message_id)
+        if message is None:
+            raise MessageNotFound(message_id)
+        return message
+
+    def message_in(self, session_id: str, message_id: str) -> Message:
+        self.session(session_id)
+        message = self.message(message_id)
+        if message.session_id != session_id:
+            raise MessageNotFound(message_id)
+        return message
+
+    def keep(self, session: Session) -> Session:
+        self.sessions[session.id] = session
+        return session
+
+    def begin(self, new: NewSession, now: datetime) -> Session:
+        return self.keep(
+            Session(
+                id=new_id(),
+                title=storable(new.title),
+                title_source=new.title_source,
+                room=self.room,
+                memory_mode=new.memory_mode,
+                created_at=now,
+                updated_at=now,
+                project=None if new.project is None else storable(new.project),
+                system_prompt=None if new.system_prompt is None else storable(new.system_prompt),
+                model=new.model,
+            )
+        )
+
+    def add(self, session_id: str, parent_id: str | None, new: NewMessage, now: datetime) -> Message:
+        return self.put(
+            Message(
+                id=new_id(),
+                session_id=session_id,
+                parent_id=parent_id,
+                role=new.role,
+                speaker=storable(new.speaker),
+                content=storable(new.content),
+                created_at=now,
+                status=new.status,
+                model=new.model,
+            ),
+            now,
+        )
+
+    def put(self, message: Message, now: datetime) -> Message:
+        """Stores a message and makes it its session's head and last use."""
+        self.messages[message.id] = message
+        session = self.session(message.session_id)
+        self.keep(
+            replace(session, head_id=message.id, updated_at=now, message_count=session.message_count + 1)
+        )
+        return message
+
+    def branch(self, session_id: str, leaf_id: str) -> list[Message]:
+        path: list[Message] = []
+        at: str | None = leaf_id
+        while at is not None:
+            message = self.message_in(session_id, at)
+            path.append(message)
+            at = message.parent_id
+        return path[::-1]

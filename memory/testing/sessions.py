@@ -1,0 +1,217 @@
+"""A session store in dictionaries."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory.entities import (
+    Message,
+    MessagePatch,
+    MessageStatus,
+    NewMessage,
+    NewSession,
+    RoomKind,
+    RoomReport,
+    SearchHit,
+    Session,
+    SessionPatch,
+    TitleSource,
+)
+from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
+from memory.ports import Clock
+from memory.storage.values import storable
+from memory.storage.words import beginnings, terms
+from memory.testing.clock import FakeClock
+from memory.testing.context import InMemoryContext
+from memory.testing.finding import occurrences, words_of
+from memory.testing.jobs import InMemoryJobStore
+from memory.testing.rows import Rows
+from models.messages import Role
+
+
+class InMemorySessionStore:
+    """`memory.ports.SessionStore` in dictionaries. Its search knows whole words and beginnings, not stems."""
+
+    def __init__(self, clock: Clock | None = None, room: RoomKind = RoomKind.OPEN) -> None:
+        self._clock = clock or FakeClock()
+        self._rows = Rows(room)
+        self._context = InMemoryContext(self._rows, self._clock)
+        self._jobs = InMemoryJobStore(self._rows, self._clock)
+
+    @property
+    def room(self) -> RoomKind:
+        return self._rows.room
+
+    @property
+    def context(self) -> InMemoryContext:
+        return self._context
+
+    @property
+    def jobs(self) -> InMemoryJobStore:
+        return self._jobs
+
+    async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+        self._rows.require_open()
+        now = self._clock.now()
+        session = self._rows.begin(new, now)
+        message = self._rows.add(session.id, None, first, now)
+        return self._rows.sessions[session.id], message
+
+    async def get_session(self, ref: str) -> Session:
+        self._rows.require_open()
+        wanted = ref.strip().lower()
+        if wanted == "last":
+            used = self._by_use(binned=False)
+            if not used:
+                raise SessionNotFound(ref)
+            return used[0]
+        found = [session for session in self._rows.sessions.values() if session.id.startswith(wanted)]
+        if not wanted or not found:
+            raise SessionNotFound(ref)
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        return found[0]
+
+    async def list_sessions(
+        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+    ) -> list[Session]:
+        self._rows.require_open()
+        found = [session for session in self._by_use(binned=binned) if self._contains(session, containing)]
+        start = max(offset, 0)
+        return found[start:] if limit is None else found[start : start + max(limit, 0)]
+
+    async def update_session(self, session_id: str, patch: SessionPatch) -> Session:
+        self._rows.require_open()
+        session = self._rows.session(session_id)
+        changes = _given(patch)
+        for name in ("title", "system_prompt"):
+            if name in changes:
+                changes[name] = storable(str(changes[name]))
+        return self._rows.keep(replace(session, **changes))  # type: ignore[arg-type]  # names of the patch are fields
+
+    async def bin_session(self, session_id: str) -> Session:
+        self._rows.require_open()
+        return self._rows.keep(replace(self._rows.session(session_id), deleted_at=self._clock.now()))
+
+    async def restore_session(self, session_id: str) -> Session:
+        self._rows.require_open()
+        return self._rows.keep(replace(self._rows.session(session_id), deleted_at=None))
+
+    async def append_message(
+        self, session_id: str, new: NewMessage, *, parent_id: str | None = None
+    ) -> Message:
+        self._rows.require_open()
+        head = self._rows.session(session_id).head_id
+        parent = head if parent_id is None else self._rows.message_in(session_id, parent_id).id
+        return self._rows.add(session_id, parent, new, self._clock.now())
+
+    async def begin_turn(
+        self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
+    ) -> tuple[Session, Message, Message]:
+        self._rows.require_open()
+        now = self._clock.now()
+        if new_session is not None and session_id is None:
+            session = self._rows.begin(new_session, now)
+        elif session_id is not None and new_session is None:
+            session = self._rows.session(session_id)
+            if session.deleted_at is not None:
+                raise SessionBinned(session_id)
+        else:
+            raise ValueError("a turn belongs either to a session or to a new one")
+        message = self._rows.add(session.id, session.head_id, said, now)
+        answer = self._rows.add(session.id, message.id, reply, now)
+        return self._rows.session(session.id), message, answer
+
+    async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
+        self._rows.require_open()
+        now = self._clock.now()
+        changes = _given(patch)
+        for name in ("content", "preface"):
+            if name in changes:
+                changes[name] = storable(str(changes[name]))
+        message = replace(self._rows.message(message_id), **changes)  # type: ignore[arg-type]  # as above
+        self._rows.messages[message_id] = message
+        if patch.status is not None:
+            self._rows.keep(replace(self._rows.session(message.session_id), updated_at=now))
+        return message
+
+    async def set_head(self, session_id: str, message_id: str) -> Session:
+        self._rows.require_open()
+        session = self._rows.session(session_id)
+        return self._rows.keep(replace(session, head_id=self._rows.message_in(session_id, message_id).id))
+
+    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
+        self._rows.require_open()
+        at = leaf_id or self._rows.session(session_id).head_id
+        path: list[Message] = []
+        while at is not None:
+            message = self._rows.message_in(session_id, at)
+            path.append(message)
+            at = message.parent_id
+        return path[::-1]
+
+    async def variants(self, message_id: str) -> list[Message]:
+        self._rows.require_open()
+        message = self._rows.message(message_id)
+        family = (message.session_id, message.parent_id, message.role)
+        return [
+            other
+            for other in self._rows.messages.values()
+            if (other.session_id, other.parent_id, other.role) == family
+        ]
+
+    async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
+        self._rows.require_open()
+        wanted = terms(query)
+        hits = []
+        for message in self._rows.messages.values():
+            session = self._rows.session(message.session_id)
+            if session.deleted_at is not None or message.status is MessageStatus.STREAMING:
+                continue
+            words = words_of(message.content)
+            counts = [occurrences(words, words_of(term.text), prefix=term.prefix) for term in wanted]
+            if all(counts):
+                hits.append(
+                    SearchHit(message, session.title, sum(counts) / len(words), message.content[:160])
+                )
+        hits.sort(key=lambda hit: hit.score, reverse=True)
+        return hits[: max(limit, 0)]
+
+    async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
+        self._rows.require_open()
+        finished = {
+            message.session_id
+            for message in self._rows.messages.values()
+            if message.role is Role.ASSISTANT and message.status is MessageStatus.COMPLETE
+        }
+        found = [
+            session.id
+            for session in self._by_use(binned=False)
+            if session.title_source is TitleSource.FIRST_WORDS and session.id in finished
+        ]
+        return found[: max(limit, 0)]
+
+    async def verify(self) -> RoomReport:
+        self._rows.require_open()
+        return RoomReport(self._rows.room, len(self._rows.sessions), len(self._rows.messages), 0)
+
+    async def close(self) -> None:
+        self._rows.closed = True
+
+    def _by_use(self, *, binned: bool) -> list[Session]:
+        found = [row for row in self._rows.sessions.values() if (row.deleted_at is not None) is binned]
+        return sorted(found, key=lambda row: (row.updated_at, row.id), reverse=True)
+
+    def _contains(self, session: Session, text: str) -> bool:
+        pieces = text.casefold().split()
+        if all(piece in session.title.casefold() for piece in pieces):
+            return True
+        wanted = [words_of(word) for word in beginnings(text)]
+        return bool(wanted) and any(
+            all(occurrences(words_of(message.content), word, prefix=True) for word in wanted)
+            for message in self._rows.messages.values()
+            if message.session_id == session.id and message.status is not MessageStatus.STREAMING
+        )
+
+
+def _given(patch: SessionPatch | MessagePatch) -> dict[str, object]:
+    return {name: value for name in patch.__dataclass_fields__ if (value := getattr(patch, name)) is not None}
