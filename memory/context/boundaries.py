@@ -1,0 +1,106 @@
+"""When a conversation is over and another begins, and what to say when one is taken up again."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memory.context.entities import Summary, SummaryState
+from memory.entities import Message
+from models.messages import Role
+
+
+class Boundary(StrEnum):
+    """Why a new session is thought of."""
+
+    PAUSE = "pause"
+    LENGTH = "length"
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryRules:
+    """Names and defaults are those of the settings."""
+
+    after: timedelta = timedelta(minutes=30)
+    turns: int = 50
+    similarity: float = 0.3
+
+
+def boundary(
+    rules: BoundaryRules,
+    *,
+    now: datetime,
+    last: datetime,
+    turns: int,
+    similarity: float | None = None,
+) -> Boundary | None:
+    """Whether a message that comes `now` begins something new, and why; the surest reason first.
+
+    `last` is when the session was last used, `turns` how many it has, `similarity` the cosine between the
+    message and the topic so far (None: unknown). The length speaks once every `rules.turns` turns: who goes
+    on in the same session has answered.
+    """
+    if turns < 1:
+        return None
+    if now - last >= rules.after:
+        return Boundary.PAUSE
+    if turns % rules.turns == 0:
+        return Boundary.LENGTH
+    if similarity is not None and similarity < rules.similarity:
+        return Boundary.TOPIC
+    return None
+
+
+def topic(vectors: Sequence[Sequence[float]], *, decay: float = 0.8) -> list[float]:
+    """The running topic: the weighted mean of the messages' vectors (oldest first), of length 1.
+
+    Each older message weighs `decay` times the next. `vectors` is `float[n][dimension]`, n ≥ 1, each of
+    length 1.
+    """
+    weights = [decay ** (len(vectors) - 1 - index) for index in range(len(vectors))]
+    mean = [
+        math.fsum(w * v[d] for w, v in zip(weights, vectors, strict=True)) for d in range(len(vectors[0]))
+    ]
+    length = math.sqrt(math.fsum(x * x for x in mean)) or 1.0
+    return [x / length for x in mean]
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Of two vectors of length 1."""
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """What a session was about, for the person alone: `text` is never sent to a model."""
+
+    last: datetime
+    text: str
+    turns: int
+
+
+def reminder(
+    messages: Sequence[Message], summaries: Sequence[Summary], *, now: datetime, after: timedelta
+) -> Reminder | None:
+    """What to say when a session is taken up again after a pause of at least `after`.
+
+    From the newest summary; before there is one, from the person's own first and last words.
+    """
+    said = [m for m in messages if m.role is Role.USER and m.content.strip()]
+    if not said or now - messages[-1].created_at < after:
+        return None
+    standing = [s for s in summaries if s.state is not SummaryState.STALE]
+    if standing:
+        text = standing[-1].text
+    elif len(said) == 1:
+        text = said[0].content
+    else:
+        text = f"{_short(said[0].content)} … {_short(said[-1].content)}"
+    return Reminder(messages[-1].created_at, _short(text, 240), len(said))
+
+
+def _short(text: str, longest: int = 110) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1].rpartition(" ")[0].rstrip(" ,.;:") + "…"
