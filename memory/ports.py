@@ -1,6 +1,6 @@
 """The seams of memory: what a store and a clock must offer."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -89,8 +89,14 @@ class SessionStore(Protocol):
 
     async def set_head(self, session_id: str, message_id: str) -> Session: ...
 
-    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
-        """Messages from the root to `leaf_id` (default: the head), oldest first."""
+    async def branch(
+        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+    ) -> list[Message]:
+        """Messages from the root to `leaf_id` (default: the head), oldest first.
+
+        With `since` it begins at the newest of these messages that is on the branch, if any is: the cost is
+        that of what is returned, however long the session.
+        """
         ...
 
     async def variants(self, message_id: str) -> list[Message]:

@@ -1,6 +1,6 @@
 """Sessions and messages of one room, on a database."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from memory.entities import (
     Message,
@@ -131,13 +131,15 @@ class SqlSessionStore:
 
         return await self._database.write(work)
 
-    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
+    async def branch(
+        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+    ) -> list[Message]:
         def work(conn: Connection) -> list[Message]:
             head = messages.head_of(conn, session_id)
             leaf = head if leaf_id is None else leaf_id
             if leaf is None:
                 return []
-            found = messages.branch(conn, session_id, leaf)
+            found = messages.branch(conn, session_id, leaf, since)
             if not found:
                 raise MessageNotFound(leaf)
             return found

@@ -1,6 +1,6 @@
 """A session store in dictionaries."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memory.entities import (
@@ -139,14 +139,16 @@ class InMemorySessionStore:
         session = self._rows.session(session_id)
         return self._rows.keep(replace(session, head_id=self._rows.message_in(session_id, message_id).id))
 
-    async def branch(self, session_id: str, leaf_id: str | None = None) -> list[Message]:
+    async def branch(
+        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+    ) -> list[Message]:
         self._rows.require_open()
         at = leaf_id or self._rows.session(session_id).head_id
         path: list[Message] = []
         while at is not None:
             message = self._rows.message_in(session_id, at)
             path.append(message)
-            at = message.parent_id
+            at = None if message.id in since else message.parent_id
         return path[::-1]
 
     async def variants(self, message_id: str) -> list[Message]:

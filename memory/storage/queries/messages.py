@@ -1,6 +1,8 @@
 """Messages as nodes of a session's tree."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
+import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -132,22 +134,25 @@ def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime
     return message
 
 
-def branch(conn: Connection, session_id: str, leaf_id: str) -> list[Message]:
-    """From the root to `leaf_id`, oldest first; empty when the session has no such message.
+def branch(conn: Connection, session_id: str, leaf_id: str, since: Collection[str] = ()) -> list[Message]:
+    """From the root, or the newest of `since` on the way, to `leaf_id`, oldest first.
+
+    Empty when the session has no such message.
 
     A parent is always stored before its children; the walk insists on it, so even a damaged tree ends it.
     """
     rows = conn.execute(
         f"""
-        WITH RECURSIVE path (seq, parent_id, depth) AS (
-            SELECT seq, parent_id, 0 FROM messages WHERE session_id = ? AND id = ?
+        WITH RECURSIVE path (seq, id, parent_id, depth) AS (
+            SELECT seq, id, parent_id, 0 FROM messages WHERE session_id = ? AND id = ?
             UNION ALL
-            SELECT up.seq, up.parent_id, path.depth + 1
+            SELECT up.seq, up.id, up.parent_id, path.depth + 1
             FROM path JOIN messages AS up ON up.id = path.parent_id AND up.seq < path.seq
+            WHERE path.id NOT IN (SELECT value FROM json_each(?))
         )
         SELECT {COLUMNS} FROM path JOIN messages AS m ON m.seq = path.seq ORDER BY path.depth DESC
         """,
-        (session_id, leaf_id),
+        (session_id, leaf_id, json.dumps(list(since))),
     )
     return [message_of(row) for row in rows]
 
