@@ -81,12 +81,19 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The end of a reply: the text, why it ended, and the exact tokens where they stand for the text."""
+    """The end of a reply: the text, why it ended, and the exact tokens where they stand for the text.
+
+    Hashes are hex SHA-256 over token ids, each as four little-endian bytes: of the prompt, and of what the
+    model holds at the end (`held_tokens` of them; empty and 0 when that is unknown).
+    """
 
     text: str
     tokens: tuple[int, ...]
     stop_reason: StopReason
     timings: Timings
+    prompt_hash: str = ""
+    held_hash: str = ""
+    held_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,8 @@ class ModelInfo:
     """What the worker found out about a loaded model.
 
     `fingerprint` identifies the weights and the template (hex); `context_length` is the size of the chat
-    context in tokens; `prefix_stable` says whether the template only ever appends when a turn is added.
+    context in tokens; `prefix_stable` says whether the template only ever appends when a turn is added;
+    `parameters` counts the weights (0: unknown).
     """
 
     id: str
@@ -115,3 +123,4 @@ class ModelInfo:
     prefix_stable: bool
     shape: PromptShape
     tokenizer: str
+    parameters: int = 0

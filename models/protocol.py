@@ -103,6 +103,7 @@ class Loaded(Answer, frozen=True):
     base: int
     overhead: dict[str, int]
     tokenizer: str
+    parameters: int = 0
 
 
 class Delta(Answer, frozen=True):

@@ -29,6 +29,7 @@ def model_info(name: str, loaded: protocol.Loaded) -> ModelInfo:
         prefix_stable=loaded.prefix_stable,
         shape=PromptShape(loaded.base, {Role(r): n for r, n in loaded.overhead.items()}),
         tokenizer=loaded.tokenizer,
+        parameters=loaded.parameters,
     )
 
 

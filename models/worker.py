@@ -174,6 +174,7 @@ class Worker:
             base=base,
             overhead=overhead,
             tokenizer=model.metadata("tokenizer.ggml.pre") or "" if not load.vocab_only else "",
+            parameters=model.parameters if not load.vocab_only else 0,
         )
 
     def _let_go(self) -> None:

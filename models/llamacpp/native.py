@@ -93,6 +93,11 @@ class Model:
         return int(C.llama_model_n_ctx_train(self.handle))
 
     @property
+    def parameters(self) -> int:
+        """How many weights it has."""
+        return int(C.llama_model_n_params(self.handle))
+
+    @property
     def embedding_length(self) -> int:
         return int(C.llama_model_n_embd(self.handle))
 
