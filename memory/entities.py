@@ -150,6 +150,22 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Erased:
+    """How many of each were erased with a session. `full_text` counts entries of the full-text index,
+    `results` remembered results of jobs; `verified` says that nothing of the session was found afterwards."""
+
+    messages: int
+    summaries: int
+    epochs: int
+    turns: int
+    vectors: int
+    full_text: int
+    jobs: int
+    results: int
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RoomReport:
     """What an integrity check found: `problems` is empty for a sound room."""
 

@@ -4,8 +4,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memory.context.entities import Summary
 from memory.context.ports import ContextStore
 from memory.entities import (
+    Erased,
     Message,
     MessagePatch,
     NewMessage,
@@ -68,6 +70,21 @@ class SessionStore(Protocol):
 
     async def restore_session(self, session_id: str) -> Session: ...
 
+    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+        """A new session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.
+
+        Texts, times, tokens and marks are kept, and so are project, memory mode, system prompt, model, tags,
+        and of the summaries, epochs and turns those that belong to the branch. Raises `SessionNotFound`,
+        `MessageNotFound`.
+        """
+        ...
+
+    async def erase_session(self, session_id: str) -> Erased:
+        """Erases a session for good with all that was made from it, in one transaction, and looks whether
+        anything of it is left. Where its messages were recalled in other sessions, the prefaces that hold
+        them are emptied and the epochs end. Raises `SessionNotFound`."""
+        ...
+
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
@@ -82,6 +99,23 @@ class SessionStore(Protocol):
         They are added at the head of `session_id`, or begin `new_session`; exactly one of the two is given.
         Returns the session as it is afterwards, with the reply as its head. Raises as `append_message`, and
         `SessionBinned`.
+        """
+        ...
+
+    async def edit_message(self, message_id: str, content: str) -> Message:
+        """A person's other words for a message: a new variant of it, which becomes the head.
+
+        The message and all that follows it stay. Raises `MessageNotFound`, `SessionBinned`.
+        """
+        ...
+
+    async def forget_message(self, message_id: str) -> list[Summary]:
+        """Empties a message in place, so that the tree stays whole.
+
+        Its preface, tokens, vectors and full-text entries go, as do remembered results of its session, and
+        the prefaces of turns in which it was recalled; the epochs of these sessions end. Returns the
+        summaries that cover it: they are stale, and hold its words until they are rewritten. A reply that is
+        being written must have been stopped before. Raises `MessageNotFound`.
         """
         ...
 

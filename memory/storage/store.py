@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
+from memory.context.entities import Summary
 from memory.entities import (
+    Erased,
     Message,
     MessagePatch,
     NewMessage,
@@ -19,7 +21,7 @@ from memory.storage.connection import Connection
 from memory.storage.context import SqlContext
 from memory.storage.database import Database
 from memory.storage.jobs import SqlJobStore
-from memory.storage.queries import check, messages, search, sessions
+from memory.storage.queries import check, erasure, forks, messages, search, sessions
 from memory.storage.schema import version_of
 from memory.storage.values import micros
 
@@ -83,6 +85,17 @@ class SqlSessionStore:
     async def restore_session(self, session_id: str) -> Session:
         return await self._set_columns(session_id, {"deleted_at": None})
 
+    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Session:
+            return sessions.get(conn, forks.fork(conn, session_id, leaf_id, title, now), self._room)
+
+        return await self._database.write(work)
+
+    async def erase_session(self, session_id: str) -> Erased:
+        return await self._database.write(lambda conn: erasure.erase_session(conn, session_id))
+
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
@@ -117,6 +130,22 @@ class SqlSessionStore:
             return sessions.get(conn, at, self._room), message, answer
 
         return await self._database.write(work)
+
+    async def edit_message(self, message_id: str, content: str) -> Message:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Message:
+            old = messages.get(conn, message_id)
+            if sessions.get(conn, old.session_id, self._room).deleted_at is not None:
+                raise SessionBinned(old.session_id)
+            new = NewMessage(old.role, content, old.speaker)
+            edited = messages.insert(conn, old.session_id, old.parent_id, new, now)
+            return messages.update(conn, edited.id, MessagePatch(important=old.important), now)
+
+        return await self._database.write(work)
+
+    async def forget_message(self, message_id: str) -> list[Summary]:
+        return await self._database.write(lambda conn: erasure.forget_message(conn, message_id))
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         now = self._clock.now()

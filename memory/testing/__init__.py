@@ -2,6 +2,7 @@
 
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
+from memory.testing.folding import CountingFolder
 from memory.testing.sessions import InMemorySessionStore
 
-__all__ = ["FakeClock", "InMemoryContext", "InMemorySessionStore"]
+__all__ = ["CountingFolder", "FakeClock", "InMemoryContext", "InMemorySessionStore"]

@@ -1,8 +1,10 @@
 """Summaries, epochs and turns in dictionaries."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from memory.context.copies import Kept, copied
 from memory.context.entities import (
     Epoch,
     NewEpoch,
@@ -12,6 +14,7 @@ from memory.context.entities import (
     TurnRecord,
 )
 from memory.context.rules import require_wider, state_of_new
+from memory.entities import Message
 from memory.errors import AmbiguousId, SummaryNotFound, SummaryStale
 from memory.ports import Clock
 from memory.storage.values import id_range, new_id, storable
@@ -27,6 +30,7 @@ class InMemoryContext:
         self._summaries: dict[str, Summary] = {}
         self._epochs: dict[str, Epoch] = {}
         self._turns: dict[str, TurnRecord] = {}
+        rows.followers.append(self)
 
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
         self._rows.require_open()
@@ -157,6 +161,49 @@ class InMemoryContext:
         self._end_epochs(changed | {one.id for one in aged}, sessions)
         return aged
 
+    def copy(self, source: str, target: str, ids: Mapping[str, str], outside: Collection[str]) -> None:
+        """Copies what belongs to a branch whose messages have been copied."""
+        kept = Kept(
+            [one for one in self._summaries.values() if one.session_id == source],
+            [one for one in self._epochs.values() if one.session_id == source],
+            [one for one in self._turns.values() if one.session_id == source],
+        )
+        taken = copied(kept, target, ids, outside, new_id)
+        self._summaries.update({one.id: one for one in taken.summaries})
+        self._epochs.update({one.id: one for one in taken.epochs})
+        self._turns.update({one.reply_id: one for one in taken.turns})
+
+    def erased(self, session_id: str) -> Mapping[str, int]:
+        gone = {session_id, *_of(self._rows.messages, session_id), *_of(self._summaries, session_id)}
+        counts = {
+            "summaries": _remove(self._summaries, session_id),
+            "epochs": _remove(self._epochs, session_id),
+            "turns": _remove(self._turns, session_id),
+        }
+        for turn in self._forget_recalled(gone):
+            parts = tuple(
+                replace(part, ids=tuple(held for held in part.ids if held not in gone)) for part in turn.parts
+            )
+            self._turns[turn.reply_id] = replace(turn, epoch_id=None, parts=parts)
+        return counts
+
+    def forgotten(self, message: Message) -> None:
+        self._forget_recalled({message.id})
+        self._drop([one for one in self._epochs.values() if one.session_id == message.session_id])
+
+    def _forget_recalled(self, ids: set[str]) -> list[TurnRecord]:
+        recalling = [
+            turn
+            for turn in self._turns.values()
+            if any(part.tier == "recall" and not ids.isdisjoint(part.ids) for part in turn.parts)
+        ]
+        for turn in recalling:
+            said = self._rows.message(turn.reply_id).parent_id
+            if said is not None:
+                self._rows.messages[said] = replace(self._rows.messages[said], preface="")
+            self._drop([one for one in self._epochs.values() if one.session_id == turn.session_id])
+        return recalling
+
     @staticmethod
     def _in(summary_id: str, span: tuple[str, str]) -> bool:
         return span[0] <= summary_id <= span[1]
@@ -194,3 +241,17 @@ class InMemoryContext:
             if record.epoch_id in gone:
                 self._turns[reply_id] = replace(record, epoch_id=None)
         return len(gone)
+
+
+Row = TypeVar("Row", Message, Summary, Epoch, TurnRecord)
+
+
+def _of(table: Mapping[str, Row], session_id: str) -> list[str]:
+    return [key for key, one in table.items() if one.session_id == session_id]
+
+
+def _remove(table: dict[str, Row], session_id: str) -> int:
+    gone = _of(table, session_id)
+    for key in gone:
+        del table[key]
+    return len(gone)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memory.entities import Message
 from memory.jobs import Job, JobState, Priority
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
@@ -22,8 +23,9 @@ class InMemoryJobStore:
         self._jobs: dict[str, Job] = {}
         self._again: set[str] = set()
         self._paused = False
-        self._results: dict[tuple[str, bytes], str] = {}
+        self._results: dict[tuple[str, bytes], tuple[str | None, str]] = {}
         self._duties: dict[str, datetime] = {}
+        rows.followers.append(self)
 
     async def add(
         self,
@@ -116,12 +118,12 @@ class InMemoryJobStore:
 
     async def result(self, kind: str, digest: bytes) -> str | None:
         self._rows.require_open()
-        return self._results.get((kind, digest))
+        return self._results.get((kind, digest), (None, None))[1]
 
     async def keep_result(self, kind: str, digest: bytes, text: str, session_id: str | None) -> None:
         self._rows.require_open()
         self._require_session(session_id)
-        self._results[kind, digest] = storable(text)
+        self._results[kind, digest] = session_id, storable(text)
 
     async def duty_done(self, name: str) -> datetime | None:
         self._rows.require_open()
@@ -130,6 +132,23 @@ class InMemoryJobStore:
     async def mark_duty(self, name: str, at: datetime) -> None:
         self._rows.require_open()
         self._duties[name] = at
+
+    def erased(self, session_id: str) -> Mapping[str, int]:
+        gone = [
+            job.id for job in self._jobs.values() if job.session_id == session_id or _names(job, session_id)
+        ]
+        for job_id in gone:
+            del self._jobs[job_id]
+        return {"jobs": len(gone), "results": self._drop_results(session_id)}
+
+    def forgotten(self, message: Message) -> None:
+        self._drop_results(message.session_id)
+
+    def _drop_results(self, session_id: str) -> int:
+        gone = [key for key, (owner, _) in self._results.items() if owner == session_id]
+        for key in gone:
+            del self._results[key]
+        return len(gone)
 
     def _queued(self, kinds: Collection[str] | None) -> builtins.list[Job]:
         return [
@@ -154,6 +173,11 @@ class InMemoryJobStore:
     def _require_session(self, session_id: str | None) -> None:
         if session_id is not None:
             self._rows.session(session_id)
+
+
+def _names(job: Job, session_id: str) -> bool:
+    """Whether a job of no session in particular is about this one."""
+    return job.session_id is None and session_id in job.key + json.dumps(dict(job.payload))
 
 
 def _turn(job: Job) -> tuple[int, datetime, str]:

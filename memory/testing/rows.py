@@ -1,11 +1,26 @@
 """What the in-memory stores of one room share: its sessions and messages, and whether it is open."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Protocol
 
 from memory.entities import Message, NewMessage, NewSession, RoomKind, Session
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.storage.values import new_id, storable
+
+
+class Follower(Protocol):
+    """A store beside the sessions that keeps something of theirs."""
+
+    def erased(self, session_id: str) -> Mapping[str, int]:
+        """Gives up what belongs to a session, whose messages are still there. Returns counts by the fields of
+        `memory.entities.Erased`."""
+        ...
+
+    def forgotten(self, message: Message) -> None:
+        """Gives up what was made from a message."""
+        ...
 
 
 class Rows:
@@ -15,6 +30,7 @@ class Rows:
         self.room = room
         self.sessions: dict[str, Session] = {}
         self.messages: dict[str, Message] = {}
+        self.followers: list[Follower] = []
         self.closed = False
 
     def require_open(self) -> None:

@@ -1,9 +1,12 @@
 """A session store in dictionaries."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from memory.context.entities import Summary
 from memory.entities import (
+    Erased,
     Message,
     MessagePatch,
     MessageStatus,
@@ -18,7 +21,7 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
 from memory.ports import Clock
-from memory.storage.values import storable
+from memory.storage.values import new_id, storable
 from memory.storage.words import beginnings, terms
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
@@ -96,6 +99,54 @@ class InMemorySessionStore:
         self._rows.require_open()
         return self._rows.keep(replace(self._rows.session(session_id), deleted_at=None))
 
+    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+        self._rows.require_open()
+        now = self._clock.now()
+        source = self._rows.session(session_id)
+        branch = self._rows.branch(session_id, leaf_id)
+        ids = {message.id: new_id() for message in branch}
+        target = self._rows.keep(
+            replace(
+                source,
+                id=new_id(),
+                title=storable(title),
+                title_source=TitleSource.PERSON,
+                created_at=now,
+                starred=False,
+                deleted_at=None,
+                external_id=None,
+                message_count=0,
+            )
+        )
+        for message in branch:
+            self._rows.put(_copy(message, target.id, ids), now)
+        outside = {m.id for m in self._rows.messages.values() if m.session_id == session_id} - set(ids)
+        self._context.copy(session_id, target.id, ids, outside)
+        return self._rows.session(target.id)
+
+    async def erase_session(self, session_id: str) -> Erased:
+        self._rows.require_open()
+        self._rows.session(session_id)
+        erased = [m for m in self._rows.messages.values() if m.session_id == session_id]
+        ids = {message.id for message in erased}
+        counts: Counter[str] = Counter()
+        for follower in self._rows.followers:
+            counts.update(follower.erased(session_id))
+        for message_id in ids:
+            del self._rows.messages[message_id]
+        del self._rows.sessions[session_id]
+        return Erased(
+            messages=len(ids),
+            summaries=counts["summaries"],
+            epochs=counts["epochs"],
+            turns=counts["turns"],
+            vectors=counts["vectors"],
+            full_text=sum(message.status is not MessageStatus.STREAMING for message in erased),
+            jobs=counts["jobs"],
+            results=counts["results"],
+            verified=True,
+        )
+
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
@@ -120,6 +171,28 @@ class InMemorySessionStore:
         message = self._rows.add(session.id, session.head_id, said, now)
         answer = self._rows.add(session.id, message.id, reply, now)
         return self._rows.session(session.id), message, answer
+
+    async def edit_message(self, message_id: str, content: str) -> Message:
+        self._rows.require_open()
+        now = self._clock.now()
+        old = self._rows.message(message_id)
+        if self._rows.session(old.session_id).deleted_at is not None:
+            raise SessionBinned(old.session_id)
+        new = NewMessage(old.role, content, old.speaker)
+        edited = self._rows.add(old.session_id, old.parent_id, new, now)
+        self._rows.messages[edited.id] = replace(edited, important=old.important)
+        return self._rows.messages[edited.id]
+
+    async def forget_message(self, message_id: str) -> list[Summary]:
+        self._rows.require_open()
+        message = self._rows.message(message_id)
+        self._rows.messages[message_id] = replace(
+            message, content="", preface="", tokens=(), token_model=None
+        )
+        aged = self._context.age([message_id])
+        for follower in self._rows.followers:
+            follower.forgotten(message)
+        return aged
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         self._rows.require_open()
@@ -213,6 +286,20 @@ class InMemorySessionStore:
             for message in self._rows.messages.values()
             if message.session_id == session.id and message.status is not MessageStatus.STREAMING
         )
+
+
+def _copy(message: Message, session_id: str, ids: Mapping[str, str]) -> Message:
+    status = message.status
+    if status is MessageStatus.STREAMING:
+        status = MessageStatus.PARTIAL if message.content else MessageStatus.FAILED
+    return replace(
+        message,
+        id=ids[message.id],
+        session_id=session_id,
+        parent_id=None if message.parent_id is None else ids[message.parent_id],
+        status=status,
+        external_id=None,
+    )
 
 
 def _given(patch: SessionPatch | MessagePatch) -> dict[str, object]:

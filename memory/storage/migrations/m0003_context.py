@@ -43,7 +43,7 @@ _STATEMENTS = (
         FOREIGN KEY (message_id, session_id) REFERENCES messages (id, session_id) ON DELETE CASCADE
     ) STRICT, WITHOUT ROWID
     """,
-    "CREATE INDEX summary_messages_by_message ON summary_messages (message_id, session_id)",
+    "CREATE INDEX summary_messages_by_message ON summary_messages (session_id, message_id)",
     """
     CREATE TABLE epochs (
         seq INTEGER PRIMARY KEY,
@@ -68,7 +68,7 @@ _STATEMENTS = (
         prompt_hash TEXT NOT NULL,
         prompt_tokens INTEGER NOT NULL CHECK (prompt_tokens >= 0),
         parts TEXT NOT NULL CHECK (json_valid(parts)),
-        PRIMARY KEY (reply_id, session_id),
+        PRIMARY KEY (session_id, reply_id),
         FOREIGN KEY (reply_id, session_id) REFERENCES messages (id, session_id) ON DELETE CASCADE
     ) STRICT, WITHOUT ROWID
     """,

@@ -16,6 +16,7 @@ from memory.storage.queries.sessions import require
 from memory.storage.values import micros, moment, new_id, storable
 
 _COLUMNS = "id, session_id, model, head, parts, start_id, created_at"
+TURN_COLUMNS = "reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts"
 
 
 def pack_parts(parts: Sequence[TierUse]) -> str:
@@ -49,24 +50,34 @@ def insert(conn: Connection, new: NewEpoch, now: datetime) -> Epoch:
     ).fetchone()
     if stale is not None:
         raise SummaryStale(str(stale[0]))
-    row = (
-        new_id(),
-        new.session_id,
-        new.model,
-        storable(new.head),
-        pack_parts(new.parts),
-        new.start_id,
-        micros(now),
+    at = moment(micros(now))
+    epoch = Epoch(new_id(), new.session_id, new.model, storable(new.head), new.parts, new.start_id, at)
+    put(conn, epoch)
+    return epoch
+
+
+def put(conn: Connection, epoch: Epoch) -> None:
+    """Stores an epoch as it is."""
+    conn.execute(
+        f"INSERT INTO epochs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            epoch.id,
+            epoch.session_id,
+            epoch.model,
+            epoch.head,
+            pack_parts(epoch.parts),
+            epoch.start_id,
+            micros(epoch.created_at),
+        ),
     )
-    conn.execute(f"INSERT INTO epochs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    return _epoch(row)
 
 
-def of_session(conn: Connection, session_id: str, model: str) -> list[Epoch]:
-    """Oldest first. Raises `SessionNotFound`."""
+def of_session(conn: Connection, session_id: str, model: str | None = None) -> list[Epoch]:
+    """Oldest first, of one model's fingerprint or of all. Raises `SessionNotFound`."""
     require(conn, session_id)
     rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM epochs WHERE session_id = ? AND model = ? ORDER BY seq", (session_id, model)
+        f"SELECT {_COLUMNS} FROM epochs WHERE session_id = ?1 AND (?2 IS NULL OR model = ?2) ORDER BY seq",
+        (session_id, model),
     )
     return [_epoch(row) for row in rows]
 
@@ -95,12 +106,16 @@ def record_turn(conn: Connection, record: TurnRecord) -> None:
     """A second record of the same reply replaces the first. Raises `SessionNotFound`, `MessageNotFound`."""
     require(conn, record.session_id)
     require_in(conn, record.session_id, record.reply_id)
-    # The epoch may have ended while the reply was being made.
+    put_turn(conn, record)
+
+
+def put_turn(conn: Connection, record: TurnRecord) -> None:
+    """Stores what a reply's prompt was made of. An epoch that has ended meanwhile is left out."""
     conn.execute(
-        """
-        INSERT INTO turns (reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts)
+        f"""
+        INSERT INTO turns ({TURN_COLUMNS})
         VALUES (?, ?, (SELECT id FROM epochs WHERE id = ? AND session_id = ?), ?, ?, ?, ?)
-        ON CONFLICT (reply_id, session_id) DO UPDATE SET
+        ON CONFLICT (session_id, reply_id) DO UPDATE SET
             epoch_id = excluded.epoch_id, model = excluded.model, prompt_hash = excluded.prompt_hash,
             prompt_tokens = excluded.prompt_tokens, parts = excluded.parts
         """,
@@ -119,14 +134,22 @@ def record_turn(conn: Connection, record: TurnRecord) -> None:
 
 def turn(conn: Connection, reply_id: str) -> TurnRecord | None:
     row = conn.execute(
-        """
-        SELECT reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts
-        FROM turns WHERE reply_id = ?
+        f"""
+        SELECT {TURN_COLUMNS} FROM turns
+        WHERE session_id = (SELECT session_id FROM messages WHERE id = ?1) AND reply_id = ?1
         """,
         (reply_id,),
     ).fetchone()
-    if row is None:
-        return None
+    return None if row is None else turn_of(row)
+
+
+def turns_of_session(conn: Connection, session_id: str) -> list[TurnRecord]:
+    rows = conn.execute(f"SELECT {TURN_COLUMNS} FROM turns WHERE session_id = ?", (session_id,))
+    return [turn_of(row) for row in rows]
+
+
+def turn_of(row: Any) -> TurnRecord:
+    """A record from a row of `TURN_COLUMNS`."""
     return TurnRecord(
         reply_id=row[0],
         session_id=row[1],

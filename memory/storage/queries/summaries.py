@@ -95,38 +95,58 @@ def insert(conn: Connection, session_id: str, new: NewSummary, now: datetime) ->
         if one.session_id != session_id:
             raise SummaryNotFound(one.id)
     require_wider(new, replaced)
-    summary_id = new_id()
-    conn.execute(
-        """
-        INSERT INTO summaries
-            (id, session_id, level, text, topics, state, fallback, model, created_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            summary_id,
-            session_id,
-            new.level,
-            storable(new.text),
-            _topics(new.topics),
-            state_of_new(replaced).value,
-            int(new.fallback),
-            new.model,
-            micros(now),
-            micros(now),
-        ),
+    added = Summary(
+        id=new_id(),
+        session_id=session_id,
+        level=new.level,
+        text=storable(new.text),
+        covers=new.covers,
+        created_at=moment(micros(now)),
+        updated_at=moment(micros(now)),
+        state=state_of_new(replaced),
+        topics=tuple(storable(topic) for topic in new.topics),
+        fallback=new.fallback,
+        model=new.model,
     )
-    conn.executemany(
-        "INSERT INTO summary_messages (summary_id, position, message_id, session_id) VALUES (?, ?, ?, ?)",
-        [(summary_id, at, message_id, session_id) for at, message_id in enumerate(new.covers)],
-    )
+    put(conn, added)
     conn.executemany(
         """
         UPDATE summaries SET merged_into = ?, state = CASE state WHEN 'stale' THEN 'stale' ELSE 'merged' END
         WHERE id = ?
         """,
-        [(summary_id, one.id) for one in replaced],
+        [(added.id, one.id) for one in replaced],
     )
-    return get(conn, summary_id)
+    return added
+
+
+def put(conn: Connection, summary: Summary) -> None:
+    """Stores a summary as it is."""
+    conn.execute(
+        """
+        INSERT INTO summaries
+            (id, session_id, level, text, topics, state, fallback, edited, model, merged_into, created_at,
+             updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            summary.id,
+            summary.session_id,
+            summary.level,
+            summary.text,
+            _topics(summary.topics),
+            summary.state.value,
+            int(summary.fallback),
+            int(summary.edited),
+            summary.model,
+            summary.merged_into,
+            micros(summary.created_at),
+            micros(summary.updated_at),
+        ),
+    )
+    conn.executemany(
+        "INSERT INTO summary_messages (summary_id, position, message_id, session_id) VALUES (?, ?, ?, ?)",
+        [(summary.id, at, covered, summary.session_id) for at, covered in enumerate(summary.covers)],
+    )
 
 
 def rewrite(
@@ -160,8 +180,9 @@ def age(conn: Connection, message_ids: Sequence[str]) -> list[Summary]:
         for row in conn.execute(
             """
             SELECT s.id FROM summaries AS s WHERE s.id IN (
-                SELECT c.summary_id FROM summary_messages AS c
-                WHERE c.message_id IN (SELECT value FROM json_each(?))
+                SELECT c.summary_id FROM json_each(?) AS changed
+                JOIN messages AS m ON m.id = changed.value
+                JOIN summary_messages AS c ON c.session_id = m.session_id AND c.message_id = m.id
             )
             ORDER BY s.seq
             """,
