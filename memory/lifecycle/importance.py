@@ -1,0 +1,112 @@
+"""How much it would be missed if a message were no longer in sight, from its words alone."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.lifecycle.evidence import names, numbers
+from memory.lifecycle.phrases import phrases
+from models.messages import Role
+
+DECAY = 0.9
+PIN_FROM = 0.6
+"""From this score on a message is kept word for word as long as there is room for it."""
+
+_MARKED_FLOOR = 0.5
+_ASKED_FLOOR = 0.25
+_MODEL_SHARE = 0.5
+_PLAIN = 0.2
+_LONG_WORDS = 12
+_SMALL_TALK_AT_MOST = 200
+_LOOKED_AT = 20_000
+_TITLE = re.compile(r"[\"“„«‹][^\W\d_][^\"”“»›\n]{2,80}[\"”“»›]|(?<!\*)\*{1,2}[A-Z][^*\n]{2,80}\*")
+_QUESTION = re.compile(r"[^.!?。\n]*[?？]")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+
+
+class Reason(StrEnum):
+    """Why a message counts."""
+
+    MARKED = "marked"
+    ASKED = "asked to be remembered"
+    DECISION = "decision"
+    FACT = "about the person"
+    NUMBER = "number"
+    NAME = "name"
+    SMALL_TALK = "small talk"
+
+
+_WEIGHT = {
+    Reason.MARKED: 1.0,
+    Reason.ASKED: 0.9,
+    Reason.DECISION: 0.75,
+    Reason.FACT: 0.65,
+    Reason.NUMBER: 0.5,
+    Reason.NAME: 0.4,
+}
+_TOGETHER = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """`score` is in [0, 1]; `reasons` say what it is made of, the strongest first."""
+
+    score: float
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def small_talk(self) -> bool:
+        return Reason.SMALL_TALK in self.reasons
+
+    @property
+    def floor(self) -> float:
+        """What age never takes away from the relevance."""
+        if Reason.MARKED in self.reasons:
+            return _MARKED_FLOOR
+        return _ASKED_FLOOR if Reason.ASKED in self.reasons else 0.0
+
+
+def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
+    """What a message says that would be missed. The person's words count twice as much as the model's."""
+    # Code is full of names and numbers that are nobody's; what is said around it decides.
+    said = _CODE.sub(" ", text[:_LOOKED_AT])
+    found: set[Reason] = {Reason.MARKED} if marked else set()
+    known = phrases()
+    if role is Role.USER:
+        own = ((Reason.ASKED, known.asked), (Reason.FACT, known.fact))
+        found |= {reason for reason, pattern in own if pattern.search(said)}
+    if known.decision.search(said):
+        found.add(Reason.DECISION)
+    if numbers(said):
+        found.add(Reason.NUMBER)
+    if names(said) or _TITLE.search(said):
+        found.add(Reason.NAME)
+    if not found - {Reason.NAME} and is_small_talk(text):
+        return Importance(0.0, (Reason.SMALL_TALK,))
+    return Importance(_score(said, role, found), tuple(sorted(found, key=lambda r: -_WEIGHT[r])))
+
+
+def _score(said: str, role: Role, found: set[Reason]) -> float:
+    if Reason.MARKED in found:
+        return 1.0
+    count = len(said.split())
+    score = _PLAIN * min(1.0, count / _LONG_WORDS)
+    # Each further reason takes a part of what is missing to 1, so that several together weigh more.
+    for weight in sorted((_WEIGHT[reason] for reason in found), reverse=True):
+        score = max(score, weight) if score < weight else score + (1 - score) * weight * _TOGETHER
+    if _QUESTION.fullmatch(said.strip()) and Reason.ASKED not in found:
+        score *= 0.7
+    return score if role is Role.USER else score * _MODEL_SHARE
+
+
+def is_small_talk(text: str) -> bool:
+    """Greetings, thanks, agreement, laughter, and nothing else."""
+    if len(text) > _SMALL_TALK_AT_MOST:
+        return False
+    left = phrases().filler.sub(" ", text)
+    return not any(char.isalnum() for char in left)
+
+
+def relevance(value: Importance, age: int, *, decay: float = DECAY) -> float:
+    """The score after `age` turns: times `decay` for each, never below the floor of what was marked."""
+    return max(value.score * decay**age, min(value.floor, value.score))
