@@ -1,0 +1,166 @@
+"""What every session store does with messages and turns."""
+
+import pytest
+
+from memory.entities import (
+    MessagePatch,
+    MessageStatus,
+    NewMessage,
+    NewSession,
+)
+from memory.errors import (
+    MessageNotFound,
+    SessionBinned,
+)
+from memory.ports import SessionStore
+from models.messages import Role
+from tests.contract.talk import assistant, begin, texts, user
+
+
+async def test_messages_follow_the_head(store: SessionStore) -> None:
+    session, first = await begin(store, "one")
+    second = await store.append_message(session.id, assistant("two"))
+    third = await store.append_message(session.id, user("three"))
+
+    assert (second.parent_id, third.parent_id) == (first.id, second.id)
+    assert await store.branch(session.id) == [first, second, third]
+    assert await store.branch(session.id, second.id) == [first, second]
+    now = await store.get_session(session.id)
+    assert (now.head_id, now.message_count, now.updated_at) == (third.id, 3, third.created_at)
+
+
+async def test_variants_share_parent_and_role(store: SessionStore) -> None:
+    session, question = await begin(store, "why?")
+    first = await store.append_message(session.id, assistant("because"))
+    await store.append_message(session.id, user("and?"))
+    second = await store.append_message(session.id, assistant("perhaps"), parent_id=question.id)
+
+    assert await store.variants(first.id) == [first, second]
+    assert await store.variants(second.id) == [first, second]
+    assert await store.variants(question.id) == [question]
+    assert texts(await store.branch(session.id)) == ["why?", "perhaps"]
+
+    back = await store.set_head(session.id, first.id)
+    assert back.head_id == first.id
+    assert texts(await store.branch(session.id)) == ["why?", "because"]
+
+
+async def test_a_branch_never_leaves_its_session(store: SessionStore) -> None:
+    session, mine = await begin(store, "mine")
+    _, foreign = await begin(store, "theirs")
+    nothing = "00000000-0000-7000-8000-000000000000"
+
+    for wrong in (foreign.id, nothing):
+        with pytest.raises(MessageNotFound):
+            await store.append_message(session.id, user("x"), parent_id=wrong)
+        with pytest.raises(MessageNotFound):
+            await store.set_head(session.id, wrong)
+        with pytest.raises(MessageNotFound):
+            await store.branch(session.id, wrong)
+    with pytest.raises(MessageNotFound):
+        await store.variants(nothing)
+    with pytest.raises(MessageNotFound):
+        await store.update_message(nothing, MessagePatch(content="x"))
+    now = await store.get_session(session.id)
+    assert (now.head_id, now.message_count) == (mine.id, 1)
+
+
+async def test_a_reply_grows_and_ends(store: SessionStore) -> None:
+    session, _ = await begin(store)
+    reply = await store.append_message(session.id, assistant("", MessageStatus.STREAMING))
+    growing = await store.update_message(reply.id, MessagePatch(content="Dig"))
+    done = await store.update_message(
+        reply.id,
+        MessagePatch(
+            content="Dig deep",
+            status=MessageStatus.COMPLETE,
+            stop_reason="stop",
+            tokens=(0, 7, 2**32 - 1),
+            token_model="abc",
+            important=True,
+        ),
+    )
+    assert (growing.content, growing.status) == ("Dig", MessageStatus.STREAMING)
+    assert (done.content, done.status, done.stop_reason) == ("Dig deep", MessageStatus.COMPLETE, "stop")
+    assert (done.tokens, done.token_model, done.important) == ((0, 7, 2**32 - 1), "abc", True)
+    assert (await store.branch(session.id))[-1] == done
+    assert await store.update_message(reply.id, MessagePatch()) == done
+    assert (await store.get_session(session.id)).updated_at > done.created_at
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a\x00b",
+        "\u202edrow\u202c",
+        "naïve café",
+        "日本語のテキスト",
+        "👩🏽‍🚀" * 50,
+        "tab\tline\r\nend",
+        "x" * 200_000,
+    ],
+)
+async def test_text_comes_back_as_it_went_in(store: SessionStore, text: str) -> None:
+    session, message = await begin(store, text, title=text)
+    assert session.title == message.content == text
+    assert texts(await store.branch(session.id)) == [text]
+
+
+async def test_what_utf8_cannot_hold_is_replaced(store: SessionStore) -> None:
+    session, message = await begin(store, "a\ud800b", title="\udfff")
+    assert (session.title, message.content) == ("\ufffd", "a\ufffdb")
+    changed = await store.update_message(message.id, MessagePatch(content="\udc00"))
+    assert changed.content == "\ufffd"
+
+
+# --- turns -----------------------------------------------------------------------------------------
+
+EMPTY = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING, model="small")
+
+
+async def test_a_turn_begins_a_session(store: SessionStore) -> None:
+    session, said, reply = await store.begin_turn(
+        None, NewSession("Garden", project="Home"), user("why?"), EMPTY
+    )
+
+    assert (session.title, session.project, session.head_id) == ("Garden", "Home", reply.id)
+    assert (session.message_count, session.updated_at) == (2, reply.created_at)
+    assert (said.session_id, said.parent_id, said.content) == (session.id, None, "why?")
+    assert (reply.session_id, reply.parent_id, reply.role) == (session.id, said.id, Role.ASSISTANT)
+    assert (reply.content, reply.status, reply.model) == ("", MessageStatus.STREAMING, "small")
+    assert await store.get_session(session.id) == session
+    assert await store.branch(session.id) == [said, reply]
+    assert (await store.verify()).problems == ()
+
+
+async def test_a_turn_follows_the_head(store: SessionStore) -> None:
+    begun, first = await begin(store, "one")
+    await store.append_message(begun.id, assistant("not shown"))
+    await store.set_head(begun.id, first.id)
+    session, said, reply = await store.begin_turn(begun.id, None, user("two"), EMPTY)
+
+    assert (said.parent_id, reply.parent_id) == (first.id, said.id)
+    assert (session.id, session.head_id, session.message_count) == (begun.id, reply.id, 4)
+    assert session.updated_at > begun.updated_at
+    assert await store.get_session("last") == session
+    assert await store.branch(session.id) == [first, said, reply]
+
+
+async def test_a_session_in_the_bin_takes_no_turn(store: SessionStore) -> None:
+    session, first = await begin(store)
+    gone = await store.bin_session(session.id)
+    with pytest.raises(SessionBinned) as caught:
+        await store.begin_turn(session.id, None, user("x"), EMPTY)
+    assert caught.value.ref == session.id
+    assert await store.get_session(session.id) == gone
+    assert await store.branch(session.id) == [first]
+
+
+async def test_a_turn_is_of_one_session_alone(store: SessionStore) -> None:
+    session, _ = await begin(store)
+    for at, new in ((session.id, NewSession("x")), (None, None)):
+        with pytest.raises(ValueError, match="either"):
+            await store.begin_turn(at, new, user("x"), EMPTY)
+    report = await store.verify()
+    assert (report.sessions, report.messages) == (1, 1)
