@@ -19,6 +19,8 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.jobs import JobStore
+from memory.recall.ports import EvidenceStore
+from memory.vectors.ports import VectorStore
 
 
 class Clock(Protocol):
@@ -46,6 +48,16 @@ class SessionStore(Protocol):
     @property
     def jobs(self) -> JobStore:
         """The room's background queue."""
+        ...
+
+    @property
+    def vectors(self) -> VectorStore:
+        """Vectors of what was said."""
+        ...
+
+    @property
+    def evidence(self) -> EvidenceStore:
+        """What recall reads."""
         ...
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:

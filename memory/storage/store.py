@@ -17,13 +17,16 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
 from memory.ports import Clock
+from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.context import SqlContext
 from memory.storage.database import Database
+from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.queries import check, erasure, forks, messages, search, sessions
 from memory.storage.schema import version_of
 from memory.storage.values import micros
+from memory.storage.vectors import SqlVectorStore
 
 
 class SqlSessionStore:
@@ -35,6 +38,9 @@ class SqlSessionStore:
         self._clock = clock
         self._context = SqlContext(database, clock)
         self._jobs = SqlJobStore(database, clock)
+        notes = ChangeNotes()
+        self._vectors = SqlVectorStore(database, notes)
+        self._evidence = SqlEvidenceStore(database, notes)
 
     @property
     def room(self) -> RoomKind:
@@ -47,6 +53,14 @@ class SqlSessionStore:
     @property
     def jobs(self) -> SqlJobStore:
         return self._jobs
+
+    @property
+    def vectors(self) -> SqlVectorStore:
+        return self._vectors
+
+    @property
+    def evidence(self) -> SqlEvidenceStore:
+        return self._evidence
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()

@@ -61,3 +61,26 @@ def prefix_expression(text: str) -> str:
     if not words:
         raise BadQuery("no word to search for")
     return " AND ".join(Term(word, prefix=True).fts() for word in words)
+
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
+)
+_LETTERS_A_PIECE = 3
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether `text` holds letters of a script that is written without spaces between words."""
+    return _UNSPACED.search(text) is not None
+
+
+def pieces(word: str) -> list[str]:
+    """The word itself; of a script without spaces, every three letters that follow one another."""
+    if not is_unspaced(word):
+        return [word]
+    found: list[str] = []
+    for run in _UNSPACED.findall(word):
+        found += [run[at : at + _LETTERS_A_PIECE] for at in range(max(len(run) - _LETTERS_A_PIECE + 1, 1))]
+    found += [part for part in _UNSPACED.split(word) if part]
+    return found

@@ -25,9 +25,11 @@ from memory.storage.values import new_id, storable
 from memory.storage.words import beginnings, terms
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
+from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import occurrences, words_of
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.rows import Rows
+from memory.testing.vectors import InMemoryVectorStore
 from models.messages import Role
 
 
@@ -39,6 +41,8 @@ class InMemorySessionStore:
         self._rows = Rows(room)
         self._context = InMemoryContext(self._rows, self._clock)
         self._jobs = InMemoryJobStore(self._rows, self._clock)
+        self._vectors = InMemoryVectorStore(self._rows)
+        self._evidence = InMemoryEvidenceStore(self._rows)
 
     @property
     def room(self) -> RoomKind:
@@ -51,6 +55,14 @@ class InMemorySessionStore:
     @property
     def jobs(self) -> InMemoryJobStore:
         return self._jobs
+
+    @property
+    def vectors(self) -> InMemoryVectorStore:
+        return self._vectors
+
+    @property
+    def evidence(self) -> InMemoryEvidenceStore:
+        return self._evidence
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         self._rows.require_open()

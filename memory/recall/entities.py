@@ -1,0 +1,94 @@
+"""The values of recall: what is looked for, what is found, and what is read of a room on the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the words of a hit stand."""
+
+    session: str | None
+    message: str | None
+    external_id: str | None
+    document: str | None
+    created_at: datetime
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found. `score` is between 0 and 1 and compares hits of one query only; `parts` are
+    the reasons, each between 0 and 1. `passage` is the part of `text` that answers best."""
+
+    id: str
+    kind: str
+    text: str = field(repr=False)
+    passage: str = field(repr=False)
+    score: float
+    parts: Mapping[str, float]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The hits of one query, best first. `took_ms` covers everything from the embedding of the query to the
+    loading of the texts; `semantic` says whether vectors took part."""
+
+    hits: tuple[Hit, ...]
+    took_ms: float
+    semantic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
+    `machine` marks the words of a model, as opposed to those of a person."""
+
+    seq: int
+    id: str
+    session_id: str
+    parent_id: str | None
+    speaker: str
+    machine: bool
+    created_at: int
+    important: bool
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry:
+    """What scoring needs to know of a session. `lends` says whether other sessions may recall it."""
+
+    id: str
+    project: str | None
+    lends: bool
+    binned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChanges:
+    """What was written since a version, to be read anew; `version` is the one to ask with next."""
+
+    version: int
+    messages: frozenset[int]
+    sessions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """In which messages a word occurs, and how often in each."""
+
+    term: str
+    seqs: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The words of a message, and where they came from."""
+
+    seq: int
+    text: str = field(repr=False)
+    source: Source

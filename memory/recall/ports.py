@@ -1,0 +1,87 @@
+"""The seams of recall: what it offers to the making of prompts, and what it needs of a room."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory.recall.entities import Entry, EntryChanges, Hit, Posting, Recalled, SessionEntry, Text
+
+KINDS = frozenset({"message"})
+
+
+class Recall(Protocol):
+    """Finds what was said before. Raises as `memory.ports.SessionStore`."""
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        kinds: Collection[str] = KINDS,
+        session: str | None = None,
+        project: str | None = None,
+        exclude_messages: Collection[str] = (),
+        exclude_sessions: Collection[str] = (),
+        since: datetime | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+        widen: bool = False,
+    ) -> list[Hit]:
+        """At most `k` hits, best first.
+
+        `session` looks in that session alone, `project` in the sessions of a project; `widen` sets the
+        project aside when it holds less than `k`. Sessions that add nothing to memory are found
+        only when named. What is in `exclude_messages` or `exclude_sessions` is not found, but still
+        speaks for its neighbours. Expressions of time in the query are understood relative to `now`.
+        """
+        ...
+
+    async def answer(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        kinds: Collection[str] = KINDS,
+        session: str | None = None,
+        project: str | None = None,
+        exclude_messages: Collection[str] = (),
+        exclude_sessions: Collection[str] = (),
+        since: datetime | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+        widen: bool = False,
+    ) -> Recalled:
+        """As `recall`, with what it took."""
+        ...
+
+
+class EvidenceStore(Protocol):
+    """What recall reads of one room. Raises as `memory.ports.SessionStore`."""
+
+    async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
+        """Finished messages in the order of storing, from the first `seq` greater than `after`."""
+        ...
+
+    async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
+        """Those that are there and finished."""
+        ...
+
+    async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
+        """Of these sessions, or of all."""
+        ...
+
+    async def changes(self, since: int | None) -> EntryChanges:
+        """What was written since a version; None begins to listen and reports nothing."""
+        ...
+
+    async def stems(self, text: str) -> list[str]:
+        """The words of `text` as the index knows them, in their order, repeated ones once."""
+        ...
+
+    async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
+        """Where each of these stems occurs; those in more than `at_most` messages are left out."""
+        ...
+
+    async def texts(self, seqs: Sequence[int]) -> list[Text]:
+        """In the order asked for; those that are gone are left out."""
+        ...

@@ -1,0 +1,74 @@
+"""What has been written to a room since it was opened, told by the database itself.
+
+Triggers of the connection's own (temporary, so nothing of them is stored) call back for every row that
+matters, whichever statement or cascade changed it. A transaction that is undone leaves its notes: whoever
+reads them reads the rows anew, and finds them as they were.
+"""
+
+from collections.abc import Callable
+
+from memory.storage.connection import Connection
+
+# One version counts all changes; each thing remembers the version of its last one.
+_TRIGGERS = """
+CREATE TEMP TRIGGER note_message_added AFTER INSERT ON main.messages WHEN new.status <> 'streaming'
+BEGIN SELECT note('message', new.seq); END;
+
+CREATE TEMP TRIGGER note_message_removed AFTER DELETE ON main.messages
+BEGIN SELECT note('message', old.seq); END;
+
+CREATE TEMP TRIGGER note_message_changed AFTER UPDATE OF content, status, important, parent_id, session_id
+ON main.messages WHEN old.status <> 'streaming' OR new.status <> 'streaming'
+BEGIN SELECT note('message', new.seq); END;
+
+CREATE TEMP TRIGGER note_session_added AFTER INSERT ON main.sessions
+BEGIN SELECT note('session', new.id); END;
+
+CREATE TEMP TRIGGER note_session_removed AFTER DELETE ON main.sessions
+BEGIN SELECT note('session', old.id); END;
+
+CREATE TEMP TRIGGER note_session_changed AFTER UPDATE OF project_id, memory_mode, deleted_at ON main.sessions
+WHEN old.project_id IS NOT new.project_id OR old.memory_mode <> new.memory_mode
+  OR old.deleted_at IS NOT new.deleted_at
+BEGIN SELECT note('session', new.id); END;
+
+CREATE TEMP TRIGGER note_project_renamed AFTER UPDATE OF name ON main.projects
+BEGIN SELECT note('session', id) FROM main.sessions WHERE project_id = new.id; END;
+
+CREATE TEMP TRIGGER note_vector_added AFTER INSERT ON main.vectors
+BEGIN SELECT note('vector', new.owner_id); END;
+
+CREATE TEMP TRIGGER note_vector_removed AFTER DELETE ON main.vectors
+BEGIN SELECT note('vector', old.owner_id); END;
+"""
+
+
+class ChangeNotes:
+    """The notes of one connection. Used on the thread that owns it, and nowhere else."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._listening = False
+        self._seen: dict[str, dict[int | str, int]] = {"message": {}, "session": {}, "vector": {}}
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def listen(self, conn: Connection) -> None:
+        """Begins to take notes; needs a connection that may write."""
+        if self._listening:
+            return
+        note: Callable[[str, int | str], None] = self._note
+        conn.create_function("note", 2, note, deterministic=False)
+        for statement in _TRIGGERS.strip().split("\n\n"):
+            conn.execute(statement)
+        self._listening = True
+
+    def since(self, kind: str, version: int) -> frozenset[int | str]:
+        """What of a kind ('message': seqs, 'session': ids, 'vector': owners) changed after a version."""
+        return frozenset(key for key, at in self._seen[kind].items() if at > version)
+
+    def _note(self, kind: str, key: int | str) -> None:
+        self._version += 1
+        self._seen[kind][key] = self._version

@@ -1,0 +1,85 @@
+"""`memory.recall.ports.EvidenceStore` on a database."""
+
+from collections.abc import Collection, Sequence
+
+from memory.recall.entities import Entry, EntryChanges, Posting, SessionEntry, Text
+from memory.storage.changes import ChangeNotes
+from memory.storage.connection import Connection, open_memory
+from memory.storage.database import Database
+from memory.storage.queries import evidence
+from memory.storage.words import pieces
+
+
+class SqlEvidenceStore:
+    """Each method reads one state of the database."""
+
+    def __init__(self, database: Database, notes: ChangeNotes) -> None:
+        self._database = database
+        self._notes = notes
+        self._stemmer: Connection | None = None
+        self._ready = False
+
+    async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
+        return await self._database.read(lambda conn: evidence.entries(conn, after, limit))
+
+    async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
+        return await self._database.read(lambda conn: evidence.entries_of(conn, seqs))
+
+    async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
+        return await self._database.read(lambda conn: evidence.session_entries(conn, ids))
+
+    async def changes(self, since: int | None) -> EntryChanges:
+        if since is None:
+            return await self._database.write(self._listen)
+        return await self._database.read(lambda _conn: self._since(since))
+
+    async def stems(self, text: str) -> list[str]:
+        return await self._database.read(lambda _conn: self._stems(text))
+
+    async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
+        if not self._ready:
+            await self._database.write(self._prepare)
+
+        def work(conn: Connection) -> list[Posting]:
+            found = (evidence.posting(conn, term, at_most) for term in terms)
+            return [one for one in found if one is not None]
+
+        return await self._database.read(work)
+
+    async def texts(self, seqs: Sequence[int]) -> list[Text]:
+        return await self._database.read(lambda conn: evidence.texts(conn, seqs))
+
+    def _prepare(self, conn: Connection) -> None:
+        if not self._ready:
+            for statement in evidence.VOCABULARIES:
+                conn.execute(statement)
+            self._ready = True
+
+    def _listen(self, conn: Connection) -> EntryChanges:
+        self._notes.listen(conn)
+        return EntryChanges(self._notes.version, frozenset(), frozenset())
+
+    def _since(self, since: int) -> EntryChanges:
+        messages = self._notes.since("message", since)
+        sessions = self._notes.since("session", since)
+        return EntryChanges(self._notes.version, frozenset(map(int, messages)), frozenset(map(str, sessions)))
+
+    def _stems(self, text: str) -> list[str]:
+        """By the index's own tokenizer, on a table in memory that is emptied again."""
+        if self._stemmer is None:
+            self._stemmer = open_memory()
+            self._stemmer.execute(
+                """
+                CREATE VIRTUAL TABLE words USING fts5 (
+                    text, tokenize = 'porter unicode61 remove_diacritics 2'
+                )
+                """
+            )
+            self._stemmer.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
+        self._stemmer.execute("BEGIN")
+        try:
+            self._stemmer.execute("INSERT INTO words (text) VALUES (?)", (text,))
+            rows = self._stemmer.execute("SELECT term FROM places ORDER BY offset").fetchall()
+        finally:
+            self._stemmer.execute("ROLLBACK")
+        return list(dict.fromkeys(piece for (term,) in rows for piece in pieces(term)))

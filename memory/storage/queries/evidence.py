@@ -1,0 +1,117 @@
+"""What recall reads of a room: entries without their words, places of words, and the words of hits."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Collection, Sequence
+
+from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
+from memory.storage.connection import Connection
+from memory.storage.values import moment
+from memory.storage.words import is_unspaced
+
+# FTS5 keeps the length of a row as one variable-length number a column, and there is one column.
+_ENTRY = """
+    SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker,
+        m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant')),
+        m.created_at, m.important, w.sz, p.sz
+    FROM messages AS m
+    LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
+    LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
+    WHERE m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''
+"""
+_PIECE = 3
+
+# The vocabularies tell where each stem and each piece occurs, and how often; they hold nothing of their own.
+VOCABULARIES = (
+    "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
+    "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
+    "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
+    "CREATE VIRTUAL TABLE temp.piece_counts USING fts5vocab(main, messages_pieces, row)",
+)
+
+
+def entries(conn: Connection, after: int, limit: int) -> list[Entry]:
+    rows = conn.execute(f"{_ENTRY} AND m.seq > ? ORDER BY m.seq LIMIT ?", (after, max(limit, 0)))
+    return [_entry(*row) for row in rows]
+
+
+def entries_of(conn: Connection, seqs: Collection[int]) -> list[Entry]:
+    rows = conn.execute(
+        f"{_ENTRY} AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq", (json.dumps(list(seqs)),)
+    )
+    return [_entry(*row) for row in rows]
+
+
+def session_entries(conn: Connection, ids: Collection[str] | None) -> list[SessionEntry]:
+    sql = """
+        SELECT s.id, p.name, s.memory_mode IN ('normal', 'off'), s.deleted_at IS NOT NULL
+        FROM sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id
+    """
+    if ids is None:
+        rows = conn.execute(sql)
+    else:
+        rows = conn.execute(f"{sql} WHERE s.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+    return [SessionEntry(id_, project, bool(lends), bool(binned)) for id_, project, lends, binned in rows]
+
+
+def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
+    """None for a term that occurs nowhere, or in more than `at_most` messages."""
+    if is_unspaced(term) and len(term) < _PIECE:
+        # Shorter than the pieces of the index: the few messages in such scripts are looked through.
+        rows = conn.execute(
+            "SELECT seq FROM unspaced WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
+        ).fetchall()
+        found = [(seq, 1) for (seq,) in rows]
+    else:
+        kind = "piece" if is_unspaced(term) else "word"
+        known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
+        if known is None or known[0] > at_most:
+            return None
+        found = conn.execute(
+            f"SELECT doc, count(*) FROM temp.{kind}_places WHERE term = ? GROUP BY doc", (term,)
+        ).fetchall()
+    if not found or len(found) > at_most:
+        return None
+    seqs, counts = zip(*found, strict=True)
+    return Posting(term, seqs, counts)
+
+
+def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
+    rows = conn.execute(
+        """
+        SELECT m.seq, m.content, m.session_id, m.id, m.external_id, m.created_at, m.speaker
+        FROM messages AS m WHERE m.seq IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(seqs)),),
+    )
+    found = {
+        seq: Text(seq, content, Source(session, message, external, None, moment(created), speaker))
+        for seq, content, session, message, external, created, speaker in rows
+    }
+    return [found[seq] for seq in seqs if seq in found]
+
+
+def _entry(
+    seq: int,
+    id_: str,
+    session: str,
+    parent: str | None,
+    speaker: str,
+    machine: int,
+    created: int,
+    important: int,
+    words: bytes | None,
+    pieces: bytes | None,
+) -> Entry:
+    length = _number(words) + _number(pieces)
+    return Entry(seq, id_, session, parent, speaker, bool(machine), created, bool(important), length)
+
+
+def _number(varint: bytes | None) -> int:
+    """SQLite's variable-length number: seven bits a byte, the highest bit says that more follow."""
+    value = 0
+    for byte in varint or b"":
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return value

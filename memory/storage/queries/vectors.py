@@ -1,0 +1,115 @@
+"""Vectors as rows beside the texts that they were made from."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Collection, Sequence
+
+from memory.storage.connection import Connection
+from memory.storage.values import moment
+from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey
+
+_STORED = """
+    SELECT v.kind, v.owner_id, v.part, v.session_id, p.name, v.data,
+        coalesce(m.created_at, y.created_at, s.created_at, 0)
+    FROM vectors AS v
+    LEFT JOIN sessions AS s ON s.id = v.session_id
+    LEFT JOIN projects AS p ON p.id = s.project_id
+    LEFT JOIN messages AS m ON v.kind = 'message' AND m.id = v.owner_id AND m.session_id = v.session_id
+    LEFT JOIN summaries AS y ON v.kind = 'summary' AND y.id = v.owner_id
+"""
+
+
+def unembedded(
+    conn: Connection, model: str, *, limit: int, before: int | None, session: str | None
+) -> list[Unembedded]:
+    """Messages without a vector of `model`, the latest first."""
+    where, parameters = "m.seq < ?", [2**62 if before is None else before]
+    if session is not None:
+        where, parameters = f"{where} AND m.session_id = ?", [*parameters, session]  # type: ignore[list-item]
+    rows = conn.execute(
+        f"""
+        SELECT m.seq, m.id, m.session_id, m.content FROM messages AS m
+        JOIN sessions AS s ON s.id = m.session_id
+        WHERE {where} AND m.status IN ('complete', 'partial') AND m.role <> 'system'
+            AND trim(m.content) <> '' AND s.memory_mode <> 'blank'
+            AND NOT EXISTS (
+                SELECT 1 FROM vectors WHERE kind = 'message' AND owner_id = m.id AND part = 0 AND model = ?
+            )
+        ORDER BY m.seq DESC LIMIT ?
+        """,
+        (*parameters, model, max(limit, 0)),
+    )
+    return [Unembedded(seq, "message", owner, session, text) for seq, owner, session, text in rows]
+
+
+def put(conn: Connection, model: str, made: Sequence[Embedded]) -> int:
+    """Stores the passages of each text that still is what was embedded. Returns how many texts those are."""
+    taken = 0
+    for one in made:
+        source = one.source
+        row = conn.execute(
+            "SELECT 1 FROM messages WHERE seq = ? AND id = ? AND content = ?",
+            (source.seq, source.owner_id, source.text),
+        ).fetchone()
+        if row is None:
+            continue
+        conn.execute(
+            "DELETE FROM vectors WHERE kind = ? AND owner_id = ? AND model = ?",
+            (source.kind, source.owner_id, model),
+        )
+        conn.executemany(
+            "INSERT INTO vectors (kind, owner_id, part, session_id, model, data) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (source.kind, source.owner_id, part, source.session_id, model, data)
+                for part, data in enumerate(one.parts)
+            ],
+        )
+        taken += 1
+    return taken
+
+
+def scan(conn: Connection, model: str, after: VectorKey | None, limit: int) -> list[StoredVector]:
+    key = ("", "", -1) if after is None else (after.kind, after.owner_id, after.part)
+    return _stored(
+        conn,
+        """
+        v.model = ? AND (v.kind, v.owner_id, v.part) > (?, ?, ?)
+        ORDER BY v.kind, v.owner_id, v.part LIMIT ?
+        """,
+        (model, *key, max(limit, 0)),
+    )
+
+
+def of(
+    conn: Connection, model: str, owners: Collection[str], sessions: Collection[str]
+) -> list[StoredVector]:
+    return _stored(
+        conn,
+        """
+        v.model = ? AND (
+            (v.kind, v.owner_id) IN (
+                SELECT k.value, o.value FROM json_each(?) AS o,
+                    json_each('["message", "summary", "memory", "chunk"]') AS k
+            )
+            OR v.session_id IN (SELECT value FROM json_each(?))
+        )
+        """,
+        (model, json.dumps(list(owners)), json.dumps(list(sessions))),
+    )
+
+
+def counts(conn: Connection) -> dict[str, int]:
+    return dict(conn.execute("SELECT model, count(*) FROM vectors GROUP BY model").fetchall())
+
+
+def drop_others(conn: Connection, model: str) -> int:
+    return int(conn.execute("DELETE FROM vectors WHERE model <> ?", (model,)).rowcount)
+
+
+def _stored(conn: Connection, where: str, parameters: tuple[object, ...]) -> list[StoredVector]:
+    return [
+        StoredVector(kind, owner, part, session, project, moment(created), data)
+        for kind, owner, part, session, project, data, created in conn.execute(
+            f"{_STORED} WHERE {where}", parameters
+        )
+    ]

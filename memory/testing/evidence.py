@@ -1,0 +1,135 @@
+"""What recall reads, from dictionaries. Knows words as they are, not their stems."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from memory.entities import MemoryMode, Message, MessageStatus
+from memory.recall.entities import Entry, EntryChanges, Posting, SessionEntry, Source, Text
+from memory.storage.values import micros
+from memory.storage.words import is_unspaced, pieces
+from memory.testing.finding import words_of
+from memory.testing.rows import Rows
+from models.messages import Role
+
+
+class InMemoryEvidenceStore:
+    """`memory.recall.ports.EvidenceStore` beside the sessions and messages of `rows`."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._seqs: dict[str, int] = {}
+        self._seen: dict[int, tuple[dict[int, object], dict[str, object]]] = {}
+
+    async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
+        self._rows.require_open()
+        found = [entry for entry in self._entries() if entry.seq > after]
+        return found[: max(limit, 0)]
+
+    async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
+        self._rows.require_open()
+        return [entry for entry in self._entries() if entry.seq in seqs]
+
+    async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
+        self._rows.require_open()
+        return [
+            SessionEntry(
+                one.id,
+                one.project,
+                one.memory_mode in {MemoryMode.NORMAL, MemoryMode.OFF},
+                one.deleted_at is not None,
+            )
+            for one in self._rows.sessions.values()
+            if ids is None or one.id in ids
+        ]
+
+    async def changes(self, since: int | None) -> EntryChanges:
+        self._rows.require_open()
+        messages: dict[int, object] = {
+            self._seq(message): (message.content, message.important, message.session_id)
+            for message in self._finished()
+        }
+        sessions: dict[str, object] = {one.id: one for one in await self.session_entries()}
+        version = len(self._seen)
+        self._seen[version] = messages, sessions
+        old_messages, old_sessions = self._seen[version if since is None else since]
+        return EntryChanges(
+            version,
+            frozenset(key for key in old_messages | messages if old_messages.get(key) != messages.get(key)),
+            frozenset(key for key in old_sessions | sessions if old_sessions.get(key) != sessions.get(key)),
+        )
+
+    async def stems(self, text: str) -> list[str]:
+        self._rows.require_open()
+        return list(dict.fromkeys(_stems(text)))
+
+    async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
+        self._rows.require_open()
+        found = []
+        for term in terms:
+            places = {
+                self._seq(message): count
+                for message in self._finished()
+                if (count := _occurrences(message.content, term))
+            }
+            if places and len(places) <= at_most:
+                found.append(Posting(term, tuple(places), tuple(places.values())))
+        return found
+
+    async def texts(self, seqs: Sequence[int]) -> list[Text]:
+        self._rows.require_open()
+        known = {self._seq(message): message for message in self._finished()}
+        return [
+            Text(
+                seq,
+                message.content,
+                Source(
+                    message.session_id,
+                    message.id,
+                    message.external_id,
+                    None,
+                    message.created_at,
+                    message.speaker,
+                ),
+            )
+            for seq in seqs
+            if (message := known.get(seq)) is not None
+        ]
+
+    def _finished(self) -> list[Message]:
+        return [
+            message
+            for message in self._rows.messages.values()
+            if message.status is not MessageStatus.STREAMING
+            and message.role is not Role.SYSTEM
+            and message.content
+        ]
+
+    def _entries(self) -> list[Entry]:
+        return [
+            Entry(
+                self._seq(message),
+                message.id,
+                message.session_id,
+                message.parent_id,
+                message.speaker,
+                message.role is Role.ASSISTANT
+                and (message.model is not None or message.speaker.lower() in {"", "assistant"}),
+                micros(message.created_at),
+                message.important,
+                len(_stems(message.content)),
+            )
+            for message in self._finished()
+        ]
+
+    def _seq(self, message: Message) -> int:
+        for known in self._rows.messages:
+            self._seqs.setdefault(known, len(self._seqs) + 1)
+        return self._seqs[message.id]
+
+
+def _stems(text: str) -> list[str]:
+    return [piece for word in words_of(text) for piece in pieces(word)]
+
+
+def _occurrences(text: str, term: str) -> int:
+    return text.count(term) if is_unspaced(term) else Counter(_stems(text))[term]

@@ -1,0 +1,179 @@
+"""Vectors in dictionaries, and an index that looks at every one of them."""
+
+import struct
+from collections.abc import Collection, Mapping, Sequence
+
+from memory.entities import MemoryMode, Message, MessageStatus
+from memory.testing.rows import Rows
+from memory.vectors.entities import (
+    Embedded,
+    Near,
+    Scope,
+    StoredVector,
+    Unembedded,
+    VectorChanges,
+    VectorCounts,
+    VectorKey,
+)
+from models.messages import Role
+
+_FINISHED = (MessageStatus.COMPLETE, MessageStatus.PARTIAL)
+
+
+class InMemoryVectorStore:
+    """`memory.vectors.ports.VectorStore` beside the sessions and messages of `rows`."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._made: dict[tuple[str, str], tuple[str, tuple[bytes, ...]]] = {}
+        self._seen: dict[int, tuple[dict[str, object], dict[str, object]]] = {}
+        rows.followers.append(self)
+
+    def erased(self, session_id: str) -> Mapping[str, int]:
+        messages = self._rows.messages.values()
+        return {"vectors": sum(self._drop(one.id) for one in messages if one.session_id == session_id)}
+
+    def forgotten(self, message: Message) -> None:
+        self._drop(message.id)
+
+    def _drop(self, owner: str) -> int:
+        """Returns how many passages there were."""
+        return sum(len(self._made.pop(key)[1]) for key in [key for key in self._made if key[0] == owner])
+
+    async def unembedded(
+        self, model: str, *, limit: int = 64, before: int | None = None, session: str | None = None
+    ) -> list[Unembedded]:
+        self._rows.require_open()
+        found = [
+            Unembedded(seq, "message", message.id, message.session_id, message.content)
+            for seq, message in enumerate(self._rows.messages.values(), start=1)
+            if message.status in _FINISHED
+            and message.role is not Role.SYSTEM
+            and message.content.strip()
+            and self._rows.session(message.session_id).memory_mode is not MemoryMode.BLANK
+            and session in {None, message.session_id}
+            and (before is None or seq < before)
+            and not self._current(message.id, model)
+        ]
+        return found[::-1][: max(limit, 0)]
+
+    async def put(self, model: str, made: Sequence[Embedded]) -> int:
+        self._rows.require_open()
+        taken = 0
+        for one in made:
+            message = self._rows.messages.get(one.source.owner_id)
+            if message is not None and message.content == one.source.text:
+                self._made[message.id, model] = message.content, one.parts
+                taken += 1
+        return taken
+
+    async def scan(
+        self, model: str, *, after: VectorKey | None = None, limit: int = 2000
+    ) -> list[StoredVector]:
+        self._rows.require_open()
+        start = ("", "", -1) if after is None else (after.kind, after.owner_id, after.part)
+        found = [row for row in self._stored(model) if (row.kind, row.owner_id, row.part) > start]
+        return found[: max(limit, 0)]
+
+    async def of(
+        self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()
+    ) -> list[StoredVector]:
+        self._rows.require_open()
+        return [row for row in self._stored(model) if row.owner_id in owners or row.session_id in sessions]
+
+    async def counts(self) -> VectorCounts:
+        self._rows.require_open()
+        models = {model for _, model in self._made}
+        return VectorCounts({model: count for model in models if (count := len(self._stored(model)))})
+
+    async def drop_others(self, model: str) -> int:
+        self._rows.require_open()
+        others = [key for key in self._made if key[1] != model]
+        return sum(len(self._made.pop(key)[1]) for key in others)
+
+    async def changes(self, since: int | None) -> VectorChanges:
+        self._rows.require_open()
+        version = len(self._seen)
+        now = self._seen[version] = self._state()
+        before = now if since is None else self._seen[since]
+        owners, sessions = (
+            frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+            for old, new in zip(before, now, strict=True)
+        )
+        return VectorChanges(version, owners, sessions)
+
+    def _state(self) -> tuple[dict[str, object], dict[str, object]]:
+        made: dict[str, list[object]] = {}
+        for (owner, model), (_, parts) in self._made.items():
+            if self._current(owner, model):
+                made.setdefault(owner, []).append((model, parts))
+        sessions = {key: (one.project, one.memory_mode) for key, one in self._rows.sessions.items()}
+        return dict(made), dict(sessions)
+
+    def _current(self, owner: str, model: str) -> bool:
+        made = self._made.get((owner, model))
+        message = self._rows.messages.get(owner)
+        return made is not None and message is not None and message.content == made[0]
+
+    def _stored(self, model: str) -> list[StoredVector]:
+        found = []
+        for (owner, maker), (_, parts) in self._made.items():
+            if maker == model and self._current(owner, model):
+                message = self._rows.messages[owner]
+                session = self._rows.session(message.session_id)
+                found += [
+                    StoredVector(
+                        "message", owner, part, session.id, session.project, message.created_at, data
+                    )
+                    for part, data in enumerate(parts)
+                ]
+        return sorted(found, key=lambda row: (row.kind, row.owner_id, row.part))
+
+
+class BruteForceVectorIndex:
+    """`memory.vectors.ports.VectorIndex` in a list."""
+
+    def __init__(self) -> None:
+        self._rows: list[StoredVector] = []
+
+    async def add(self, rows: Sequence[StoredVector]) -> None:
+        self._rows += rows
+
+    async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+        self._rows = [
+            row for row in self._rows if row.owner_id not in owners and row.session_id not in sessions
+        ]
+
+    async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near:
+        scored = [
+            (sum(a * b for a, b in zip(_numbers(row.data), vector, strict=True)), row)
+            for row in self._rows
+            if _within(row, scope) and len(row.data) == 4 * len(vector)
+        ]
+        best = sorted(scored, key=lambda one: -one[0])[: max(limit, 0)]
+        return Near(
+            tuple(row.owner_id for _, row in best),
+            tuple(row.part for _, row in best),
+            tuple(similarity for similarity, _ in best),
+            complete=len(scored) < limit,
+        )
+
+    async def count(self) -> int:
+        return len(self._rows)
+
+    async def clear(self) -> None:
+        self._rows = []
+
+
+def _numbers(data: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(data) // 4}f", data)
+
+
+def _within(row: StoredVector, scope: Scope) -> bool:
+    return (
+        (scope.kinds is None or row.kind in scope.kinds)
+        and scope.project in {None, row.project}
+        and scope.session in {None, row.session_id}
+        and (scope.since is None or row.created_at >= scope.since)
+        and (scope.before is None or row.created_at < scope.before)
+    )

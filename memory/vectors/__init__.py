@@ -1,0 +1,1 @@
+"""Vectors: stored in a room, searched in memory."""

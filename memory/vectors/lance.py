@@ -1,0 +1,163 @@
+"""`VectorIndex` on LanceDB, opened in memory: nothing of it reaches the disk.
+
+Its calls block, so each runs in a thread, one after another.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from memory.vectors.entities import Near, Scope, StoredVector
+
+T = TypeVar("T")
+
+# Every change is a version of its own, and a search looks through all of them.
+_CHANGES_BEFORE_OPTIMIZING = 20
+_IDS_A_FILTER = 500
+_TABLE = "vectors"
+
+
+class LanceVectorIndex:
+    """The table is made with the first vector, whose length all others must share."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._connection: Any = None
+        self._table: Any = None
+        self._dimension = 0
+        self._changes = 0
+
+    async def add(self, rows: Sequence[StoredVector]) -> None:
+        if rows:
+            await self._alone(lambda: self._add(rows))
+
+    async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+        if owners or sessions:
+            await self._alone(lambda: self._remove(owners, sessions))
+
+    async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near:
+        return await self._alone(lambda: self._search(vector, limit, scope))
+
+    async def count(self) -> int:
+        return await self._alone(lambda: 0 if self._table is None else int(self._table.count_rows()))
+
+    async def clear(self) -> None:
+        await self._alone(self._clear)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        async with self._lock:
+            return await asyncio.to_thread(work)
+
+    def _add(self, rows: Sequence[StoredVector]) -> None:
+        arrow = _load()
+        dimension = len(rows[0].data) // 4
+        schema = arrow.schema(
+            [
+                ("owner", arrow.string()),
+                ("part", arrow.int32()),
+                ("kind", arrow.string()),
+                ("session", arrow.string()),
+                ("project", arrow.string()),
+                ("time", arrow.int64()),
+                ("vector", arrow.list_(arrow.float32(), dimension)),
+            ]
+        )
+        numbers = arrow.py_buffer(b"".join(row.data for row in rows))
+        flat = arrow.Array.from_buffers(arrow.float32(), len(rows) * dimension, [None, numbers])
+        batch = arrow.table(
+            [
+                arrow.array([row.owner_id for row in rows], arrow.string()),
+                arrow.array([row.part for row in rows], arrow.int32()),
+                arrow.array([row.kind for row in rows], arrow.string()),
+                arrow.array([row.session_id for row in rows], arrow.string()),
+                arrow.array([row.project for row in rows], arrow.string()),
+                arrow.array([_micros(row.created_at) for row in rows], arrow.int64()),
+                arrow.FixedSizeListArray.from_arrays(flat, dimension),
+            ],
+            schema=schema,
+        )
+        if self._table is None:
+            import lancedb
+
+            self._connection = lancedb.connect("memory://")
+            self._table = self._connection.create_table(_TABLE, schema=schema)
+            self._dimension = dimension
+        self._table.add(batch)
+        self._changed()
+
+    def _remove(self, owners: Collection[str], sessions: Collection[str]) -> None:
+        if self._table is None:
+            return
+        for column, values in (("owner", sorted(owners)), ("session", sorted(sessions))):
+            for at in range(0, len(values), _IDS_A_FILTER):
+                self._table.delete(f"{column} IN ({_list(values[at : at + _IDS_A_FILTER])})")
+                self._changed()
+
+    def _search(self, vector: Sequence[float], limit: int, scope: Scope) -> Near:
+        if self._table is None or limit <= 0 or len(vector) != self._dimension:
+            return Near((), (), (), complete=self._table is None)
+        # Vectors have length 1, so that the dot product is the cosine; `_distance` is 1 minus it.
+        query = self._table.search(list(vector)).distance_type("dot").limit(limit)
+        if conditions := _conditions(scope):
+            query = query.where(" AND ".join(conditions), prefilter=True)
+        found = query.select(["owner", "part", "_distance"]).to_arrow()
+        return Near(
+            tuple(found["owner"].to_pylist()),
+            tuple(found["part"].to_pylist()),
+            tuple(1.0 - distance for distance in found["_distance"].to_pylist()),
+            complete=found.num_rows < limit,
+        )
+
+    def _changed(self) -> None:
+        self._changes += 1
+        if self._changes >= _CHANGES_BEFORE_OPTIMIZING:
+            from datetime import timedelta
+
+            # Older versions hold what was removed since.
+            self._table.optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
+            self._changes = 0
+
+    def _clear(self) -> None:
+        if self._connection is not None:
+            self._connection.drop_table(_TABLE)
+        self._connection = self._table = None
+        self._dimension = self._changes = 0
+
+
+def _load() -> Any:
+    """pyarrow; before the first import the native side is told to keep off the terminal."""
+    os.environ.setdefault("LANCEDB_LOG", "off")
+    os.environ.setdefault("LANCE_LOG", "off")
+    import pyarrow as pa
+
+    return pa
+
+
+def _conditions(scope: Scope) -> list[str]:
+    found = []
+    if scope.kinds is not None:
+        found.append(f"kind IN ({_list(sorted(scope.kinds))})")
+    if scope.project is not None:
+        found.append(f"project = {_text(scope.project)}")
+    if scope.session is not None:
+        found.append(f"session = {_text(scope.session)}")
+    if scope.since is not None:
+        found.append(f"time >= {_micros(scope.since)}")
+    if scope.before is not None:
+        found.append(f"time < {_micros(scope.before)}")
+    return found
+
+
+def _list(values: Sequence[str]) -> str:
+    return ", ".join(map(_text, values)) or "NULL"
+
+
+def _text(value: str) -> str:
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _micros(moment: datetime) -> int:
+    return round(moment.timestamp() * 1_000_000)
