@@ -222,15 +222,26 @@ class ModelHost:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if self._spec.embed is None:
             raise errors.NoModel("embed")
-        async with self._starting:
-            connection = await self._connect()
-            if self._embed_info is None:
-                connection, self._embed_info = await self._load(self._spec.embed()[1], "embed")
+        connection, _ = await self._load_embed(self._spec.embed)
         request = protocol.Embed(next(self._ids), list(texts))
         answer = await connection.ask(request, protocol.Vectors)
         size = answer.dimension
         numbers = struct.unpack(f"<{len(answer.data) // 4}f", answer.data)
         return [list(numbers[at : at + size]) for at in range(0, len(numbers), size)]
+
+    async def embedding_fingerprint(self) -> str:
+        """Raises as `embed`."""
+        if self._spec.embed is None:
+            raise errors.NoModel("embed")
+        return (await self._load_embed(self._spec.embed))[1].fingerprint
+
+    async def _load_embed(self, find: Callable[[], tuple[str, Path]]) -> tuple[Connection, protocol.Loaded]:
+        async with self._starting:
+            connection = await self._connect()
+            if self._embed_info is None:
+                path = (await asyncio.to_thread(find))[1]
+                connection, self._embed_info = await self._load(path, "embed")
+            return connection, self._embed_info
 
     async def try_vocabulary(self) -> None:
         """Loads only the vocabulary of the chat model. Raises `ModelFileError`."""

@@ -142,7 +142,15 @@ class HashEmbedder:
 
     dimension = 64
 
+    def __init__(self, fingerprint: str = "hash") -> None:
+        self.fingerprint = fingerprint
+        self.embedded: list[str] = []
+
+    async def embedding_fingerprint(self) -> str:
+        return self.fingerprint
+
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.embedded += texts
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:
