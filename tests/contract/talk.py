@@ -25,3 +25,12 @@ async def begin(store: SessionStore, text: str = "hello", title: str = "A chat")
 
 def texts(messages: list[Message]) -> list[str]:
     return [message.content for message in messages]
+
+
+async def talk(store: SessionStore, messages: int) -> tuple[Session, list[Message]]:
+    """A session of so many messages, a person's and a model's in turn."""
+    session, first = await begin(store, "message 0")
+    said = [first]
+    for n in range(1, messages):
+        said.append(await store.append_message(session.id, (assistant if n % 2 else user)(f"message {n}")))
+    return await store.get_session(session.id), said
