@@ -33,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from atlas_desktop.cli import ask, chat, config, demo, doctor, models, sessions, vault
+    from atlas_desktop.cli import ask, chat, config, demo, doctor, jobs, models, sessions, vault
 
     common = _global_options()
     parser = _Parser(
@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--off-record", action="store_true", help="open the interface in a session that is never saved"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for group in (ask, chat, sessions, models, vault, doctor, config, demo):
+    for group in (ask, chat, sessions, models, jobs, vault, doctor, config, demo):
         group.register(commands, common)
     return parser
 

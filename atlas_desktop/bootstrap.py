@@ -42,6 +42,7 @@ def build_desk(paths: Paths) -> Desk:
         open_store=open_store,
         start_model=lambda settings, chosen: _start_model(paths, library, settings, chosen),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
+        power=SystemPower(),
     )
 
 
@@ -162,6 +163,17 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
     available = psutil.virtual_memory().available
     if needed > available:
         raise NotEnoughMemory(needed, available)
+
+
+class SystemPower:
+    """The battery as the system tells of it; a computer that has none, or tells nothing, is on the mains."""
+
+    def on_battery(self) -> bool:
+        import psutil
+
+        find = getattr(psutil, "sensors_battery", None)
+        battery = find() if find is not None else None
+        return battery is not None and battery.power_plugged is False
 
 
 class PlainKernelsNote:

@@ -45,7 +45,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     done: Replied | None = None
     with on_interrupt(lambda _number: turn.stop()):
         # Closed before the room is: a reader that goes away (`| head`) must not cost the reply.
-        async with aclosing(aiter(turn)) as events:
+        async with aclosing(room.background.attend(turn)) as events:
             async for event in events:
                 if isinstance(event, Delta) and not ctx.json:
                     print(event.text, end="", flush=True)

@@ -26,8 +26,8 @@ from atlas_desktop.explain import Exit, UsageError, explain
 from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.chat import Turn, TurnOptions
     from atlas_desktop.services.desk import OpenRoom
+    from atlas_desktop.services.turn import Turn, TurnOptions
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
 
@@ -51,6 +51,7 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     first = with_attachments("", args.attach).lstrip() if args.attach else ""
     session = None if args.session == "new" else (await room.sessions.view(args.session)).session.id
     talk = Conversation(ctx, room, options, session, pending=first)
+    room.background.start(talk.report)
     if not ctx.json and sys.stdin.isatty():
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
     lines = Lines(prompt=not ctx.json)
@@ -135,7 +136,7 @@ class Conversation:
             elif text.strip():
                 await self._say(text)
         except Exception as error:  # noqa: BLE001 - every error has its words, and the talk goes on
-            self._report(error)
+            self.report(error)
 
     def _understand(self, line: str) -> tuple[str, str]:
         """(what was said, the command): one of the two is empty."""
@@ -182,7 +183,7 @@ class Conversation:
             self.ended = self.ended or number == signal.SIGTERM
 
         with on_interrupt(stop):
-            async with aclosing(aiter(turn)) as events:
+            async with aclosing(self.room.background.attend(turn)) as events:
                 async for event in events:
                     if isinstance(event, Accepted):
                         self.session = event.session.id
@@ -246,7 +247,8 @@ class Conversation:
         else:
             print(clean(text), flush=True)
 
-    def _report(self, error: Exception) -> None:
+    def report(self, error: BaseException) -> None:
+        """Prints an error as its words."""
         words = explain(error)
         if self.ctx.json:
             print(dumps({"type": "error", **words.as_json()}), flush=True)

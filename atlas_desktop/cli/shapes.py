@@ -1,9 +1,14 @@
 """JSON shapes of the command line. Scripts rely on the names: they are only ever added to."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from memory.entities import Message, SearchHit, Session
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.background import DutyState
+    from memory.background import RunReport
+    from memory.jobs import Job
 
 
 def session(value: Session) -> dict[str, Any]:
@@ -60,6 +65,34 @@ def hit(value: SearchHit) -> dict[str, Any]:
             "speaker": found.speaker,
         },
     }
+
+
+def job(value: "Job") -> dict[str, Any]:
+    """A job of the background queue; `error` is a type of error with its numbers."""
+    return {
+        "id": value.id,
+        "kind": value.kind,
+        "session": value.session_id,
+        "state": value.state,
+        "attempts": value.attempts,
+        "not_before": value.not_before.isoformat(),
+        "error": value.error,
+        "created_at": value.created_at.isoformat(),
+    }
+
+
+def duty(value: "DutyState") -> dict[str, Any]:
+    return {
+        "name": value.duty.name,
+        "every_hours": round(value.duty.every.total_seconds() / 3600, 3),
+        "done_at": value.done_at.isoformat() if value.done_at else None,
+        "due": value.due,
+    }
+
+
+def run(value: "RunReport") -> dict[str, Any]:
+    """What `jobs run` did; `held` says what kept it from going on, if anything did."""
+    return {"done": value.done, "failed": value.failed, "remaining": value.remaining, "held": value.held}
 
 
 def reply(event: Replied) -> dict[str, Any]:

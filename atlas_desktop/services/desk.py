@@ -1,19 +1,24 @@
 """Everything an interface needs, in one object, built in one place and handed to the TUI or a command."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.chat import ChatService, TurnOptions
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.titles import Titler
+from atlas_desktop.services.turn import TurnOptions
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
+from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import SessionStore
+from memory.gate import ForegroundGate, Power
+from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 from models.messages import GenerationParams
@@ -36,7 +41,7 @@ class OpenRoom:
     store: SessionStore
     sessions: SessionService
     chat: ChatService
-    titler: Titler
+    background: BackgroundService
 
 
 @dataclass(slots=True)
@@ -46,6 +51,7 @@ class Desk:
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
     own) with each model file that is put into the folder of models, and returns how to end the watching.
+    `gate` keeps the background work of every room behind the turns; `power` tells it of the battery.
     """
 
     paths: Paths
@@ -57,8 +63,12 @@ class Desk:
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     room: OpenRoom | None = None
     chosen_model: str | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    gate: ForegroundGate = field(default_factory=ForegroundGate)
+    power: Power | None = None
     _model: Model | None = field(default=None, repr=False)
     _stores: list[SessionStore] = field(default_factory=list, repr=False)
+    _rooms: list[OpenRoom] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -75,16 +85,26 @@ class Desk:
         """Opens a room with its key (none for one that lives in memory only). The first one is `room`."""
         store = await self.open_store(key, room)
         self._stores.append(store)
-        opened = OpenRoom(store, SessionService(store), *self._talk(store))
+        opened = OpenRoom(store, SessionService(store), self._chat(store), self._background(store))
+        self._rooms.append(opened)
         if self.room is None:
             self.room = opened
         return opened
 
-    def _talk(self, store: SessionStore) -> tuple[ChatService, Titler]:
-        """What talks to the model about the sessions of one room."""
+    def _chat(self, store: SessionStore) -> ChatService:
         model = self.model
-        chat = ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
-        return chat, Titler(store, model.chat)
+        return ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
+
+    def _background(self, store: SessionStore) -> BackgroundService:
+        """The background work of a room, with everything registered that can be done in it."""
+        background = BackgroundService(store, self.clock, self.gate, self.settings.jobs, power=self.power)
+        Titler(
+            store,
+            lambda: self.model.chat,
+            background,
+            wanted=lambda: self.settings.chat.automatic_titles,
+        )
+        return background
 
     def turn_options(self) -> TurnOptions:
         """How the settings, and the makers of the model in use, would have a turn made."""
@@ -114,14 +134,19 @@ class Desk:
 
     async def switch_model(self) -> None:
         """Lets go of the running model; the next turn starts the one that is chosen by then."""
-        if self._model is not None:
-            old, self._model = self._model, None
-            await old.close()
-        if self.room is not None:
-            self.room.chat, self.room.titler = self._talk(self.room.store)
+        async with AsyncExitStack() as stack:
+            for room in self._rooms:
+                await stack.enter_async_context(room.background.stopped())
+            if self._model is not None:
+                old, self._model = self._model, None
+                await old.close()
+            for room in self._rooms:
+                room.chat = self._chat(room.store)
 
     async def close(self) -> None:
-        """Ends the model's process and closes every room."""
+        """Ends background work and the model's process, and closes every room."""
+        while self._rooms:
+            await self._rooms.pop().background.stop()
         if self._model is not None:
             model, self._model = self._model, None
             await model.close()

@@ -1,14 +1,21 @@
 """Titles of sessions: the person's first words at once, a model's better idea when there is time."""
 
+import hashlib
 import re
+from collections.abc import Callable
 
+from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
-from memory.entities import Message, SessionPatch, TitleSource
+from atlas_desktop.services.events import Replied
+from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
+from memory.jobs import Job, Priority
 from memory.ports import SessionStore
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role
 from models.ports import ChatModel
 
+KIND = "title"
 MAX_LENGTH = 60
+_AT_ONCE = 3
 _SHOWN = 600
 _TITLE_TOKENS = 16
 _ASK = (
@@ -40,44 +47,71 @@ def tidy(answer: str) -> str | None:
 
 
 class Titler:
-    """Improves the titles of sessions that still are called by their first words."""
+    """Gives sessions that still are called by their first words a title, in the background."""
 
-    def __init__(self, store: SessionStore, model: ChatModel) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        model: Callable[[], ChatModel],
+        background: BackgroundService,
+        *,
+        wanted: Callable[[], bool],
+    ) -> None:
+        """`model` returns the model in use, `wanted` whether titles are to be made at all."""
         self._store = store
         self._model = model
-        self._given_up: set[str] = set()
+        self._background = background
+        self._wanted = wanted
+        self._queued: set[str] = set()
+        background.register(KIND, self.name)
+        background.register_hook(self.after_reply)
 
-    async def run(self, *, limit: int = 3) -> list[str]:
-        """Names up to `limit` sessions and returns their ids. Runs below chat in priority."""
-        named: list[str] = []
-        for session_id in await self._store.sessions_to_title(limit=limit + len(self._given_up)):
-            if session_id in self._given_up or len(named) >= limit:
-                continue
-            if await self._name(session_id):
-                named.append(session_id)
-            else:
-                # A small model often has no usable idea; the first words stay, and it is not asked again.
-                self._given_up.add(session_id)
-        return named
+    async def after_reply(self, replied: Replied) -> None:
+        """Queues the sessions that have a whole reply and no title, each once while the program runs."""
+        if not self._wanted() or replied.message.status is not MessageStatus.COMPLETE:
+            return
+        untitled = await self._store.sessions_to_title(limit=_AT_ONCE + len(self._queued))
+        for session_id in [found for found in untitled if found not in self._queued][:_AT_ONCE]:
+            self._queued.add(session_id)
+            await self._background.add(
+                KIND,
+                session_id,
+                session_id=session_id,
+                payload={"session": session_id},
+                priority=Priority.HIGH,
+            )
 
-    async def _name(self, session_id: str) -> bool:
-        branch = await self._store.branch(session_id)
-        first = next((m for m in branch if m.role is Role.USER), None)
-        title = tidy(await self._ask(first)) if first else None
-        if title is None:
-            return False
-        session = await self._store.get_session(session_id)
-        if session.title_source is not TitleSource.FIRST_WORDS:
-            return False
-        await self._store.update_session(
-            session_id, SessionPatch(title=title, title_source=TitleSource.MODEL)
-        )
-        return True
+    async def name(self, job: Job) -> None:
+        """Does a job of this kind. Without a usable idea the first words stay."""
+        session = await self._store.get_session(job.payload["session"])
+        if session.title_source is not TitleSource.FIRST_WORDS or session.deleted_at is not None:
+            return
+        branch = await self._store.branch(session.id)
+        first = next((message for message in branch if message.role is Role.USER), None)
+        title = await self._idea(first) if first is not None else ""
+        # Meanwhile the person may have given it a name.
+        session = await self._store.get_session(session.id)
+        if title and session.title_source is TitleSource.FIRST_WORDS:
+            patch = SessionPatch(title=title, title_source=TitleSource.MODEL)
+            await self._store.update_session(session.id, patch)
 
-    async def _ask(self, first: Message) -> str:
+    async def _idea(self, first: Message) -> str:
+        """The model's title for a message, empty when it has none. It is asked once for the same words."""
+        model = self._model()
         ask = _ASK.format(text=first.content[:_SHOWN])
-        params = GenerationParams(max_tokens=_TITLE_TOKENS, temperature=0.0, seed=1)
-        async for event in self._model.generate([ChatMessage(Role.USER, ask)], params, Lane.TASK):
-            if isinstance(event, Completion):
-                return event.text
-        return ""
+        fingerprint = (await model.info()).fingerprint
+        digest = hashlib.sha256(f"{fingerprint}\0{ask}".encode()).digest()
+        known = await self._store.jobs.result(KIND, digest)
+        if known is not None:
+            return known
+        title = tidy(await _answer(model, ask)) or ""
+        await self._store.jobs.keep_result(KIND, digest, title, first.session_id)
+        return title
+
+
+async def _answer(model: ChatModel, ask: str) -> str:
+    params = GenerationParams(max_tokens=_TITLE_TOKENS, temperature=0.0, seed=1)
+    async for event in model.generate([ChatMessage(Role.USER, ask)], params, Lane.TASK):
+        if isinstance(event, Completion):
+            return event.text
+    return ""

@@ -154,7 +154,9 @@ class AtlasApp(App[None]):
 
         Without a key it is a room in memory: nothing said there is ever written.
         """
-        await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
+        room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
+        room.background.listen(self.turns.job_moved)
+        room.background.start(self._background_failed)
         self.attempt(self.arrivals.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()
@@ -241,6 +243,9 @@ class AtlasApp(App[None]):
                 self.model_needed(error)
             else:
                 self.say_error(explain_and_note(error, self.desk.paths.logs))
+
+    def _background_failed(self, error: BaseException) -> None:
+        self.say_error(explain_and_note(error, self.desk.paths.logs))
 
     def say_error(self, explained: Explained) -> None:
         """Shows an error over whatever is there."""

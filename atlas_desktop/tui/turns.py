@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message as Event
 
-from atlas_desktop.services.chat import Turn
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied
+from atlas_desktop.services.turn import Turn
 from memory.entities import MemoryMode, Message, RoomKind, Session
 from memory.errors import MemoryFault
 from models.errors import ModelsError
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from atlas_desktop.tui.app import AtlasApp
+    from memory.background import Stage
+    from memory.jobs import Job
 
 GROUP = "turns"
 
@@ -101,6 +103,14 @@ class TurnEnded(Event):
     unsent: str = ""
 
 
+@dataclass
+class JobMoved(Event):
+    """A job in the background has started or ended."""
+
+    job: "Job"
+    stage: "Stage"
+
+
 class Turns:
     """Starts and stops turns, and tells `listener` of them as messages. They outlive the screens."""
 
@@ -115,6 +125,9 @@ class Turns:
         known = self._known.setdefault(session.id, Conversation(session))
         known.session = session
         return known
+
+    def job_moved(self, job: "Job", stage: "Stage") -> None:
+        self._post(JobMoved(job, stage))
 
     @property
     def active(self) -> Iterator[Conversation]:
@@ -178,7 +191,7 @@ class Turns:
             turn = conversation.turn = await self._make(conversation, text)
             if conversation.stopping:
                 turn.stop()
-            async for event in turn:
+            async for event in self._app.room.background.attend(turn):
                 if isinstance(event, Accepted):
                     ended.unsent = ""
                     conversation.session = event.session

@@ -11,24 +11,25 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from atlas_desktop.explain import explain
+from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
-from atlas_desktop.tui.turns import Conversation, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
+from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.background import Stage
 from memory.entities import MemoryMode, Message, MessageStatus, RoomKind
-from models.errors import ModelsError
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
-TITLES = "titles"
+_DOING = {TITLE: "naming conversations"}
 
 
 class ChatScreen(SessionActions, VariantActions, Screen[None]):
@@ -48,8 +49,6 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
         self._resume = resume
         self._live: MessageBlock | None = None
         self._drawn = 0
-        self._naming = False
-        self._names_given_up = False
         self.turning = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
@@ -95,7 +94,8 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
             memory=session.memory_mode if session else MemoryMode.OFF if off else MemoryMode.NORMAL,
             room=session.room if session else room.store.room,
         )
-        background = "naming conversations" if self._naming else self.atlas.background
+        job = room.background.running
+        background = _DOING.get(job.kind, "working in the background") if job else self.atlas.background
         self.query_one(StatusLine).tell(
             Standing(
                 doing=shown.doing.capitalize(),
@@ -156,7 +156,6 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
             self.say(shown, text)
 
     def say(self, conversation: Conversation, text: str) -> None:
-        self._stop_naming()
         self.turns.send(conversation, text)
         self.tell()
 
@@ -230,8 +229,6 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
         if conversation.waiting and not cut:
             self.say(conversation, conversation.waiting.pop(0))
-        elif not any(self.turns.active) and _whole(event):
-            self._start_naming()
         if conversation is self.current:
             self.count_variants()
         self.tell()
@@ -251,28 +248,9 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
             await self.transcript.note(ErrorNote(explain(event.error)))
             self.atlas.model_needed(event.error)
 
-    # --- titles in the background ----------------------------------------------------------------
-
-    def _start_naming(self) -> None:
-        wanted = self.atlas.desk.settings.chat.automatic_titles and not self._names_given_up
-        if wanted and not self.atlas.leaving:
-            self._naming = True
-            self.atlas.attempt(self._give_names(), group=TITLES, exclusive=True)
-
-    def _stop_naming(self) -> None:
-        self._naming = False
-        self.atlas.workers.cancel_group(self.atlas, TITLES)
-
-    async def _give_names(self) -> None:
-        named: list[str] = []
-        try:
-            named = await self.atlas.room.titler.run()
-        except ModelsError:
-            # Nobody asked for it: the first words stay, and the model is kept for what people ask of it.
-            self._names_given_up = True
-        finally:
-            self._naming = False
-        await self.sessions_renamed(named)
+    async def on_job_moved(self, event: JobMoved) -> None:
+        if event.job.kind == TITLE and event.stage is Stage.DONE and event.job.session_id is not None:
+            await self.sessions_renamed([event.job.session_id])
         self.tell()
 
     # --- actions ---------------------------------------------------------------------------------
@@ -292,7 +270,6 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
         self.prompt.focus()
 
     def action_regenerate(self) -> None:
-        self._stop_naming()
         self.turns.regenerate(self.current)
         self.tell()
 
@@ -323,11 +300,6 @@ def _waiting_words(conversation: Conversation) -> Content:
     more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
     return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
-
-
-def _whole(event: TurnEnded) -> bool:
-    """Whether the turn ended with a reply that is complete."""
-    return event.replied is not None and event.replied.message.status is MessageStatus.COMPLETE
 
 
 def _ended(event: TurnEnded, reply: Message) -> Message:

@@ -1,0 +1,198 @@
+"""The background work of one room: what can be done, when it is wanted, and whether it runs."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from atlas_desktop.services.events import Replied, TurnEvent
+from atlas_desktop.setting_types import JobSettings
+from memory.background import Duty, Handler, JobRunner, RunReport, Stage
+from memory.gate import ForegroundGate, Power, Throttle
+from memory.jobs import Job, JobState, Priority
+from memory.ports import Clock, SessionStore
+
+AfterReply = Callable[[Replied], Awaitable[None]]
+"""Called when a turn has ended with a reply; it queues what is to be done about it, and does nothing long."""
+
+
+class Events(Protocol):
+    """A turn: what is told while it goes on."""
+
+    def __aiter__(self) -> AsyncGenerator[TurnEvent, None]: ...  # noqa: PYI058 - it can be closed
+
+
+@dataclass(frozen=True, slots=True)
+class DutyState:
+    duty: Duty
+    done_at: datetime | None
+    due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything that waits in a room, and what comes round in it."""
+
+    paused: bool
+    jobs: tuple[Job, ...]
+    duties: tuple[DutyState, ...]
+
+
+class BackgroundService:
+    """Give it handlers, duties and hooks with the `register…` methods; then `start` it, or `run` it once."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        gate: ForegroundGate,
+        settings: JobSettings,
+        *,
+        power: Power | None = None,
+    ) -> None:
+        """`gate` is shared by all who use the same model."""
+        self.gate = gate
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._handlers: dict[str, Handler] = {}
+        self._hooks: list[AfterReply] = []
+        self._runner = JobRunner(
+            store.jobs,
+            clock,
+            gate,
+            self._handlers,
+            throttle=Throttle(settings.cpu_cap),
+            power=None if settings.on_battery else power,
+        )
+        self._task: asyncio.Task[None] | None = None
+        self._on_fault: Callable[[BaseException], None] | None = None
+
+    # --- what can be done ------------------------------------------------------------------------
+
+    def register(self, kind: str, handler: Handler) -> None:
+        """Jobs of `kind` are done by `handler`, which awaits `gate.checkpoint()` between its steps."""
+        if kind in self._handlers:
+            raise ValueError(f"{kind} has a handler")
+        self._handlers[kind] = handler
+
+    def register_duty(self, duty: Duty) -> None:
+        self._runner.add_duty(duty)
+
+    def register_hook(self, hook: AfterReply) -> None:
+        """Calls `hook` after every reply."""
+        self._hooks.append(hook)
+
+    def listen(self, listener: Callable[[Job, Stage], None]) -> None:
+        """Calls `listener` with every job that starts or ends. There is one listener."""
+        self._runner.listener = listener
+
+    # --- when it is wanted -----------------------------------------------------------------------
+
+    async def add(
+        self,
+        kind: str,
+        key: str,
+        *,
+        session_id: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+        priority: int = Priority.NORMAL,
+        not_before: datetime | None = None,
+    ) -> Job:
+        """As `JobStore.add`; the runner looks at the queue at once."""
+        job = await self._store.jobs.add(
+            kind, key, session_id=session_id, payload=payload, priority=priority, not_before=not_before
+        )
+        self._runner.wake()
+        return job
+
+    async def queue_failed(self) -> int:
+        """Queues what was given up, with no attempts; returns how many jobs that were."""
+        failed = [job for job in await self._store.jobs.list() if job.state is JobState.FAILED]
+        for job in failed:
+            await self.add(
+                job.kind, job.key, session_id=job.session_id, payload=job.payload, priority=job.priority
+            )
+        return len(failed)
+
+    async def attend(self, turn: Events) -> AsyncGenerator[TurnEvent, None]:
+        """The events of a turn. No step of background work begins meanwhile; the hooks are called at its end.
+
+        Close it when it is left early (`contextlib.aclosing`), so that the turn is closed.
+        """
+        replied: Replied | None = None
+        async with self.gate.foreground(), aclosing(aiter(turn)) as events:
+            async for event in events:
+                if isinstance(event, Replied):
+                    replied = event
+                yield event
+        if replied is not None:
+            for hook in self._hooks:
+                await hook(replied)
+
+    # --- whether it runs -------------------------------------------------------------------------
+
+    @property
+    def running(self) -> Job | None:
+        """The job under way."""
+        return self._runner.running
+
+    def start(self, on_fault: Callable[[BaseException], None]) -> None:
+        """Works in the background from now on, if the settings say so.
+
+        `on_fault` is told the error that ends it: damage of the room, or a mistake in this program.
+        """
+        self._on_fault = on_fault
+        if self._task is None and self._settings.enabled:
+            self._task = asyncio.create_task(self._runner.run_forever(), name="background work")
+            self._task.add_done_callback(self._ended)
+
+    async def stop(self) -> None:
+        """Ends the work; the job under way is queued again."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    @asynccontextmanager
+    async def stopped(self) -> AsyncIterator[None]:
+        """While inside, nothing runs; afterwards what ran before runs again."""
+        was_running = self._task is not None
+        await self.stop()
+        try:
+            yield
+        finally:
+            if was_running and self._on_fault is not None:
+                self.start(self._on_fault)
+
+    async def run(self) -> RunReport:
+        """Does everything that is due, now. Not together with `start`."""
+        return await self._runner.run_until_empty()
+
+    async def pause(self) -> None:
+        """Begins no job, in this and later runs of the program, until `resume`."""
+        await self._store.jobs.set_paused(True)
+
+    async def resume(self) -> None:
+        await self._store.jobs.set_paused(False)
+        self._runner.wake()
+
+    async def overview(self) -> Overview:
+        jobs = self._store.jobs
+        now = self._clock.now()
+        duties = []
+        for duty in self._runner.duties:
+            done = await jobs.duty_done(duty.name)
+            duties.append(DutyState(duty, done, duty.due(done, now)))
+        return Overview(await jobs.paused(), tuple(await jobs.list()), tuple(duties))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if self._task is task:
+            self._task = None
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None and self._on_fault is not None:
+            self._on_fault(error)
