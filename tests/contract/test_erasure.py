@@ -9,6 +9,7 @@ from memory.context.entities import NewEpoch, NewSummary, SummaryState, TierUse,
 from memory.entities import Erased, MessagePatch, MessageStatus
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound, SummaryNotFound
 from memory.ports import SessionStore
+from memory.vectors.entities import Embedded
 from tests.contract.talk import assistant, begin, talk, texts
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -42,8 +43,12 @@ async def test_a_forgotten_message_leaves_an_empty_place(store: SessionStore) ->
     epoch = await store.context.add_epoch(NewEpoch(session.id, "m", "head", (), ids[0]))
     await store.context.record_turn(TurnRecord(ids[3], session.id, epoch.id, "m", "ab", 7, ()))
     await store.jobs.keep_result("summary", DIGEST, "about a wombat", session.id)
+    for source in await store.vectors.unembedded("v"):
+        await store.vectors.put("v", [Embedded(source, (bytes.fromhex("0000803f"),))])
     aged = await store.forget_message(ids[2])
 
+    assert await store.vectors.of("v", owners=[ids[2]]) == []
+    assert len(await store.vectors.of("v", owners=ids)) == 5
     assert [(one.id, one.state) for one in aged] == [
         (narrow.id, SummaryState.STALE),
         (wide.id, SummaryState.STALE),
@@ -104,6 +109,9 @@ async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: S
     await store.jobs.add("tag", "x", payload={"session": session.id})
     other = await store.jobs.add("title", kept.id, session_id=kept.id)
     await store.jobs.keep_result("summary", DIGEST, "about a wombat", session.id)
+    first, second = (await store.vectors.unembedded("v", session=session.id))[:2]
+    number = bytes.fromhex("0000803f")
+    await store.vectors.put("v", [Embedded(first, (number, number)), Embedded(second, (number,))])
     erased = await store.erase_session(session.id)
 
     assert erased == Erased(
@@ -111,7 +119,7 @@ async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: S
         summaries=2,
         epochs=3,
         turns=1,
-        vectors=0,
+        vectors=3,
         full_text=7,
         jobs=2,
         results=1,
@@ -126,6 +134,7 @@ async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: S
         await store.variants(ids[0])
     assert await store.search("wombat") == []
     assert await store.context.turn(ids[3]) is None
+    assert (await store.vectors.counts()).by_model == {}
     assert await store.jobs.list() == [other]
     assert await store.jobs.result("summary", DIGEST) is None
     assert await store.list_sessions() == [kept]

@@ -2,9 +2,11 @@
 
 import pytest
 
+from memory.context.entities import NewEpoch, NewSummary, TurnRecord
 from memory.entities import NewMessage, NewSession
 from memory.errors import NotARoom, RoomDamaged
 from memory.storage.connection import Connection
+from memory.storage.migrations import LATEST
 from memory.storage.store import SqlSessionStore
 from models.messages import Role
 from tests.storage.conftest import Place, database_of
@@ -17,10 +19,43 @@ async def filled(store: SqlSessionStore, messages: int = 40) -> str:
     return session.id
 
 
+async def summarised(store: SqlSessionStore) -> str:
+    """A session of which one summary is merged into a wider one, with a turn; beside it another session."""
+    session_id = await filled(store, messages=2)
+    reply = await store.append_message(session_id, NewMessage(Role.ASSISTANT, "y"))
+    ids = [message.id for message in await store.branch(session_id)]
+    narrow = await store.context.add_summary(session_id, NewSummary("n", tuple(ids[1:2])))
+    await store.context.add_summary(
+        session_id, NewSummary("w", (ids[3], ids[0], ids[1]), level=1, replaces=(narrow.id,))
+    )
+    epoch = await store.context.add_epoch(NewEpoch(session_id, "m", "h", (), ids[0]))
+    await store.context.record_turn(TurnRecord(reply.id, session_id, epoch.id, "m", "", 1, ()))
+    assert (await store.verify()).problems == ()
+
+    def beside(conn: Connection) -> None:
+        conn.execute(
+            "INSERT INTO sessions (id, title, title_source, memory_mode, created_at, updated_at)"
+            " VALUES ('other', 't', 'person', 'normal', 1, 1)"
+        )
+        conn.execute(
+            "INSERT INTO messages (id, session_id, role, speaker, content, created_at, status)"
+            " VALUES ('theirs', 'other', 'user', '', 'x', 1, 'complete')"
+        )
+        conn.execute("UPDATE sessions SET head_id = 'theirs' WHERE id = 'other'")
+
+    await database_of(store).write(beside)
+    return session_id
+
+
 async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> None:
     await filled(store, messages=300)
     report = await store.verify()
-    assert (report.sessions, report.messages, report.schema_version, report.problems) == (1, 301, 1, ())
+    assert (report.sessions, report.messages, report.schema_version, report.problems) == (
+        1,
+        301,
+        LATEST,
+        (),
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,12 +69,44 @@ async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> N
         ("sessions with messages and no head", ["UPDATE sessions SET head_id = NULL"]),
         (
             "messages stored before their parent",
-            ["UPDATE messages SET parent_id = (SELECT max(id) FROM messages) WHERE seq = 1"],
+            [
+                "UPDATE messages SET parent_id = ("
+                "SELECT max(id) FROM messages WHERE session_id <> 'other') WHERE seq = 1"
+            ],
         ),
+        (
+            "summaries that cover nothing",
+            ["DELETE FROM summary_messages WHERE summary_id = (SELECT id FROM summaries WHERE level = 0)"],
+        ),
+        (
+            "summaries that cover another session's messages",
+            [
+                "UPDATE summary_messages SET session_id = 'other', message_id = 'theirs'"
+                " WHERE position = 0 AND summary_id = (SELECT id FROM summaries WHERE level = 1)"
+            ],
+        ),
+        (
+            "summaries that are merged without a wider one",
+            ["UPDATE summaries SET merged_into = NULL WHERE state = 'merged'"],
+        ),
+        (
+            "summaries that are current beside a wider one",
+            ["UPDATE summaries SET state = 'current' WHERE merged_into IS NOT NULL"],
+        ),
+        (
+            "summaries that are merged into one that is not wider",
+            ["DELETE FROM summary_messages WHERE position = 2"],
+        ),
+        ("summaries that are merged into one that is not wider", ["UPDATE summaries SET level = 0"]),
+        (
+            "turns of another session's epoch",
+            ["UPDATE epochs SET session_id = 'other', start_id = 'theirs'"],
+        ),
+        ("turns of what is no reply", ["UPDATE messages SET role = 'user'"]),
     ],
 )
 async def test_contradictions_are_named(store: SqlSessionStore, label: str, statements: list[str]) -> None:
-    session_id = await filled(store, messages=3)
+    session_id = await summarised(store)
 
     def spoil(conn: Connection) -> None:
         for statement in statements:

@@ -31,7 +31,8 @@ _STATEMENTS = (
     "CREATE INDEX summaries_by_session ON summaries (session_id, seq)",
     "CREATE INDEX summaries_merged ON summaries (merged_into) WHERE merged_into IS NOT NULL",
     """
-    CREATE INDEX summaries_to_improve ON summaries (seq) WHERE edited = 0 AND (fallback = 1 OR state = 'stale')
+    CREATE INDEX summaries_to_improve ON summaries (seq)
+    WHERE edited = 0 AND (fallback = 1 OR state = 'stale')
     """,
     """
     CREATE TABLE summary_messages (

@@ -40,8 +40,8 @@ def full_text(conn: Connection) -> list[str]:
     return []
 
 
-def trees(conn: Connection) -> list[str]:
-    """Counts and branches that contradict the messages."""
+def contents(conn: Connection) -> list[str]:
+    """Counts, branches, summaries and turns that contradict the messages or each other."""
     problems: list[str] = []
     for label, sql in _CONTRADICTIONS:
         count = conn.execute(sql).fetchone()[0]
@@ -66,9 +66,55 @@ _CONTRADICTIONS = (
         WHERE s.message_count <> (SELECT count(*) FROM messages AS m WHERE m.session_id = s.id)
         """,
     ),
+    (
+        "summaries that cover nothing",
+        """
+        SELECT count(*) FROM summaries AS s
+        WHERE NOT EXISTS (SELECT 1 FROM summary_messages AS c WHERE c.summary_id = s.id)
+        """,
+    ),
+    (
+        "summaries that cover another session's messages",
+        """
+        SELECT count(DISTINCT s.id) FROM summaries AS s JOIN summary_messages AS c ON c.summary_id = s.id
+        WHERE c.session_id <> s.session_id
+        """,
+    ),
+    (
+        "summaries that are merged without a wider one",
+        "SELECT count(*) FROM summaries WHERE state = 'merged' AND merged_into IS NULL",
+    ),
+    (
+        "summaries that are current beside a wider one",
+        "SELECT count(*) FROM summaries WHERE state = 'current' AND merged_into IS NOT NULL",
+    ),
+    (
+        "summaries that are merged into one that is not wider",
+        """
+        SELECT count(*) FROM summaries AS s JOIN summaries AS w ON w.id = s.merged_into
+        WHERE w.level <= s.level OR w.session_id <> s.session_id OR EXISTS (
+            SELECT message_id FROM summary_messages WHERE summary_id = s.id
+            EXCEPT SELECT message_id FROM summary_messages WHERE summary_id = w.id
+        )
+        """,
+    ),
+    (
+        "turns of another session's epoch",
+        """
+        SELECT count(*) FROM turns AS t JOIN epochs AS e ON e.id = t.epoch_id
+        WHERE e.session_id <> t.session_id
+        """,
+    ),
+    (
+        "turns of what is no reply",
+        """
+        SELECT count(*) FROM turns AS t JOIN messages AS m ON m.id = t.reply_id
+        WHERE m.role <> 'assistant'
+        """,
+    ),
 )
 
-READING: tuple[Callable[[Connection], list[str]], ...] = (pages, structure, references, trees)
+READING: tuple[Callable[[Connection], list[str]], ...] = (pages, structure, references, contents)
 WRITING: tuple[Callable[[Connection], list[str]], ...] = (full_text,)
 
 
