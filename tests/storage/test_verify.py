@@ -58,59 +58,45 @@ async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> N
     )
 
 
+WIDE = "(SELECT id FROM summaries WHERE level = 1)"
+LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
+
+
 @pytest.mark.parametrize(
-    ("label", "statements"),
+    ("label", "statement"),
     [
-        ("full text", ["INSERT INTO messages_fts (rowid, content) VALUES (999, 'a ghost')"]),
-        (
-            "sessions with a wrong message count",
-            ["UPDATE sessions SET message_count = 7"],
-        ),
-        ("sessions with messages and no head", ["UPDATE sessions SET head_id = NULL"]),
-        (
-            "messages stored before their parent",
-            [
-                "UPDATE messages SET parent_id = ("
-                "SELECT max(id) FROM messages WHERE session_id <> 'other') WHERE seq = 1"
-            ],
-        ),
-        (
-            "summaries that cover nothing",
-            ["DELETE FROM summary_messages WHERE summary_id = (SELECT id FROM summaries WHERE level = 0)"],
-        ),
+        ("full text", "INSERT INTO messages_fts (rowid, content) VALUES (999, 'a ghost')"),
+        ("sessions with a wrong message count", "UPDATE sessions SET message_count = 7"),
+        ("sessions with messages and no head", "UPDATE sessions SET head_id = NULL"),
+        ("messages stored before their parent", f"UPDATE messages SET parent_id = {LAST} WHERE seq = 1"),
+        ("summaries that cover nothing", f"DELETE FROM summary_messages WHERE summary_id <> {WIDE}"),
         (
             "summaries that cover another session's messages",
-            [
-                "UPDATE summary_messages SET session_id = 'other', message_id = 'theirs'"
-                " WHERE position = 0 AND summary_id = (SELECT id FROM summaries WHERE level = 1)"
-            ],
+            "UPDATE summary_messages SET session_id = 'other', message_id = 'theirs'"
+            f" WHERE position = 0 AND summary_id = {WIDE}",
         ),
         (
             "summaries that are merged without a wider one",
-            ["UPDATE summaries SET merged_into = NULL WHERE state = 'merged'"],
+            "UPDATE summaries SET merged_into = NULL WHERE state = 'merged'",
         ),
         (
             "summaries that are current beside a wider one",
-            ["UPDATE summaries SET state = 'current' WHERE merged_into IS NOT NULL"],
+            "UPDATE summaries SET state = 'current' WHERE merged_into IS NOT NULL",
         ),
         (
             "summaries that are merged into one that is not wider",
-            ["DELETE FROM summary_messages WHERE position = 2"],
+            "DELETE FROM summary_messages WHERE position = 2",
         ),
-        ("summaries that are merged into one that is not wider", ["UPDATE summaries SET level = 0"]),
-        (
-            "turns of another session's epoch",
-            ["UPDATE epochs SET session_id = 'other', start_id = 'theirs'"],
-        ),
-        ("turns of what is no reply", ["UPDATE messages SET role = 'user'"]),
+        ("summaries that are merged into one that is not wider", "UPDATE summaries SET level = 0"),
+        ("turns of another session's epoch", "UPDATE epochs SET session_id = 'other', start_id = 'theirs'"),
+        ("turns of what is no reply", "UPDATE messages SET role = 'user'"),
     ],
 )
-async def test_contradictions_are_named(store: SqlSessionStore, label: str, statements: list[str]) -> None:
+async def test_contradictions_are_named(store: SqlSessionStore, label: str, statement: str) -> None:
     session_id = await summarised(store)
 
     def spoil(conn: Connection) -> None:
-        for statement in statements:
-            conn.execute(statement)
+        conn.execute(statement)
 
     await database_of(store).write(spoil)
     problems = (await store.verify()).problems
