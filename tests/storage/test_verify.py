@@ -72,8 +72,10 @@ LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
         ("summaries that cover nothing", f"DELETE FROM summary_messages WHERE summary_id <> {WIDE}"),
         (
             "summaries that cover another session's messages",
-            "UPDATE summary_messages SET session_id = 'other', message_id = 'theirs'"
-            f" WHERE position = 0 AND summary_id = {WIDE}",
+            f"""
+            UPDATE summary_messages SET session_id = 'other', message_id = 'theirs'
+            WHERE position = 0 AND summary_id = {WIDE}
+            """,
         ),
         (
             "summaries that are merged without a wider one",
