@@ -20,6 +20,7 @@ from memory.entities import (
 )
 from memory.jobs import JobStore
 from memory.recall.ports import EvidenceStore
+from memory.transfer.ports import TransferStore
 from memory.vectors.ports import VectorStore
 
 
@@ -58,6 +59,11 @@ class SessionStore(Protocol):
     @property
     def evidence(self) -> EvidenceStore:
         """What recall reads."""
+        ...
+
+    @property
+    def transfer(self) -> TransferStore:
+        """Whole sessions, in and out."""
         ...
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
@@ -136,12 +142,17 @@ class SessionStore(Protocol):
     async def set_head(self, session_id: str, message_id: str) -> Session: ...
 
     async def branch(
-        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+        self,
+        session_id: str,
+        leaf_id: str | None = None,
+        *,
+        since: Collection[str] = (),
+        newest: int | None = None,
     ) -> list[Message]:
         """Messages from the root to `leaf_id` (default: the head), oldest first.
 
-        With `since` it begins at the newest of these messages that is on the branch, if any is: the cost is
-        that of what is returned, however long the session.
+        With `since` it begins at the newest of these messages that is on the branch, if any is; with `newest`
+        it is at most so many (≥ 1) messages long. The cost is that of what is returned, however long the session.
         """
         ...
 

@@ -25,6 +25,7 @@ from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.queries import check, erasure, forks, messages, search, sessions
 from memory.storage.schema import version_of
+from memory.storage.transfer import SqlTransferStore
 from memory.storage.values import micros
 from memory.storage.vectors import SqlVectorStore
 
@@ -41,6 +42,7 @@ class SqlSessionStore:
         notes = ChangeNotes()
         self._vectors = SqlVectorStore(database, notes)
         self._evidence = SqlEvidenceStore(database, notes)
+        self._transfer = SqlTransferStore(database, room)
 
     @property
     def room(self) -> RoomKind:
@@ -61,6 +63,10 @@ class SqlSessionStore:
     @property
     def evidence(self) -> SqlEvidenceStore:
         return self._evidence
+
+    @property
+    def transfer(self) -> SqlTransferStore:
+        return self._transfer
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()
@@ -175,14 +181,19 @@ class SqlSessionStore:
         return await self._database.write(work)
 
     async def branch(
-        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+        self,
+        session_id: str,
+        leaf_id: str | None = None,
+        *,
+        since: Collection[str] = (),
+        newest: int | None = None,
     ) -> list[Message]:
         def work(conn: Connection) -> list[Message]:
             head = messages.head_of(conn, session_id)
             leaf = head if leaf_id is None else leaf_id
             if leaf is None:
                 return []
-            found = messages.branch(conn, session_id, leaf, since)
+            found = messages.branch(conn, session_id, leaf, since, newest)
             if not found:
                 raise MessageNotFound(leaf)
             return found

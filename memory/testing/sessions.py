@@ -29,6 +29,7 @@ from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import occurrences, words_of
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.rows import Rows
+from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
 from models.messages import Role
 
@@ -43,6 +44,7 @@ class InMemorySessionStore:
         self._jobs = InMemoryJobStore(self._rows, self._clock)
         self._vectors = InMemoryVectorStore(self._rows)
         self._evidence = InMemoryEvidenceStore(self._rows)
+        self._transfer = InMemoryTransferStore(self._rows)
 
     @property
     def room(self) -> RoomKind:
@@ -63,6 +65,10 @@ class InMemorySessionStore:
     @property
     def evidence(self) -> InMemoryEvidenceStore:
         return self._evidence
+
+    @property
+    def transfer(self) -> InMemoryTransferStore:
+        return self._transfer
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         self._rows.require_open()
@@ -225,12 +231,17 @@ class InMemorySessionStore:
         return self._rows.keep(replace(session, head_id=self._rows.message_in(session_id, message_id).id))
 
     async def branch(
-        self, session_id: str, leaf_id: str | None = None, *, since: Collection[str] = ()
+        self,
+        session_id: str,
+        leaf_id: str | None = None,
+        *,
+        since: Collection[str] = (),
+        newest: int | None = None,
     ) -> list[Message]:
         self._rows.require_open()
         at = leaf_id or self._rows.session(session_id).head_id
         path: list[Message] = []
-        while at is not None:
+        while at is not None and (newest is None or len(path) < newest):
             message = self._rows.message_in(session_id, at)
             path.append(message)
             at = None if message.id in since else message.parent_id

@@ -164,3 +164,19 @@ async def test_a_turn_is_of_one_session_alone(store: SessionStore) -> None:
             await store.begin_turn(at, new, user("x"), EMPTY)
     report = await store.verify()
     assert (report.sessions, report.messages) == (1, 1)
+
+
+async def test_a_branch_may_begin_at_the_newest_of_some_messages_or_hold_only_the_newest(
+    store: SessionStore,
+) -> None:
+    session, first = await store.create_session(NewSession("talk"), NewMessage(Role.USER, "0"))
+    said = [first]
+    for number in range(1, 6):
+        said.append(await store.append_message(session.id, NewMessage(Role.USER, str(number))))
+    found = await store.branch(session.id, since=[said[1].id, said[3].id, "elsewhere"])
+    assert [m.content for m in found] == ["3", "4", "5"]
+    found = await store.branch(session.id, said[2].id, since=[said[3].id])
+    assert [m.content for m in found] == ["0", "1", "2"]
+    found = await store.branch(session.id, newest=2)
+    assert [m.content for m in found] == ["4", "5"]
+    assert await store.branch(session.id, newest=50) == said

@@ -129,17 +129,3 @@ class Trees(RuleBasedStateMachine):
 
 TestTrees = Trees.TestCase
 TestTrees.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
-
-
-async def test_a_branch_may_begin_at_the_newest_of_some_messages(store: SessionStore) -> None:
-    session, first = await store.create_session(NewSession("talk"), NewMessage(Role.USER, "0"))
-    said = [first] + [
-        await store.append_message(session.id, NewMessage(Role.USER, str(n))) for n in range(1, 6)
-    ]
-    found = await store.branch(session.id, since=[said[1].id, said[3].id, "elsewhere"])
-    assert [m.content for m in found] == ["3", "4", "5"]
-    assert [m.content for m in await store.branch(session.id, said[2].id, since=[said[3].id])] == [
-        "0",
-        "1",
-        "2",
-    ]

@@ -16,6 +16,7 @@ COLUMNS = """
     m.id, m.session_id, m.parent_id, m.role, m.speaker, m.content, m.created_at, m.status, m.stop_reason,
     m.important, m.model, m.tokens, m.token_model, m.external_id, m.preface
 """
+_ENDLESS = 2**62
 WIDTH = 15
 
 
@@ -134,8 +135,14 @@ def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime
     return message
 
 
-def branch(conn: Connection, session_id: str, leaf_id: str, since: Collection[str] = ()) -> list[Message]:
-    """From the root, or the newest of `since` on the way, to `leaf_id`, oldest first.
+def branch(
+    conn: Connection,
+    session_id: str,
+    leaf_id: str,
+    since: Collection[str] = (),
+    newest: int | None = None,
+) -> list[Message]:
+    """From the root, or the newest of `since` on the way, to `leaf_id`, oldest first; at most `newest` (≥ 1).
 
     Empty when the session has no such message.
 
@@ -148,11 +155,11 @@ def branch(conn: Connection, session_id: str, leaf_id: str, since: Collection[st
             UNION ALL
             SELECT up.seq, up.id, up.parent_id, path.depth + 1
             FROM path JOIN messages AS up ON up.id = path.parent_id AND up.seq < path.seq
-            WHERE path.id NOT IN (SELECT value FROM json_each(?))
+            WHERE path.id NOT IN (SELECT value FROM json_each(?)) AND path.depth + 1 < ?
         )
         SELECT {COLUMNS} FROM path JOIN messages AS m ON m.seq = path.seq ORDER BY path.depth DESC
         """,
-        (session_id, leaf_id, json.dumps(list(since))),
+        (session_id, leaf_id, json.dumps(list(since)), _ENDLESS if newest is None else newest),
     )
     return [message_of(row) for row in rows]
 
