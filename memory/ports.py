@@ -152,7 +152,8 @@ class SessionStore(Protocol):
         """Messages from the root to `leaf_id` (default: the head), oldest first.
 
         With `since` it begins at the newest of these messages that is on the branch, if any is; with `newest`
-        it is at most so many (≥ 1) messages long. The cost is that of what is returned, however long the session.
+        it is at most so many (≥ 1) messages long. The cost is that of what is returned, however long the
+        session.
         """
         ...
 
