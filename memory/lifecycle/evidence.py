@@ -2,19 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.lifecycle.languages import (
-    ALL_SMALL_WORDS,
-    AMBIGUOUS_NUMBER_WORDS,
-    CALENDAR,
-    GERMAN_BEFORE_NOUN,
-    NUMBER_WORDS,
-    SAID_OF_SOMEBODY,
-    language,
-    words,
-)
+from memory.lifecycle.languages import language, lexicon, words
 
 # Digits with what may join them: 1,000 · 3.5 · 2026-11-22 · 18:30 · 555-0147 · letters before make a code.
 _NUMBER = re.compile(r"[^\W\d_]*\d+(?:[.,:/'’\-\u00a0\u202f]\d+)*")
@@ -26,8 +18,6 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _SENTENCE_END = '.!?:…。！？\n•*"“„«(['
 _TRANSPARENT = " \t\r_#>-–"
 _GERMAN_NOUN = re.compile(r"(ung|heit|keit|schaft|tion|tät|nis|chen|lein|ment|ismus|zeit|plan)(en|s|e)?$")
-_GERMAN_BEFORE = frozenset(GERMAN_BEFORE_NOUN.split())
-_STARTS_A_FACT = frozenset(SAID_OF_SOMEBODY.split())
 _NOT_A_NAME_END = re.compile(r"(ing|ed|ly|tion|ment|ness|ions|ments|ings)$")
 _ALWAYS_CAPITAL = frozenset({"i", "i'm", "i’m", "i've", "i’ve", "i'd", "i’d", "i'll", "i’ll", "ok"})
 
@@ -84,11 +74,12 @@ def _written_numbers(text: str) -> list[str]:
 
 def numbers(text: str) -> list[frozenset[str]]:
     """Each number of a text as its possible values, in digits or in words (two and more)."""
+    known = lexicon()
     found = [readings(written) for written in _written_numbers(text)]
     for word in words(text):
-        folded = fold(word)
-        if folded in NUMBER_WORDS and folded not in AMBIGUOUS_NUMBER_WORDS:
-            found.append(frozenset({NUMBER_WORDS[folded]}))
+        value = known.number_words.get(folded := fold(word))
+        if value is not None and folded not in known.ambiguous_numbers:
+            found.append(frozenset({value}))
     return found
 
 
@@ -101,21 +92,22 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
+    """The words that begin with a capital letter, with what stands around them."""
     found = list(_TOKEN.finditer(text))
-    tokens = []
-    for index, match in enumerate(found):
-        at = match.start() - 1
-        while at >= 0 and text[at] in _TRANSPARENT:
-            at -= 1
-        opens = at < 0 or text[at] in _SENTENCE_END
-        # A full stop after one capital letter is an initial, not an end: J. L. Carr.
-        if opens and at > 0 and text[at] == "." and index:
-            previous = found[index - 1].group()
-            opens = not (len(previous) == 1 and previous.isupper() and previous != "I")
-        before = fold(found[index - 1].group()) if index else ""
-        after = found[index + 1].group() if index + 1 < len(found) else ""
-        tokens.append(_Token(match.group(), opens, before, after))
-    return tokens
+    return [_token(text, found, index) for index, match in enumerate(found) if _capital(match.group())]
+
+
+def _token(text: str, found: Sequence[re.Match[str]], index: int) -> _Token:
+    at = found[index].start() - 1
+    while at >= 0 and text[at] in _TRANSPARENT:
+        at -= 1
+    opens = at < 0 or text[at] in _SENTENCE_END
+    previous = found[index - 1].group() if index else ""
+    # A full stop after one capital letter is an initial, not an end: J. L. Carr.
+    if opens and at > 0 and text[at] == "." and len(previous) == 1 and previous.isupper():
+        opens = previous == "I"
+    after = found[index + 1].group() if index + 1 < len(found) else ""
+    return _Token(found[index].group(), opens, fold(previous), after)
 
 
 def _capital(word: str) -> bool:
@@ -133,25 +125,25 @@ def names(text: str) -> list[str]:
 def _is_name(token: _Token, *, german: bool) -> bool:
     word = token.text
     folded = fold(word)
-    if not _capital(word) or folded in _ALWAYS_CAPITAL or word.casefold() in _ALWAYS_CAPITAL:
+    if folded in _ALWAYS_CAPITAL or word.casefold() in _ALWAYS_CAPITAL:
         return False
     if len(word) > 1 and word.isupper():
         return True
-    if folded in ALL_SMALL_WORDS or (len(word) == 1 and not token.opens and not _capital(token.after or "a")):
+    if folded in lexicon().small or (len(word) == 1 and not token.opens and not _capital(token.after or "a")):
         return False
     if token.opens:
         return _opens_with_name(token)
-    return not (german and (token.before in _GERMAN_BEFORE or _GERMAN_NOUN.search(folded)))
+    return not (german and (token.before in lexicon().german_before_noun or _GERMAN_NOUN.search(folded)))
 
 
 def _opens_with_name(token: _Token) -> bool:
     folded = fold(token.text)
-    if _NOT_A_NAME_END.search(folded) or folded in NUMBER_WORDS:
+    if _NOT_A_NAME_END.search(folded) or folded in lexicon().number_words:
         return False
     after = token.after
     return (
         token.text.casefold().replace("’", "'").endswith("'s")
-        or after in _STARTS_A_FACT
+        or after in lexicon().said_of_somebody
         or (bool(after) and _capital(after) and fold(after) not in _ALWAYS_CAPITAL)
     )
 
@@ -165,7 +157,7 @@ class Evidence:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        found = {fold(token.text) for token in _tokens(self._text)}
+        found = {fold(word) for word in set(_TOKEN.findall(self._text))}
         return frozenset(found | {part for word in found for part in word.split("-")})
 
     @cached_property
@@ -175,7 +167,8 @@ class Evidence:
     @cached_property
     def _numbers(self) -> frozenset[str]:
         found = {value for readings_ in numbers(self._text) for value in readings_}
-        ambiguous = {NUMBER_WORDS[word] for word in self._words & AMBIGUOUS_NUMBER_WORDS}
+        known = lexicon()
+        ambiguous = {known.number_words[word] for word in self._words & known.ambiguous_numbers}
         return frozenset(found | ambiguous)
 
     @cached_property
@@ -194,7 +187,7 @@ class Evidence:
         folded = fold(name)
         if folded in self._words or stem(folded) in self._stems:
             return True
-        if folded in CALENDAR:
+        if folded in lexicon().calendar:
             return any(word in self._words for word in (folded[:3], folded[:4]))
         return len(folded) > 2 and all(part in self._words for part in folded.split("-"))
 

@@ -9,12 +9,16 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Patterns for whole words: asked to be remembered, decisions, facts about the person, small talk."""
+    """Patterns for whole words: asked to be remembered, decisions, facts about the person, small talk; and
+    what a model says instead of a summary, or before it."""
 
     asked: re.Pattern[str]
     decision: re.Pattern[str]
     fact: re.Pattern[str]
     filler: re.Pattern[str]
+    refusal: re.Pattern[str]
+    chatter: re.Pattern[str]
+    preamble: re.Pattern[str]
 
 
 @cache

@@ -7,11 +7,15 @@ from itertools import accumulate, pairwise
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message, MessageStatus
 from memory.lifecycle.importance import DECAY, PIN_FROM, Importance, importance, relevance
+from memory.lifecycle.phrases import phrases
 from memory.lifecycle.standing import Stretch, standing
 from models.messages import Role
 
 _SMALL_TALK_STRETCH = 3
 """A batch may hold so many times its usual number of turns when the rest is small talk."""
+
+_READ_AGAIN = 200
+_PAST = Importance(0.0)
 
 _LONGEST_TURN = 6
 """Messages. Longer runs without a word of the person (imported talk) are taken as several turns."""
@@ -31,11 +35,13 @@ class Foldable:
 class PlanLimits:
     """Names and defaults are those of the settings; tokens of the tiers come from the budget.
 
-    `target_tokens` is what the verbatim messages may take, `pinned_tokens` what the kept ones may.
+    `target_tokens` is what the verbatim messages may take, `pinned_tokens` what the kept ones may, and
+    `summary_tokens` what all summaries together may (None: no more than 35 % of what they stand for).
     """
 
     target_tokens: int
     pinned_tokens: int = 0
+    summary_tokens: int | None = None
     immediate_turns: int = 10
     summary_turns: int = 5
     max_summaries: int = 3
@@ -68,7 +74,8 @@ class Plan:
     """What to do, in this order: re-make stale summaries (ids), fold, merge.
 
     `start` is the index of the first verbatim message once that is done; `pinned` are the messages before it
-    that stay word for word beside the summaries that cover them, in their order.
+    that stay word for word beside the summaries that cover them, in their order. `most` is what a new summary
+    may have of the tokens for summaries.
     """
 
     start: int
@@ -76,6 +83,7 @@ class Plan:
     merges: tuple[Merge, ...] = ()
     remake: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
+    most: int | None = None
 
     @property
     def empty(self) -> bool:
@@ -88,12 +96,29 @@ class _Node:
     parts: tuple[tuple[str, ...], ...]
 
 
-def foldable(message: Message, tokens: int) -> Foldable:
-    """What the plan has to know of a stored message. A failed reply weighs nothing and says nothing."""
-    if message.status is MessageStatus.FAILED or not message.content.strip():
-        return Foldable(message.id, message.role, 0, importance("", message.role))
-    value = importance(message.content, message.role, marked=message.important)
-    return Foldable(message.id, message.role, tokens, value)
+def foldables(
+    branch: Sequence[Message], tokens: Sequence[int], summaries: Sequence[Summary] = ()
+) -> list[Foldable]:
+    """What the plan has to know of a branch; `tokens` are the messages' sizes in a prompt.
+
+    A failed reply weighs nothing and says nothing. Of what was summarised long ago only what was marked or
+    asked to be remembered is still important: it is not read again in full.
+    """
+    found = standing([message.id for message in branch], summaries)
+    old = min(found[-1].end if found else 0, len(branch) - _READ_AGAIN)
+    return [
+        _foldable(message, size, old=index < old)
+        for index, (message, size) in enumerate(zip(branch, tokens, strict=True))
+    ]
+
+
+def _foldable(message: Message, tokens: int, *, old: bool) -> Foldable:
+    text, role = message.content, message.role
+    if message.status is MessageStatus.FAILED or not text.strip():
+        return Foldable(message.id, role, 0, importance("", role))
+    if old and not message.important and not (role is Role.USER and phrases().asked.search(text)):
+        return Foldable(message.id, role, tokens, _PAST)
+    return Foldable(message.id, role, tokens, importance(text, role, marked=message.important))
 
 
 def turn_starts(roles: Sequence[Role]) -> list[int]:
@@ -129,6 +154,7 @@ def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: Pla
         merges=_merges([nodes[at] for at in sorted(nodes)], limits.max_summaries),
         remake=tuple(stale),
         pinned=pinned(messages, start, limits),
+        most=None if limits.summary_tokens is None else limits.summary_tokens // limits.max_summaries,
     )
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message, MessageStatus
 from memory.lifecycle.importance import Importance, Reason
-from memory.lifecycle.planning import Foldable, Plan, PlanLimits, foldable, plan, plan_all, turn_starts
+from memory.lifecycle.planning import Foldable, Plan, PlanLimits, foldables, plan, plan_all, turn_starts
 from memory.lifecycle.standing import standing
 from models.messages import Role
 
@@ -239,8 +240,20 @@ def test_turns_begin_with_the_person(roles: str, starts: list[int]) -> None:
 
 def test_a_failed_reply_weighs_nothing_but_has_its_place() -> None:
     failed = Message("a", "s", None, Role.ASSISTANT, "", "half", NOW, status=MessageStatus.FAILED)
-    assert foldable(failed, 12).tokens == 0
-    assert foldable(failed, 12).importance.small_talk
     said = Message("b", "s", None, Role.USER, "", "Thursday at noon", NOW, important=True)
-    assert foldable(said, 12).tokens == 12
-    assert foldable(said, 12).importance.score == 1.0
+    found = foldables([failed, said], [12, 12])
+    assert [m.tokens for m in found] == [0, 12]
+    assert found[0].importance.small_talk
+    assert found[1].importance.score == 1.0
+
+
+def test_of_what_was_summarised_long_ago_only_what_was_asked_for_is_still_important() -> None:
+    texts = ["Remember that the boiler is new", "My sister Dana is ill", "We decided on the red one"]
+    branch = [Message(f"m{n}", "s", None, Role.USER, "", texts[n % 3], NOW) for n in range(300)]
+    branch[4] = replace(branch[4], important=True)
+    ids = tuple(m.id for m in branch)
+    new = foldables(branch, [9] * 300)
+    assert all(m.importance.score > 0.6 for m in new)
+    old = foldables(branch, [9] * 300, [summary(ids[:90])])
+    assert [n for n in range(90) if old[n].importance.score] == sorted({4, *range(0, 90, 3)})
+    assert old[90:] == new[90:]

@@ -1,0 +1,192 @@
+"""A model's summary of some text that passes the checks: asked for, refused once with reasons, remembered."""
+
+import asyncio
+import hashlib
+import json
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memory.lifecycle.gates import Flaw, Refused, Rule, flaws, longest, tidied
+from memory.lifecycle.prompts import Kind, Prompts, prompts
+from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role, StopReason
+from models.ports import ChatModel, TokenCounter
+
+WORKER_TOKENS = 8_000
+"""The longest prompt of a background task, whatever the model could read."""
+
+RESULT = "summary"
+"""The kind under which results are remembered."""
+
+_REASONS_TOKENS = 100
+_LEAST_INPUT = 128
+_ATTEMPTS = 2
+_VERSION = 1
+
+Checkpoint = Callable[[], Awaitable[None]]
+"""Returns when background work may go on."""
+
+
+class ResultStore(Protocol):
+    """The part of `memory.jobs.JobStore` that remembers results."""
+
+    async def result(self, kind: str, digest: bytes) -> str | None: ...
+
+    async def keep_result(self, kind: str, digest: bytes, text: str, session_id: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to summarise: `units` are messages or notes, oldest first, each with who said it."""
+
+    kind: Kind
+    units: tuple[str, ...]
+    speakers: tuple[str, ...]
+    session_id: str | None = None
+
+
+class Asker:
+    """Asks in the task lane, greedily, in parts that fit into a task's context.
+
+    `task_tokens` is the size of that context. Raises what the model, the counter and the results raise.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        counter: TokenCounter,
+        *,
+        results: ResultStore | None = None,
+        checkpoint: Checkpoint | None = None,
+        task_tokens: int = WORKER_TOKENS,
+    ) -> None:
+        self._model = model
+        self._counter = counter
+        self._results = results
+        self._checkpoint = checkpoint
+        self._task_tokens = task_tokens
+
+    async def fingerprint(self) -> str:
+        return (await self._model.info()).fingerprint
+
+    async def ask(self, question: Question, most: int) -> str | None:
+        """A text of at most `most` tokens that passed the checks, or None when none did.
+
+        A source that is too long for one prompt is cut into parts; their summaries are joined, and
+        summarised again while they are longer than `most`.
+        """
+        info = await self._model.info()
+        room = await self._room(question.kind, info)
+        if room < _LEAST_INPUT:
+            return None
+        parts = await self._parts(question.units, room)
+        while len(parts) > 1:
+            told = [await self._told(question, part, longest(tokens), info) for part, tokens in parts]
+            if None in told:
+                return None
+            texts = [text for text in told if text]
+            joined = "\n".join(texts)
+            if (await self._counter.count([joined]))[0] <= most:
+                return joined
+            question = Question("merge", tuple(texts), question.speakers, question.session_id)
+            room = await self._room(question.kind, info)
+            parts = await self._parts(question.units, room)
+        return await self._told(question, parts[0][0], most, info) if parts else None
+
+    async def _room(self, kind: Kind, info: ModelInfo) -> int:
+        """Tokens that the source may have, so that two answers and what is asked fit beside it."""
+        limit = min(WORKER_TOKENS, self._task_tokens, info.context_length)
+        fixed = (await self._counter.count([prompts().around(kind)]))[0] + _REASONS_TOKENS
+        shape = info.shape
+        fixed += shape.base + 3 * max(shape.overhead.values(), default=0)
+        return int((limit - fixed) / (1 + _ATTEMPTS * longest(1000) / 1000))
+
+    async def _parts(self, units: Sequence[str], room: int) -> list[tuple[str, int]]:
+        """Texts of at most `room` tokens with their sizes: as many units side by side as fit."""
+        sized = list(zip(units, await self._counter.count(units), strict=True))
+        parts: list[tuple[str, int]] = []
+        for unit, size in sized:
+            pieces = [(unit, size)] if size < room else await self._cut(unit, size, room)
+            for text, tokens in pieces:
+                if parts and parts[-1][1] + tokens < room:
+                    before, held = parts.pop()
+                    # One for the line's end.
+                    parts.append((f"{before}\n{text}", held + tokens + 1))
+                else:
+                    parts.append((text, tokens))
+        return parts
+
+    async def _cut(self, text: str, tokens: int, room: int) -> list[tuple[str, int]]:
+        """Cuts a text at white space where there is some, into pieces of less than `room` tokens."""
+        count = math.ceil(tokens / room)
+        while True:
+            count += 1
+            width = math.ceil(len(text) / count)
+            pieces: list[str] = []
+            rest = text
+            while rest:
+                at = rest.rfind(" ", width // 2, width) + 1 if len(rest) > width else len(rest)
+                pieces.append(rest[: at or width])
+                rest = rest[at or width :]
+            sizes = await self._counter.count(pieces)
+            if max(sizes) < room or width == 1:
+                return list(zip(pieces, sizes, strict=True))
+
+    async def _told(self, question: Question, source: str, most: int, info: ModelInfo) -> str | None:
+        """One part's summary; the same question is asked of the same model once and for all."""
+        key = json.dumps(
+            [_VERSION, info.fingerprint, question.kind, question.speakers, most, source], ensure_ascii=False
+        )
+        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+        known = await self._results.result(RESULT, digest) if self._results else None
+        if known is not None:
+            text: str | None = json.loads(known)
+            return text
+        text = await self._attempts(question, source, most)
+        if self._results:
+            kept = json.dumps(text, ensure_ascii=False)
+            await self._results.keep_result(RESULT, digest, kept, question.session_id)
+        return text
+
+    async def _attempts(self, question: Question, source: str, most: int) -> str | None:
+        words = prompts()
+        rule = Rule(source, question.speakers, most, words.around(question.kind))
+        talk = [ChatMessage(Role.USER, words.first(question.kind, source, most))]
+        for attempt in range(_ATTEMPTS):
+            done = await self._generate(talk, most)
+            text = tidied(done.text, cut_off=done.stop_reason is not StopReason.STOP)
+            refused = await self._refused(text, rule, done)
+            if not refused:
+                return text
+            if attempt + 1 < _ATTEMPTS:
+                # Appended, so that the source is not read again.
+                talk += _objection(words, done, refused, most)
+        return None
+
+    async def _refused(self, text: str, rule: Rule, done: Completion) -> list[Refused]:
+        if done.stop_reason in (StopReason.CANCELLED, StopReason.ERROR):
+            return [Refused(Flaw.UNFINISHED)]
+        tokens = (await self._counter.count([text]))[0]
+        return await asyncio.to_thread(flaws, text, tokens, rule)
+
+    async def _generate(self, talk: Sequence[ChatMessage], most: int) -> Completion:
+        if self._checkpoint:
+            await self._checkpoint()
+        params = GenerationParams(max_tokens=most, temperature=0.0, seed=1)
+        generation = self._model.generate(tuple(talk), params, Lane.TASK)
+        try:
+            async for event in generation:
+                if isinstance(event, Completion):
+                    return event
+        except BaseException:
+            generation.cancel()
+            raise
+        raise RuntimeError("a generation ended without its completion")
+
+
+def _objection(words: Prompts, done: Completion, refused: Sequence[Refused], most: int) -> list[ChatMessage]:
+    return [
+        ChatMessage(Role.ASSISTANT, done.text, done.tokens),
+        ChatMessage(Role.USER, words.second(refused, most)),
+    ]

@@ -1,0 +1,132 @@
+"""What a summary is made of: sentences of messages or of older summaries, with who said them."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.lifecycle.importance import importance, is_small_talk
+from models.messages import Role
+
+LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
+"""Who said something when no name is known."""
+
+_FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\|)+\s*")
+_RULE = re.compile(r"^[\s|:\-=*_+]*$")
+_EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1")
+_ENDS = re.compile(r"(?<=[.!?…])[\"”’»)\]]*\s+|(?<=[。！？])")
+# A full stop after these ends no sentence: Dr. Berg · e.g. this · J. L. Carr · the 3. of May (German).
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|e\.g|i\.e|"
+    r"p\.m|a\.m|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)\.$",
+    re.IGNORECASE,
+)
+_LONGEST_WORDS = 45
+_HEADER = re.compile(r"^\d+ messages?(?:,|\.|$)")
+_LABELLED = re.compile(r"([^:\n]{1,40}): (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMessage:
+    """A message that is to be summarised."""
+
+    id: str
+    role: Role
+    speaker: str
+    text: str
+    at: datetime
+    important: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.speaker or LABELS[self.role]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence (or a line) and who said it; `speaker` is empty when that is part of the text.
+
+    `weight` is its importance in [0, 1].
+    """
+
+    text: str
+    speaker: str = ""
+    weight: float = 0.0
+
+    @property
+    def line(self) -> str:
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How many messages something stands for, and when the first and the last were said."""
+
+    messages: int
+    first: datetime
+    last: datetime
+
+
+def span_of(messages: Sequence[SourceMessage]) -> Span | None:
+    times = [message.at for message in messages]
+    return Span(len(times), min(times), max(times)) if times else None
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of prose and the lines of lists and tables; code and rules are left out, and what has no
+    end is cut into pieces of 45 words."""
+    found: list[str] = []
+    for line in _FENCE.sub("\n", text).splitlines():
+        if _RULE.match(line):
+            continue
+        plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", line)).strip()
+        if line.lstrip().startswith("|"):
+            plain = ", ".join(cell.strip() for cell in plain.split("|") if cell.strip())
+        for sentence in _split(plain):
+            found.extend(_pieces(sentence))
+    return found
+
+
+def _split(line: str) -> list[str]:
+    found: list[str] = []
+    for piece in _ENDS.split(line):
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] += f" {piece}"
+        elif piece.strip():
+            found.append(piece.strip())
+    return found
+
+
+def _pieces(sentence: str) -> list[str]:
+    words = sentence.split()
+    return [" ".join(words[at : at + _LONGEST_WORDS]) for at in range(0, len(words), _LONGEST_WORDS)]
+
+
+def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
+    """Their sentences in order; greetings, thanks and the like are left out."""
+    return [
+        Passage(sentence, m.label, importance(sentence, m.role, marked=m.important).score)
+        for m in messages
+        for sentence in sentences(m.text)
+        if m.important or not is_small_talk(sentence)
+    ]
+
+
+def of_summary(text: str, speakers: Collection[str], *, important: bool = False) -> list[Passage]:
+    """The sentences of a summary; lines that quote one of the speakers stay whole."""
+    found: list[Passage] = []
+    for line in text.splitlines():
+        if _HEADER.match(line.strip()):
+            continue
+        labelled = _LABELLED.fullmatch(line.strip())
+        if labelled and labelled[1] in speakers:
+            role = Role.ASSISTANT if labelled[1] == LABELS[Role.ASSISTANT] else Role.USER
+            weight = importance(labelled[2], role, marked=important).score
+            found.append(Passage(labelled[2], labelled[1], weight))
+        else:
+            found += [
+                Passage(sentence, "", importance(sentence, Role.USER, marked=important).score)
+                for sentence in sentences(line)
+            ]
+    return found
