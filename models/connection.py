@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from models import errors, protocol
+from models.time_limit import EXIT_TEMPLATE
 from models.wire import error_of
-from models.worker import EXIT_TEMPLATE
 
 CLOSE_LIMIT_S = 2.0
 Answers = asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]
@@ -63,22 +63,25 @@ class Connection:
             self._stdin.write(protocol.frame(request))
         return queue
 
+    async def write(self, request: protocol.AnyRequest) -> None:
+        """Sends what belongs to an earlier request, and waits until the worker can take more.
+
+        An end of the worker is told in that request's queue.
+        """
+        if self._ended is None:
+            self._stdin.write(protocol.frame(request))
+            with contextlib.suppress(ConnectionError):
+                await self._stdin.drain()
+
     async def ask(
         self, request: protocol.AnyRequest, kind: type[protocol.Answered], path: Path = Path()
     ) -> protocol.Answered:
         """Sends a request that has one answer, and waits for it. `path` is the file that errors will name."""
         queue = self.send(request)
         try:
-            answer = await queue.get()
+            return await next_answer(queue, kind, path)
         finally:
             self.forget(request.id)
-        if isinstance(answer, errors.ModelsError):
-            raise answer
-        if isinstance(answer, protocol.Failed):
-            raise error_of(answer, path)
-        if not isinstance(answer, kind):
-            raise errors.ProtocolError(f"{type(answer).__name__} instead of {kind.__name__}")
-        return answer
 
     def forget(self, request: int) -> None:
         self._waiting.pop(request, None)
@@ -129,6 +132,20 @@ class Connection:
             await asyncio.wait_for(asyncio.shield(self._reader), CLOSE_LIMIT_S)
         except TimeoutError:
             await self.end()
+
+
+async def next_answer(
+    queue: Answers, kind: type[protocol.Answered], path: Path = Path()
+) -> protocol.Answered:
+    """The next answer, which must be of a kind; raises the error that came instead."""
+    answer = await queue.get()
+    if isinstance(answer, errors.ModelsError):
+        raise answer
+    if isinstance(answer, protocol.Failed):
+        raise error_of(answer, path)
+    if not isinstance(answer, kind):
+        raise errors.ProtocolError(f"{type(answer).__name__} instead of {kind.__name__}")
+    return answer
 
 
 def _environment() -> dict[str, str]:

@@ -152,3 +152,15 @@ class TemplateFailed(ModelsError):
 
 class ProtocolError(ModelsError):
     """The two sides of the worker's pipe disagree."""
+
+
+class StateNotHeld(ModelsError):
+    """The model no longer has in its memory what was asked for."""
+
+
+class StateRefused(ModelsError):
+    """A state cannot be put back. `detail`: model, checksum, tokens, size or layout."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail

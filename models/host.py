@@ -4,26 +4,23 @@ import asyncio
 import itertools
 import os
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from models import errors, protocol
 from models.connection import Answers, Connection
-from models.messages import (
-    ChatMessage,
-    Completion,
-    GenerationParams,
-    Lane,
-    ModelInfo,
-    TokenDelta,
-)
+from models.generation import HostGeneration
+from models.kernels import Kernels
+from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo, ModelState, Prefilled
 from models.tokens import ModelEncoding, build_encoding
-from models.wire import completion, model_info, wire_messages, wire_params
+from models.transfer import receive_state, send_state, stoppable
+from models.tuning import RunSettings
+from models.wire import model_info, wire_messages, wire_params
 
 # How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
 # SIGBUS and SIGSEGV, and their like on Windows. Being killed (for its memory, say) is none of these.
-_FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
+FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,9 @@ class HostSpec:
     """What to run. `threads=0` takes all real cores, `context_length=0` the model's own, at most 8192.
 
     `check` is called before a model is loaded and may refuse it (too little memory, a damaged file).
-    `plain_kernels` says whether this machine is known to need them (see `_load`); `need_plain_kernels` is
-    called when that is found out.
+    `kernels` are the fastest that this machine is known to run (see `_load`); `need_kernels` is called when
+    only weaker ones do. `tuned` tells the settings that were found to be the fastest for a file.
+    `state_cache` is how many bytes of memory states of other prompts may take; -1 leaves it to the worker.
     """
 
     chat: Callable[[], tuple[str, Path]]
@@ -42,12 +40,14 @@ class HostSpec:
     gpu_layers: int = -1
     load_timeout_s: float = 300.0
     check: Callable[[Path, int], None] | None = None
-    plain_kernels: bool = False
-    need_plain_kernels: Callable[[], None] | None = None
+    kernels: Kernels = Kernels.ALL
+    need_kernels: Callable[[Kernels], None] | None = None
+    tuned: Callable[[Path], RunSettings | None] | None = None
+    state_cache: int = -1
 
 
 class ModelHost:
-    """A `ChatModel`, `TokenCounter` and `Embedder` whose model lives in a supervised process.
+    """A `ChatModel`, `PrefixKeeper`, `TokenCounter` and `Embedder` whose model lives in a supervised process.
 
     The process starts at the first use. When it dies, the work under way raises `WorkerCrashed` and the next
     use starts a new one.
@@ -64,7 +64,7 @@ class ModelHost:
         self._loading: asyncio.Task[ModelInfo] | None = None
         self._encoding_task: asyncio.Task[None] | None = None
         self._closed = False
-        self._plain = spec.plain_kernels
+        self._kernels = spec.kernels
 
     # --- life -------------------------------------------------------------------------------------
 
@@ -125,15 +125,15 @@ class ModelHost:
     ) -> tuple[Connection, protocol.Loaded]:
         """Loads a model and tries it out.
 
-        Re-packed weights use special units of the processor, and some virtual machines announce units (AMX)
-        that fault when they are used. A worker that dies while it tries a model is therefore started once
-        more with plain kernels.
+        Some machines fault in some of the processor's units (see `models.kernels`). A worker that dies while
+        it tries a model is therefore started again with weaker kernels, as long as there are any.
         """
         if not await asyncio.to_thread(path.is_file):
             raise errors.ModelFileMissing(path)
         if self._spec.check is not None:
             await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
-        threads = self._spec.threads or await asyncio.to_thread(_real_cores)
+        tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
+        threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
         while True:
             connection = await self._connect()
             request = protocol.Load(
@@ -144,7 +144,9 @@ class ModelHost:
                 threads,
                 self._spec.gpu_layers,
                 vocab_only,
-                self._plain,
+                self._kernels,
+                self._spec.state_cache,
+                *(tuned.load_fields if tuned is not None and role == "chat" else ()),
             )
             try:
                 answer = connection.ask(request, protocol.Loaded, path)
@@ -153,33 +155,64 @@ class ModelHost:
                 await connection.end()
                 raise errors.WorkerUnresponsive from None
             except errors.WorkerCrashed as crash:
-                if self._plain or vocab_only or crash.code not in _FAULTS:
+                weaker = self._kernels.weaker
+                if weaker is None or vocab_only or crash.code not in FAULTS:
                     raise
-                self._plain = True
+                self._kernels = weaker
                 continue
-            if self._plain and not self._spec.plain_kernels and self._spec.need_plain_kernels is not None:
-                await asyncio.to_thread(self._spec.need_plain_kernels)
+            if self._kernels is not self._spec.kernels and self._spec.need_kernels is not None:
+                await asyncio.to_thread(self._spec.need_kernels, self._kernels)
             return connection, loaded
 
     # --- chat -------------------------------------------------------------------------------------
 
     def generate(
         self, messages: Sequence[ChatMessage], params: GenerationParams, lane: Lane = Lane.CHAT
-    ) -> "HostGeneration":
-        return HostGeneration(self, wire_messages(messages), wire_params(params), lane)
+    ) -> HostGeneration:
+        return HostGeneration(self.start_generation, wire_messages(messages), wire_params(params), lane)
 
     async def start_generation(
         self, messages: list[protocol.WireMessage], params: protocol.WireParams, lane: Lane
     ) -> tuple[int, Connection, Answers]:
         """Sends the request; used by `HostGeneration`."""
-        await self.info()
-        assert self._connection is not None
+        connection, _ = await self._chat()
         request = protocol.Generate(next(self._ids), str(lane), messages, params)
-        return request.id, self._connection, self._connection.send(request)
+        return request.id, connection, connection.send(request)
 
     async def render(self, messages: Sequence[ChatMessage]) -> list[int]:
         """The exact prompt, as token ids, that `generate` would evaluate."""
         return (await self._chat_lists(lambda n: protocol.Render(n, wire_messages(messages))))[0]
+
+    # --- what the model has read --------------------------------------------------------------------
+
+    async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
+        """Reads messages ahead of the turn after them; a caller that is cancelled stops it."""
+        connection, _ = await self._chat()
+        request = protocol.Prefill(next(self._ids), wire_messages(messages))
+        answer = await stoppable(connection, request, protocol.Prefilled)
+        return Prefilled(answer.tokens, answer.evaluated, answer.held_hash)
+
+    async def save_state(self, held_hash: str) -> ModelState:
+        """The state after the completion that told `held_hash`. Raises `StateNotHeld`."""
+        connection, info = await self._chat()
+        return await receive_state(
+            connection, protocol.SaveState(next(self._ids), held_hash), info.fingerprint
+        )
+
+    async def load_state(self, state: ModelState) -> None:
+        """Puts a state back. Raises `StateRefused`."""
+        connection, info = await self._chat()
+        await send_state(connection, next(self._ids), state, info.fingerprint)
+
+    async def drop_states(self) -> None:
+        """Forgets every prompt that was read. Does nothing when no model is loaded."""
+        if self._connection is not None and self._connection.alive and self._info is not None:
+            await self._connection.ask(protocol.DropStates(next(self._ids)), protocol.StatesDropped)
+
+    async def _chat(self) -> tuple[Connection, ModelInfo]:
+        info = await self.info()
+        assert self._connection is not None
+        return self._connection, info
 
     # --- tokens -----------------------------------------------------------------------------------
 
@@ -212,9 +245,8 @@ class ModelHost:
             self._encoding = None
 
     async def _chat_lists(self, request: Callable[[int], protocol.AnyRequest]) -> list[list[int]]:
-        await self.info()
-        assert self._connection is not None
-        answer = await self._connection.ask(request(next(self._ids)), protocol.Tokens)
+        connection, _ = await self._chat()
+        answer = await connection.ask(request(next(self._ids)), protocol.Tokens)
         return answer.lists
 
     # --- embeddings -------------------------------------------------------------------------------
@@ -258,53 +290,7 @@ async def probe(path: Path) -> None:
         await host.close()
 
 
-class HostGeneration:
-    """A reply that the worker is making."""
-
-    def __init__(
-        self,
-        host: ModelHost,
-        messages: list[protocol.WireMessage],
-        params: protocol.WireParams,
-        lane: Lane,
-    ) -> None:
-        self._host = host
-        self._messages = messages
-        self._params = params
-        self._lane = lane
-        self._cancelled = False
-        self._cancel_sent: Callable[[], None] | None = None
-
-    def cancel(self) -> None:
-        self._cancelled = True
-        if self._cancel_sent is not None:
-            self._cancel_sent()
-
-    async def __aiter__(self) -> AsyncIterator[TokenDelta | Completion]:
-        start: Awaitable[tuple[int, Connection, Answers]] = self._host.start_generation(
-            self._messages, self._params, self._lane
-        )
-        number, connection, queue = await start
-        self._cancel_sent = lambda: connection.cancel(number)
-        if self._cancelled:
-            connection.cancel(number)
-        done = False
-        try:
-            while not done:
-                answer = await queue.get()
-                if isinstance(answer, protocol.Delta):
-                    yield TokenDelta(answer.text, tuple(answer.tokens))
-                    continue
-                done = True
-                yield completion(answer)
-        finally:
-            if not done:
-                connection.cancel(number)
-            self._cancel_sent = None
-            connection.forget(number)
-
-
-def _real_cores() -> int:
+def real_cores() -> int:
     import psutil
 
     return psutil.cpu_count(logical=False) or os.cpu_count() or 1

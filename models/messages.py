@@ -1,7 +1,34 @@
 """Values that pass between the application and a model. All are immutable."""
 
+import hashlib
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+# Lists are compared in blocks, which costs a tenth of one by one.
+_BLOCK = 512
+
+
+def pack_tokens(tokens: Sequence[int]) -> bytes:
+    """Token ids one after the other, each as four little-endian bytes."""
+    return struct.pack(f"<{len(tokens)}I", *tokens)
+
+
+def hash_tokens(tokens: Sequence[int]) -> str:
+    """Hex SHA-256 over `pack_tokens`."""
+    return hashlib.sha256(pack_tokens(tokens)).hexdigest()
+
+
+def common_tokens(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens two lists have in common at their beginning."""
+    size = min(len(first), len(second))
+    at = 0
+    while at + _BLOCK <= size and first[at : at + _BLOCK] == second[at : at + _BLOCK]:
+        at += _BLOCK
+    while at < size and first[at] == second[at]:
+        at += 1
+    return at
 
 
 class Role(StrEnum):
@@ -124,3 +151,40 @@ class ModelInfo:
     shape: PromptShape
     tokenizer: str
     parameters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """What a prefill came to: the prompt's stable beginning, and how much of it had to be evaluated.
+
+    `held_hash` is `hash_tokens` of the `tokens` that are now held; `tokens` is 0 when the model's memory for
+    states cannot hold so many.
+    """
+
+    tokens: int
+    evaluated: int
+    held_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """What a model has in its memory after reading `tokens`: good for that model alone.
+
+    `model` is its fingerprint. `chunks` are the state's bytes, in order. `sha256` (hex) is over the
+    fingerprint's text, `pack_tokens(tokens)` and all chunks. Tokens and chunks are content: no repr shows
+    them.
+    """
+
+    model: str
+    tokens: tuple[int, ...] = field(repr=False)
+    chunks: tuple[bytes, ...] = field(repr=False)
+    sha256: str
+
+    @property
+    def size(self) -> int:
+        """Bytes in all chunks."""
+        return sum(map(len, self.chunks))
+
+    @property
+    def prefix_hash(self) -> str:
+        return hash_tokens(self.tokens)

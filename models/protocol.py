@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from models.errors import ProtocolError
+from models.kernels import Kernels
 
 MAX_FRAME = 64 * 1024 * 1024
 _HEADER = 4
@@ -44,7 +45,10 @@ class Request(msgspec.Struct, frozen=True, tag=True, array_like=True):
 class Load(Request, frozen=True):
     """Loads a model for a role, `chat` or `embed`; with `vocab_only` it is only tried out.
 
-    `plain_kernels` keeps llama.cpp from re-packing weights for special units of the processor.
+    `kernels` says which units of the processor llama.cpp may use (`models.kernels.Kernels`). `batch=0`,
+    `flash=None` and an empty `kv_type` leave to the worker how many tokens are read at once, whether the
+    attention is a flash one, and how keys and values are stored (`f16`, `q8_0`).
+    `state_cache` is how many bytes of states of other prompts may be kept; -1 lets the worker choose.
     """
 
     path: str
@@ -53,7 +57,11 @@ class Load(Request, frozen=True):
     threads: int
     gpu_layers: int
     vocab_only: bool = False
-    plain_kernels: bool = False
+    kernels: str = Kernels.ALL
+    state_cache: int = -1
+    batch: int = 0
+    flash: bool | None = None
+    kv_type: str = ""
 
 
 class Generate(Request, frozen=True):
@@ -76,6 +84,37 @@ class Render(Request, frozen=True):
     """The exact prompt that `Generate` would evaluate."""
 
     messages: list[WireMessage]
+
+
+class Prefill(Request, frozen=True):
+    """Reads messages ahead of the turn that will follow them, and keeps the state."""
+
+    messages: list[WireMessage]
+
+
+class SaveState(Request, frozen=True):
+    """Asks for the state whose tokens have that hash, or begin with those that had it at a `Done`."""
+
+    held_hash: str
+
+
+class LoadState(Request, frozen=True):
+    """Announces a state of `size` bytes, which follow in `StatePiece`s with the same id."""
+
+    model: str
+    tokens: list[int]
+    size: int
+    sha256: str
+
+
+class StatePiece(Request, frozen=True):
+    """The next bytes of the state that the `LoadState` of this id announced."""
+
+    data: bytes
+
+
+class DropStates(Request, frozen=True):
+    """Forgets every prompt that was read."""
 
 
 class Vocabulary(Request, frozen=True):
@@ -122,6 +161,40 @@ class Done(Answer, frozen=True):
     cached_tokens: int
     evaluated_tokens: int
     tokens_per_second: float
+    prompt_hash: str
+    held_hash: str
+    held_tokens: int
+
+
+class Prefilled(Answer, frozen=True):
+    tokens: int
+    evaluated: int
+    held_hash: str
+
+
+class State(Answer, frozen=True):
+    """A state's tokens and size; its bytes follow in `StateChunk`s, and `StateSaved` ends it."""
+
+    tokens: list[int]
+    size: int
+
+
+class StateChunk(Answer, frozen=True):
+    data: bytes
+
+
+class StateSaved(Answer, frozen=True):
+    """`sha256` is that of `models.messages.ModelState`."""
+
+    sha256: str
+
+
+class StateLoaded(Answer, frozen=True):
+    tokens: int
+
+
+class StatesDropped(Answer, frozen=True):
+    pass
 
 
 class Vectors(Answer, frozen=True):
@@ -152,8 +225,35 @@ class Failed(Answer, frozen=True):
     numbers: list[int] = []
 
 
-AnyRequest = Load | Generate | Embed | Tokenize | Render | Vocabulary | Cancel
-AnyAnswer = Loaded | Delta | Done | Vectors | Tokens | Pieces | Failed
+AnyRequest = (
+    Load
+    | Generate
+    | Embed
+    | Tokenize
+    | Render
+    | Prefill
+    | SaveState
+    | LoadState
+    | StatePiece
+    | DropStates
+    | Vocabulary
+    | Cancel
+)
+AnyAnswer = (
+    Loaded
+    | Delta
+    | Done
+    | Prefilled
+    | State
+    | StateChunk
+    | StateSaved
+    | StateLoaded
+    | StatesDropped
+    | Vectors
+    | Tokens
+    | Pieces
+    | Failed
+)
 
 _encoder = msgspec.msgpack.Encoder()
 _requests: msgspec.msgpack.Decoder[AnyRequest] = msgspec.msgpack.Decoder(AnyRequest)

@@ -3,20 +3,26 @@
 import asyncio
 import hashlib
 import math
+import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from models.errors import ModelsError, PromptTooLong
+from models.errors import ModelsError, PromptTooLong, StateNotHeld, StateRefused
 from models.messages import (
     ChatMessage,
     Completion,
     GenerationParams,
     Lane,
     ModelInfo,
+    ModelState,
+    Prefilled,
     PromptShape,
     Role,
     StopReason,
     Timings,
     TokenDelta,
+    common_tokens,
+    hash_tokens,
+    pack_tokens,
 )
 
 OVERHEAD = 4
@@ -29,8 +35,30 @@ class WordCounter:
         return [len(text.split()) for text in texts]
 
 
+def scripted_tokens(messages: Sequence[ChatMessage]) -> list[int]:
+    """A prompt of the scripted model: `OVERHEAD` tokens for a message's role, then one a word."""
+    return [
+        token
+        for message in messages
+        for token in (*[zlib.crc32(message.role.encode())] * OVERHEAD, *_words(message.content))
+    ]
+
+
+def _words(text: str) -> list[int]:
+    return [zlib.crc32(word.encode()) for word in text.split()]
+
+
+def sealed_state(model: str, tokens: Sequence[int], chunks: Sequence[bytes]) -> ModelState:
+    """A state whose checksum is right."""
+    digest = hashlib.sha256(model.encode() + pack_tokens(tokens) + b"".join(chunks))
+    return ModelState(model, tuple(tokens), tuple(chunks), digest.hexdigest())
+
+
 class ScriptedChatModel:
     """Answers from a script, one word a delta, and remembers every prompt it was given.
+
+    As a `PrefixKeeper` it holds the token lists in `held`: of every prompt with its reply, of what was
+    prefilled and of states that were loaded. A prompt's tokens count as cached as far as one of them goes.
 
     `script` is a list of replies used in turn (the last one repeats), or a function of the prompt. Before
     every word after the first it waits for `gate`, when one is given, so that a test decides when a reply
@@ -54,6 +82,8 @@ class ScriptedChatModel:
         self.lanes: list[Lane] = []
         self.cancelled = 0
         self.context_length = context_length
+        self.held: list[list[int]] = []
+        self.prefilled: list[tuple[ChatMessage, ...]] = []
         self._info = ModelInfo(
             id="scripted",
             fingerprint="5c",
@@ -69,6 +99,38 @@ class ScriptedChatModel:
 
     async def info(self) -> ModelInfo:
         return self._info
+
+    async def render(self, messages: Sequence[ChatMessage]) -> list[int]:
+        return scripted_tokens(messages)
+
+    async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
+        tokens = scripted_tokens(messages)
+        if len(tokens) >= self.context_length:
+            raise PromptTooLong(len(tokens), self.context_length)
+        self.prefilled.append(tuple(messages))
+        evaluated = len(tokens) - self.cached(tokens)
+        self.held.append(tokens)
+        return Prefilled(len(tokens), evaluated, hash_tokens(tokens))
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """How many tokens at the beginning are held already."""
+        return max((common_tokens(held, tokens) for held in self.held), default=0)
+
+    async def save_state(self, held_hash: str) -> ModelState:
+        for tokens in self.held:
+            if hash_tokens(tokens) == held_hash:
+                return sealed_state(self._info.fingerprint, tokens, [pack_tokens(tokens)])
+        raise StateNotHeld
+
+    async def load_state(self, state: ModelState) -> None:
+        if state.model != self._info.fingerprint:
+            raise StateRefused("model")
+        if state != sealed_state(state.model, state.tokens, state.chunks):
+            raise StateRefused("checksum")
+        self.held.append(list(state.tokens))
+
+    async def drop_states(self) -> None:
+        self.held.clear()
 
     def _reply(self, messages: Sequence[ChatMessage]) -> str:
         if callable(self.script):
@@ -95,7 +157,8 @@ class ScriptedGeneration:
     ) -> None:
         self._model = model
         self._reply = reply
-        self._prompt = sum(len(m.content.split()) + OVERHEAD for m in prompt)
+        self._tokens = scripted_tokens(prompt)
+        self._prompt = len(self._tokens)
         self._params = params
         self._cancelled = asyncio.Event()
 
@@ -127,13 +190,22 @@ class ScriptedGeneration:
             said.append(word if number == 0 else f" {word}")
             yield TokenDelta(said[-1], (number,))
             await asyncio.sleep(0)
+        cached = model.cached(self._tokens[:-1])
+        held = self._tokens + _words("".join(said))
+        model.held.append(held)
         yield Completion(
             text="".join(said),
             tokens=tuple(range(len(said))),
             stop_reason=stop,
             timings=Timings(
-                prompt_tokens=self._prompt, evaluated_tokens=self._prompt, completion_tokens=len(said)
+                prompt_tokens=self._prompt,
+                cached_tokens=cached,
+                evaluated_tokens=self._prompt - cached,
+                completion_tokens=len(said),
             ),
+            prompt_hash=hash_tokens(self._tokens),
+            held_hash=hash_tokens(held),
+            held_tokens=len(held),
         )
 
 

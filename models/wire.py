@@ -53,6 +53,9 @@ def completion(answer: protocol.AnyAnswer | errors.ModelsError) -> Completion:
             completion_tokens=answer.completion_tokens,
             tokens_per_second=answer.tokens_per_second,
         ),
+        prompt_hash=answer.prompt_hash,
+        held_hash=answer.held_hash,
+        held_tokens=answer.held_tokens,
     )
 
 
@@ -67,6 +70,10 @@ def error_of(failed: protocol.Failed, path: Path) -> errors.ModelsError:
         return errors.TemplateFailed(failed.detail)
     if kind is errors.ProtocolError:
         return errors.ProtocolError(failed.detail)
+    if kind is errors.StateNotHeld:
+        return errors.StateNotHeld()
+    if kind is errors.StateRefused:
+        return errors.StateRefused(failed.detail)
     return errors.WorkerFault(failed.detail)
 
 

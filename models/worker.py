@@ -18,20 +18,21 @@ from models.errors import (
     ModelsError,
     PromptTooLong,
     ProtocolError,
+    StateRefused,
     TemplateFailed,
     UnknownArchitecture,
 )
+from models.kernels import Kernels
 from models.messages import Lane
 from models.scheduler import Job, Scheduler
+from models.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from models.llamacpp.jobs import Embedding, Speaker
+    from models.llamacpp.jobs import Embedding
+    from models.llamacpp.speakers import Speakers
+    from models.llamacpp.transfer import Upload
 
-# A template that runs longer than this is taken for a trap; the process ends with this status.
-TEMPLATE_LIMIT_S = 10.0
-EXIT_TEMPLATE = 86
 EXIT_PROTOCOL = 87
-TASK_CONTEXT = 4096
 EMBED_CONTEXT = 512
 
 
@@ -44,24 +45,33 @@ class Worker:
         self._send = send
         self._interrupt = Interrupt()
         self.scheduler = Scheduler(self._interrupt)
-        self._speakers: dict[Lane, Speaker] = {}
+        self._chat: Speakers | None = None
         self._embedding: Embedding | None = None
-        self._load: protocol.Load | None = None
+        self._uploads: dict[int, Upload] = {}
 
     def accept(self, request: protocol.AnyRequest) -> None:
         """Queues a request; called by the reading thread."""
         received = time.perf_counter()
         if isinstance(request, protocol.Cancel):
+            self._uploads.pop(request.id, None)
             self.scheduler.cancel(request.id)
-            return
-        lane = Lane.CHAT
-        if isinstance(request, protocol.Generate):
-            lane = Lane(request.lane)
-        elif isinstance(request, protocol.Embed) or (
-            isinstance(request, protocol.Load) and request.role == "embed"
-        ):
-            lane = Lane.EMBED
-        self.scheduler.submit(request.id, lane, self._guarded(request, received))
+        elif not isinstance(request, protocol.LoadState | protocol.StatePiece) or self._arrived(request):
+            self.scheduler.submit(request.id, _lane(request), self._guarded(request, received))
+
+    def _arrived(self, request: protocol.LoadState | protocol.StatePiece) -> bool:
+        """Takes in a state, or a piece of it; True when it is whole, so that there is work to do."""
+        from models.llamacpp.transfer import Upload
+
+        try:
+            if isinstance(request, protocol.LoadState):
+                self._uploads[request.id] = Upload(request, self._speakers)
+                return False
+            upload = self._uploads.get(request.id)
+            return upload is not None and upload.take(request.data)
+        except ModelsError as error:
+            self._uploads.pop(request.id, None)
+            self._send(_failure(request.id, error))
+            return False
 
     def _guarded(self, request: protocol.AnyRequest, received: float) -> Job:
         """The job of a request; whatever it raises becomes an answer."""
@@ -77,60 +87,86 @@ class Worker:
             return self.scheduler.cancelled(request.id)
 
         match request:
-            case protocol.Load():
-                self._send(self._loaded(request))
             case protocol.Generate():
-                speaker = self._speaker(Lane(request.lane))
-                with _time_limit():
-                    prompt = speaker.prompts.build(request.messages)
-                yield from speaker.generate(request, prompt, received, self._send, cancelled)
+                yield from self._generate(request, received, cancelled)
+            case protocol.Prefill():
+                speakers = self._speakers
+                with time_limit():
+                    prefix = speakers.prompts.stable_prefix(request.messages)
+                yield from speakers.prefill(request, prefix, self._send, cancelled)
+            case protocol.SaveState():
+                from models.llamacpp.transfer import send_state
+
+                yield from send_state(request, self._speakers, self._send, cancelled)
             case protocol.Embed():
                 if self._embedding is None:
                     raise ProtocolError("no embedding model was loaded")
                 yield from self._embedding.embed(request, self._send, cancelled)
+            case protocol.StatePiece():
+                upload = self._uploads.pop(request.id, None)
+                if upload is not None:
+                    self._send(protocol.StateLoaded(request.id, upload.settle()))
+            case _:
+                self._send(self._answer(request))
+
+    def _generate(self, request: protocol.Generate, received: float, cancelled: Callable[[], bool]) -> Job:
+        speakers = self._speakers
+        with time_limit():
+            prompt = speakers.prompts.build(request.messages)
+        if Lane(request.lane) is not Lane.CHAT:
+            speaker = speakers.task(len(prompt) + request.params.max_tokens)
+            yield from speaker.generate(request, prompt, received, self._send, cancelled)
+            return
+        try:
+            yield from speakers.chat.generate(request, prompt, received, self._send, cancelled)
+        finally:
+            speakers.remember_chat()
+
+    def _answer(self, request: protocol.AnyRequest) -> protocol.AnyAnswer:
+        """The answer to a request that takes one step."""
+        match request:
+            case protocol.Load():
+                return self._loaded(request)
             case protocol.Tokenize():
-                prompts = self._speaker(Lane.CHAT).prompts
-                self._send(protocol.Tokens(request.id, [prompts.plain(text) for text in request.texts]))
+                prompts = self._speakers.prompts
+                return protocol.Tokens(request.id, [prompts.plain(text) for text in request.texts])
             case protocol.Render():
-                with _time_limit():
-                    tokens = self._speaker(Lane.CHAT).prompts.build(request.messages)
-                self._send(protocol.Tokens(request.id, [tokens]))
+                with time_limit():
+                    return protocol.Tokens(request.id, [self._speakers.prompts.build(request.messages)])
+            case protocol.DropStates():
+                self._speakers.drop_states()
+                return protocol.StatesDropped(request.id)
             case protocol.Vocabulary():
-                self._send(self._pieces(request.id))
+                return self._pieces(request.id)
+        raise ProtocolError(f"no answer to {type(request).__name__}")
 
-    def _speaker(self, lane: Lane) -> "Speaker":
-        """The chat model with the context of a lane; the task context is made when it is first needed."""
-        from models.llamacpp.jobs import Speaker
-        from models.llamacpp.native import Context
-
-        speaker = self._speakers.get(lane)
-        if speaker is not None:
-            return speaker
-        chat = self._speakers.get(Lane.CHAT)
-        if self._load is None or chat is None:
+    @property
+    def _speakers(self) -> "Speakers":
+        """The chat model. Raises `ProtocolError` when none was loaded."""
+        if self._chat is None:
             raise ProtocolError("no chat model was loaded")
-        context = Context(
-            chat.model,
-            length=min(TASK_CONTEXT, chat.context.length),
-            threads=self._load.threads,
-            interrupt=self._interrupt,
-        )
-        made = self._speakers[lane] = Speaker(chat.model, chat.prompts, context)
-        return made
+        return self._chat
 
     def _loaded(self, load: protocol.Load) -> protocol.Loaded:
-        from models.llamacpp.jobs import Embedding, Speaker
-        from models.llamacpp.native import Context, Model, fingerprint
+        from models.llamacpp.hardening import hide_amx
+        from models.llamacpp.jobs import Embedding
+        from models.llamacpp.native import BATCH, Context, Model, fingerprint
         from models.llamacpp.prompts import PromptBuilder
+        from models.llamacpp.speakers import Speakers
+        from models.llamacpp.states import try_out
 
+        if load.kernels == Kernels.WITHOUT_AMX:
+            # Asked for anew with every load, harmless when it is in force.
+            hide_amx()
         path = Path(load.path)
+        digest = fingerprint(path)
         if load.role == "chat" and not load.vocab_only:
             self._let_go()
         model = Model(
             path,
             gpu_layers=load.gpu_layers,
             vocab_only=load.vocab_only,
-            plain_kernels=load.plain_kernels,
+            plain_kernels=load.kernels == Kernels.PLAIN,
         )
         base, overhead, stable, length = 0, dict[str, int](), True, 0
         if load.vocab_only:
@@ -147,24 +183,39 @@ class Worker:
             context.embed(model.vocab.framed("one two three four"), model.embedding_length)
             self._embedding = Embedding(model, context)
         else:
-            with _time_limit():
+            with time_limit():
                 prompts = PromptBuilder(model)
                 base, overhead = prompts.shape()
                 stable = prompts.only_appends() and not model.keeps_whole_state
+
+            def new_context(length: int, interruptible: bool) -> Context:  # noqa: FBT001 - a callback
+                interrupt = self._interrupt if interruptible else None
+                return Context(
+                    model,
+                    length=length,
+                    threads=load.threads,
+                    interrupt=interrupt,
+                    batch=load.batch or BATCH,
+                    flash=load.flash,
+                    kv_type=load.kv_type,
+                )
+
             wanted = load.context_length or min(8192, model.train_context)
-            context = Context(
-                model,
-                length=min(wanted, model.train_context),
-                threads=load.threads,
-                interrupt=self._interrupt,
-            )
-            context.try_out(max(0, model.vocab.bos))
+            context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003
+            layout = try_out(context, max(0, model.vocab.bos))
             length = context.length
-            self._load = load
-            self._speakers = {Lane.CHAT: Speaker(model, prompts, context)}
+            self._chat = Speakers(
+                model,
+                prompts,
+                context,
+                layout,
+                fingerprint=digest,
+                cache=load.state_cache,
+                new_context=new_context,
+            )
         return protocol.Loaded(
             load.id,
-            fingerprint=fingerprint(path),
+            fingerprint=digest,
             architecture=model.architecture if not load.vocab_only else "",
             context_length=length,
             train_context=model.train_context if not load.vocab_only else 0,
@@ -179,36 +230,35 @@ class Worker:
 
     def _let_go(self) -> None:
         """Frees the chat model and its contexts."""
-        models = {id(s.model): s.model for s in self._speakers.values()}
-        for speaker in self._speakers.values():
-            speaker.context.close()
-        for model in models.values():
-            model.close()
-        self._speakers = {}
+        if self._chat is not None:
+            self._chat.close()
+            self._chat = None
 
     def _pieces(self, request: int) -> protocol.Pieces:
-        chat = self._speaker(Lane.CHAT)
-        vocab = chat.model.vocab
+        model = self._speakers.model
+        vocab = model.vocab
         tokens = range(vocab.size)
         return protocol.Pieces(
             request,
             kind=vocab.kind,
-            pre=chat.model.metadata("tokenizer.ggml.pre") or "",
+            pre=model.metadata("tokenizer.ggml.pre") or "",
             raw=[vocab.raw_text(t) for t in tokens],
             attributes=[vocab.attributes(t) for t in tokens],
         )
 
 
-class _time_limit:  # noqa: N801 - a context manager, used like a function
-    """Ends the process when a template takes too long: Python cannot stop it in any other way."""
-
-    def __enter__(self) -> None:
-        self._timer = threading.Timer(TEMPLATE_LIMIT_S, os._exit, (EXIT_TEMPLATE,))
-        self._timer.daemon = True
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+def _lane(request: protocol.AnyRequest) -> Lane:
+    """How urgent a request is. States are small work that should not wait for a task to end."""
+    match request:
+        case protocol.Generate():
+            return Lane(request.lane)
+        case protocol.Prefill():
+            return Lane.TASK
+        case protocol.Embed() | protocol.SaveState() | protocol.StatePiece():
+            return Lane.EMBED
+        case protocol.Load(role="embed"):
+            return Lane.EMBED
+    return Lane.CHAT
 
 
 def _failure(request: int, error: ModelsError) -> protocol.Failed:
@@ -218,7 +268,7 @@ def _failure(request: int, error: ModelsError) -> protocol.Failed:
             return protocol.Failed(request, kind, numbers=[error.tokens, error.limit])
         case UnknownArchitecture() | ModelFileError():
             return protocol.Failed(request, kind, error.detail)
-        case TemplateFailed() | ProtocolError():
+        case TemplateFailed() | ProtocolError() | StateRefused():
             return protocol.Failed(request, kind, str(error))
     return protocol.Failed(request, kind)
 
@@ -248,8 +298,10 @@ def main() -> int:
             except BrokenPipeError:
                 os._exit(0)
 
+    from models.llamacpp.hardening import no_new_privileges
     from models.llamacpp.native import start_backend
 
+    no_new_privileges()
     start_backend()
     worker = Worker(send)
 

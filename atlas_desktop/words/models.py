@@ -164,6 +164,18 @@ WORDS: Words = {
         f"The model process met an error ({e.detail}). Your words are saved, and so is what had come.",
         "Send again; if it keeps happening, try another model.",
     ),
+    models.StateNotHeld: named(
+        "state_not_held",
+        "The model has moved on",
+        "What it had read of this conversation is no longer in its memory.",
+        "Nothing is lost: the next turn reads the conversation again.",
+    ),
+    models.StateRefused: lambda e: Explained(
+        "state_refused",
+        "A stored state of the model was not used",
+        f"It does not fit the model as it runs now ({e.detail}).",
+        "Nothing is lost: the next turn reads the conversation again.",
+    ),
     models.ProtocolError: named(
         "model_protocol",
         "The model process and Atlas disagree",

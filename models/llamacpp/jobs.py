@@ -11,21 +11,41 @@ from models.errors import PromptTooLong
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.sampling import Sampler
-from models.messages import GenerationParams, StopReason
+from models.llamacpp.states import (
+    MIN_GAIN,
+    StateCache,
+    prepare_buffer,
+    restore,
+    snapshot,
+    state_size,
+)
+from models.messages import GenerationParams, StopReason, common_tokens, hash_tokens
 from models.scheduler import Job
 from models.streaming import TextStream
 
 Send = Callable[[protocol.AnyAnswer], None]
 MOMENT_S = 0.03
+# What is given up for another prompt is kept when it is worth more than the copy costs.
+WORTH_KEEPING = 256
+# A batch that is pre-empted is lost: work that gives way to the chat reads in smaller ones, the smaller the
+# more often it is interrupted, so that it gets on however short the pauses are.
+LEAST_BATCH = 8
 
 
 @dataclass(slots=True)
 class Speaker:
-    """A chat model with one context: what it has read stays, and only what is new is read."""
+    """A chat model with one context: what it has read stays, and only what is new is read.
+
+    Where the context has to give up what it holds for another prompt, `states` gets a copy if `keeps`.
+    `batch` is how many tokens are read at a time.
+    """
 
     model: Model
     prompts: PromptBuilder
     context: Context
+    states: StateCache
+    batch: int
+    keeps: bool
 
     def generate(
         self,
@@ -40,9 +60,7 @@ class Speaker:
         `received` is when the request came, on the clock of `time.perf_counter`.
         """
         params = GenerationParams(**{f: getattr(request.params, f) for f in request.params.__struct_fields__})
-        room = self.context.length - len(prompt)
-        if room < 1:
-            raise PromptTooLong(len(prompt), self.context.length)
+        room = self._room(prompt)
         reply = _Reply(request.id, TextStream(params.stop), send)
         cached = self._share(prompt)
         evaluated = yield from self._read(prompt, cached, cancelled)
@@ -73,26 +91,70 @@ class Speaker:
                 cached_tokens=cached,
                 evaluated_tokens=evaluated,
                 tokens_per_second=speed,
+                prompt_hash=hash_tokens(prompt),
+                held_hash=hash_tokens(self.context.tokens),
+                held_tokens=len(self.context.tokens),
             )
         )
 
+    def prefill(
+        self, request: protocol.Prefill, prefix: list[int], send: Send, cancelled: Callable[[], bool]
+    ) -> Job:
+        """Reads what prompts will begin with, keeps its state, ends with `Prefilled`.
+
+        Raises `PromptTooLong`.
+        """
+        self._room(prefix)
+        evaluated, kept = 0, self.states.has_room_for(len(prefix))
+        if kept and not self.states.covers(prefix):
+            cached = self._share(prefix)
+            evaluated = yield from self._read(prefix, cached, cancelled)
+            if cancelled():
+                return
+            buffer = yield from prepare_buffer(state_size(self.context))
+            kept = self.states.put(snapshot(self.context, buffer))
+        send(protocol.Prefilled(request.id, len(prefix) if kept else 0, evaluated, hash_tokens(prefix)))
+
+    def _room(self, prompt: list[int]) -> int:
+        """Tokens that are left for a reply, at least one."""
+        room = self.context.length - len(prompt)
+        if room < 1:
+            raise PromptTooLong(len(prompt), self.context.length)
+        return room
+
     def _share(self, prompt: list[int]) -> int:
-        """Keeps what the context and the prompt have in common; the last token is always read anew."""
-        held = self.context.tokens
-        common = 0
-        for mine, new in zip(held, prompt[:-1], strict=False):
-            if mine != new:
-                break
-            common += 1
-        return self.context.rewind(common)
+        """Makes the context hold as much of a prompt as is known; the last token is always read anew.
+
+        That is what the context holds already, or a state that was kept, whichever has more in common with
+        the prompt. Returns how many tokens it is.
+        """
+        context, states = self.context, self.states
+        own = states.shared(context.tokens, prompt)
+        found = states.best(prompt, above=own + MIN_GAIN, length=context.length)
+        stays = own if found is None else common_tokens(context.tokens, found.tokens)
+        if self.keeps and len(context.tokens) - stays >= WORTH_KEEPING and not states.covers(context.tokens):
+            self._keep()
+        if found is not None:
+            if not restore(context, found):
+                states.drop(found)
+            own = states.shared(context.tokens, prompt)
+        return context.rewind(own)
+
+    def _keep(self) -> None:
+        if self.states.has_room_for(len(self.context.tokens)):
+            self.states.put(snapshot(self.context))
 
     def _read(
         self, prompt: list[int], start: int, cancelled: Callable[[], bool]
     ) -> Generator[None, None, int]:
         """Reads the rest of a prompt in batches; returns how many tokens it was."""
+        batch = self.batch
         while len(self.context.tokens) < len(prompt) and not cancelled():
             at = len(self.context.tokens)
-            self.context.evaluate(prompt[at : at + self.context.batch])
+            if self.context.evaluate(prompt[at : at + batch]):
+                batch = min(2 * batch, self.batch)
+            else:
+                batch = max(batch // 2, min(LEAST_BATCH, self.batch))
             if len(self.context.tokens) < len(prompt):
                 yield
         return len(self.context.tokens) - start

@@ -19,6 +19,9 @@ from models.llamacpp.interrupt import Interrupt
 _FINGERPRINT_BLOCKS = 64
 _BLOCK = 64 * 1024
 _DECODE_ABORTED = 2
+# Tokens that are read at once where nothing else was found to be faster.
+BATCH = 256
+_KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
 _log_lines: deque[str] = deque(maxlen=50)
 
 
@@ -198,6 +201,10 @@ class DecodeFailed(Exception):
         self.status = status
 
 
+class ContextClosed(Exception):
+    """The model was let go while work for it was still waiting."""
+
+
 class Context:
     """What a model has read so far, for one sequence. `interrupt` can end an evaluation early."""
 
@@ -208,8 +215,10 @@ class Context:
         length: int,
         threads: int,
         interrupt: Interrupt | None = None,
-        batch: int = 256,
+        batch: int = BATCH,
         embeddings: bool = False,
+        flash: bool | None = None,
+        kv_type: str = "",
     ) -> None:
         params = C.llama_context_default_params()
         params.n_ctx = length
@@ -224,6 +233,11 @@ class Context:
         # does, once a thousand tokens are held.
         gpu = bool(C.llama_supports_gpu_offload())
         params.flash_attn_type = C.LLAMA_FLASH_ATTN_TYPE_AUTO if gpu else C.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        if flash is not None:
+            on, off = C.LLAMA_FLASH_ATTN_TYPE_ENABLED, C.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            params.flash_attn_type = on if flash else off
+        if kv_type:
+            params.type_k = params.type_v = _KV_TYPES[kv_type]
         # Sliding-window models can otherwise not go back to an earlier point.
         params.swa_full = True
         self.handle = C.llama_init_from_model(model.handle, params)
@@ -236,7 +250,7 @@ class Context:
         self.length = int(C.llama_n_ctx(self.handle))
         self.batch = batch
         self.tokens: list[int] = []
-        self._keeps_whole_state = model.keeps_whole_state
+        self.keeps_whole_state = model.keeps_whole_state
 
     def close(self) -> None:
         if self.handle:
@@ -247,43 +261,43 @@ class Context:
         """Forgets all but the first `keep` tokens; returns how many are really kept."""
         if keep >= len(self.tokens):
             return len(self.tokens)
-        whole = keep == 0 or self._keeps_whole_state
+        whole = keep == 0 or self.keeps_whole_state
         if whole or not C.llama_memory_seq_rm(self._memory, 0, keep, -1):
-            self._clear()
-            keep = 0
+            self.clear()
         del self.tokens[keep:]
-        return keep
+        return len(self.tokens)
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Forgets everything."""
         C.llama_memory_clear(self._memory, False)  # noqa: FBT003 - the data may stay, its cells are free
+        self.tokens = []
+
+    def held(self) -> int:
+        """How many tokens llama.cpp says it holds."""
+        return int(C.llama_memory_seq_pos_max(self._memory, 0)) + 1 if self._memory else 0
 
     def evaluate(self, tokens: Sequence[int]) -> bool:
         """Reads at most one batch of tokens; False when it was aborted (`tokens` then says what is held)."""
+        if not self.handle:
+            raise ContextClosed
         array = (C.llama_token * len(tokens))(*tokens)
         status = C.llama_decode(self.handle, C.llama_batch_get_one(array, len(tokens)))
         if status == 0:
             self.tokens.extend(tokens)
             return True
-        held = int(C.llama_memory_seq_pos_max(self._memory, 0)) + 1 if self._memory else 0
-        done = max(0, held - len(self.tokens))
+        if self.keeps_whole_state:
+            # Whether such a state has already taken in a part of the batch cannot be told.
+            self.clear()
+        done = max(0, self.held() - len(self.tokens))
         self.tokens.extend(tokens[:done])
         if status == _DECODE_ABORTED:
             return False
         raise DecodeFailed(status)
 
-    def try_out(self, token: int) -> None:
-        """Evaluates a few tokens and forgets them: a build that this processor cannot run dies here.
-
-        One token takes other code than many, so both are tried.
-        """
-        self.evaluate([token] * 8)
-        self.evaluate([token])
-        self.rewind(0)
-
     def embed(self, tokens: Sequence[int], dimension: int) -> list[float]:
         """The pooled vector of one text (`float[dimension]`, not normalised)."""
         if self._memory:
-            self._clear()
+            self.clear()
         array = (C.llama_token * len(tokens))(*tokens)
         batch = C.llama_batch_get_one(array, len(tokens))
         status = (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from models.errors import TemplateFailed
 from models.llamacpp.native import Model, Vocabulary
-from models.messages import Role
+from models.messages import Role, common_tokens
 from models.protocol import WireMessage
 from models.templates import CHATML, ChatTemplate
 
@@ -43,6 +43,23 @@ class PromptBuilder:
         if self._vocab.adds_bos and prompt[:1] != [self._vocab.bos]:
             prompt.insert(0, self._vocab.bos)
         return prompt
+
+    def stable_prefix(self, messages: Sequence[WireMessage]) -> list[int]:
+        """What every prompt begins with that goes on from these messages. Raises `TemplateFailed`.
+
+        Only the template knows where that ends, so two ways to go on are tried.
+        """
+        remembered = self._known
+        answered = [WireMessage(Role.ASSISTANT, "1")] if messages and messages[-1].role == Role.USER else []
+        first, second = (
+            self.build(
+                [*messages, *(WireMessage(m.role, word) for m in answered), WireMessage(Role.USER, word)]
+            )
+            for word in ("1", "2")
+        )
+        # The prompt that was built last is the chat's: what was learnt for it stays.
+        self._known = {**self._known, **remembered}
+        return first[: common_tokens(first, second)]
 
     def _may_use(self, tokens: Sequence[int]) -> bool:
         """Whether stored tokens are there, belong to this vocabulary, and steer nothing."""

@@ -1,0 +1,211 @@
+"""States of sequences: taken out of a context, put back into one, and kept in memory for a while.
+
+A state is what llama.cpp holds of one sequence of tokens: keys and values, and nothing else. The logits of
+the last token, whose buffer is as large as the batch times the vocabulary, are not part of it
+(`llama_state_seq_get_data` leaves them out, `llama_state_get_data` does not), so after a state is put back
+at least one token has to be evaluated before the next can be sampled.
+"""
+
+import ctypes
+import mmap
+import sys
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+
+import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
+
+from models.llamacpp.native import Context
+from models.messages import common_tokens, hash_tokens
+
+DEFAULT_CACHE = 512 * 1024 * 1024
+MEMORY_SHARE = 8
+# Loading a state costs as much as evaluating this many tokens.
+MIN_GAIN = 32
+SLICE = 1024 * 1024
+_PAGE = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SequenceState:
+    """The tokens that were read and llama.cpp's bytes for them: the first `size` of `buffer`."""
+
+    tokens: list[int] = field(repr=False)
+    buffer: mmap.mmap = field(repr=False)
+    size: int
+
+    @property
+    def prefix_hash(self) -> str:
+        return hash_tokens(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class StateLayout:
+    """How many bytes a state takes: `fixed` and so many a token. Only where `linear` it is exactly that."""
+
+    fixed: int
+    per_token: int
+    linear: bool
+
+    def size(self, tokens: int) -> int:
+        return self.fixed + self.per_token * tokens
+
+
+def try_out(context: Context, token: int) -> StateLayout:
+    """Evaluates a few tokens and forgets them: a build that this processor cannot run dies here.
+
+    One token takes other code than many, so both are tried. The states after the two tell the layout.
+    """
+    context.evaluate([token] * 8)
+    eight = state_size(context)
+    context.evaluate([token])
+    nine = state_size(context)
+    context.rewind(0)
+    per_token = nine - eight
+    return StateLayout(eight - 8 * per_token, per_token, linear=not context.keeps_whole_state)
+
+
+def new_buffer(size: int) -> mmap.mmap:
+    """Memory that the system gives page by page when it is written to, in large pages where it has them."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        buffer.madvise(mmap.MADV_HUGEPAGE)
+    return buffer
+
+
+def state_size(context: Context) -> int:
+    return int(C.llama_state_seq_get_size(context.handle, 0))
+
+
+def snapshot(context: Context, buffer: mmap.mmap | None = None) -> SequenceState:
+    """A copy of what the context holds, in `buffer` if that is given (and large enough)."""
+    size = state_size(context)
+    if buffer is None:
+        buffer = new_buffer(size)
+    target = (ctypes.c_uint8 * size).from_buffer(buffer)
+    written = int(C.llama_state_seq_get_data(context.handle, target, size, 0))
+    return SequenceState(list(context.tokens), buffer, written)
+
+
+def prepare_buffer(size: int) -> Generator[None, None, mmap.mmap]:
+    """A buffer whose memory is already there, got in small steps, so that filling it is quick.
+
+    Most of the cost of a copy is the system's, which clears every page before it gives it.
+    """
+    buffer = new_buffer(size)
+    with memoryview(buffer) as view:
+        for at in range(0, size, SLICE):
+            for page in range(at, min(at + SLICE, size), _PAGE):
+                view[page] = 0
+            yield
+    return buffer
+
+
+def restore(context: Context, state: SequenceState) -> bool:
+    """Makes the context hold a state and nothing else; nothing at all, and False, when llama.cpp refuses it.
+
+    llama.cpp trusts what is in the bytes, so they must be its own.
+    """
+    context.clear()
+    if len(state.tokens) > context.length:
+        return False
+    source = (ctypes.c_uint8 * state.size).from_buffer(state.buffer)
+    read = int(C.llama_state_seq_set_data(context.handle, source, state.size, 0))
+    if read != state.size or context.held() != len(state.tokens):
+        context.clear()
+        return False
+    context.tokens = list(state.tokens)
+    return True
+
+
+class StateCache:
+    """States of other prompts, the least recently used given up first, at most `limit` bytes.
+
+    `whole` says that the model cannot drop the end of what it has read: a state then only serves prompts that
+    begin with all of it.
+    """
+
+    def __init__(self, limit: int, layout: StateLayout, *, whole: bool = False) -> None:
+        self.limit = limit
+        self._layout = layout
+        self._whole = whole
+        self._entries: list[SequenceState] = []
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that the states take."""
+        return sum(len(entry.buffer) for entry in self._entries)
+
+    def expected_size(self, tokens: int) -> int | None:
+        """The exact size of a state of so many tokens; None when the model's states have no such rule."""
+        return self._layout.size(tokens) if self._layout.linear else None
+
+    def has_room_for(self, tokens: int) -> bool:
+        return self._layout.size(tokens) <= self.limit
+
+    def shared(self, tokens: Sequence[int], prompt: Sequence[int]) -> int:
+        """How many of the tokens held somewhere would serve for a prompt (whose last is always read anew)."""
+        common = common_tokens(tokens, prompt[:-1])
+        return common if common == len(tokens) or not self._whole else 0
+
+    def best(self, prompt: Sequence[int], *, above: int, length: int) -> SequenceState | None:
+        """The state of at most `length` tokens that shares most with a prompt, more than `above` tokens."""
+        fitting = [entry for entry in self._entries if len(entry.tokens) <= length]
+        found = max(fitting, key=lambda entry: self.shared(entry.tokens, prompt), default=None)
+        if found is None or self.shared(found.tokens, prompt) <= above:
+            return None
+        self._touch(found)
+        return found
+
+    def covers(self, tokens: Sequence[int]) -> bool:
+        """Whether a state is kept that serves wherever these tokens would."""
+        return any(self._covers(entry, tokens) for entry in self._entries)
+
+    def _covers(self, entry: SequenceState, tokens: Sequence[int]) -> bool:
+        if self._whole:
+            return entry.tokens == list(tokens)
+        return common_tokens(entry.tokens, tokens) == len(tokens)
+
+    def put(self, state: SequenceState) -> bool:
+        """Keeps a state, instead of those that it covers; False when it is too large."""
+        if len(state.buffer) > self.limit or not state.tokens:
+            return False
+        self._entries = [entry for entry in self._entries if not self._covers(state, entry.tokens)]
+        self._entries.append(state)
+        while self.size > self.limit:
+            self._entries.pop(0)
+        return True
+
+    def find(self, held_hash: str, length: int = 0) -> SequenceState | None:
+        """The state with that hash, or else one whose first `length` tokens have it."""
+        for entry in self._entries:
+            if entry.prefix_hash == held_hash or begins_with(entry.tokens, held_hash, length):
+                self._touch(entry)
+                return entry
+        return None
+
+    def drop(self, state: SequenceState) -> None:
+        self._entries = [entry for entry in self._entries if entry is not state]
+
+    def clear(self) -> None:
+        self._entries = []
+
+    def _touch(self, entry: SequenceState) -> None:
+        self._entries.remove(entry)
+        self._entries.append(entry)
+
+
+def begins_with(tokens: Sequence[int], held_hash: str, length: int) -> bool:
+    """Whether the first `length` tokens, more than none, have that hash."""
+    return 0 < length <= len(tokens) and hash_tokens(tokens[:length]) == held_hash
+
+
+def default_cache_bytes() -> int:
+    """Half a gibibyte, or an eighth of the memory that is available, whichever is less."""
+    import psutil
+
+    return int(min(DEFAULT_CACHE, psutil.virtual_memory().available // MEMORY_SHARE))
