@@ -70,7 +70,8 @@ class ContextStore(Protocol):
     async def record_turn(self, record: TurnRecord) -> None:
         """What a reply's prompt was made of; a second record of the same reply replaces the first.
 
-        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` for an unknown reply.
+        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` for what is no reply of the
+        session.
         """
         ...
 

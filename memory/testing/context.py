@@ -15,10 +15,11 @@ from memory.context.entities import (
 )
 from memory.context.rules import require_wider, state_of_new
 from memory.entities import Message
-from memory.errors import AmbiguousId, SummaryNotFound, SummaryStale
+from memory.errors import AmbiguousId, MessageNotFound, SummaryNotFound, SummaryStale
 from memory.ports import Clock
 from memory.storage.values import id_range, new_id, storable
 from memory.testing.rows import Rows
+from models.messages import Role
 
 
 class InMemoryContext:
@@ -140,7 +141,8 @@ class InMemoryContext:
 
     async def record_turn(self, record: TurnRecord) -> None:
         self._rows.require_open()
-        self._rows.message_in(record.session_id, record.reply_id)
+        if self._rows.message_in(record.session_id, record.reply_id).role is not Role.ASSISTANT:
+            raise MessageNotFound(record.reply_id)
         epoch = self._epochs.get(record.epoch_id or "")
         here = epoch is not None and epoch.session_id == record.session_id
         self._turns[record.reply_id] = record if here else replace(record, epoch_id=None)

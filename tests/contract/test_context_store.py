@@ -253,7 +253,7 @@ async def test_a_turn_s_record_is_replaced_and_outlives_its_epoch(store: Session
 async def test_a_turn_belongs_to_a_reply_of_its_session(store: SessionStore) -> None:
     session, said = await talk(store, 2)
     other, _ = await begin(store)
-    for session_id, reply_id in ((session.id, NOBODY), (other.id, said[1].id)):
+    for session_id, reply_id in ((session.id, NOBODY), (other.id, said[1].id), (session.id, said[0].id)):
         with pytest.raises(MessageNotFound):
             await store.context.record_turn(TurnRecord(reply_id, session_id, None, "m", "", 0, ()))
     with pytest.raises(SessionNotFound):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
-from memory.errors import SummaryStale
+from memory.errors import MessageNotFound, SummaryStale
 from memory.storage.connection import Connection
 from memory.storage.queries.messages import require_in
 from memory.storage.queries.sessions import require
@@ -105,7 +105,12 @@ def drop_holding(conn: Connection, sessions: Sequence[str], ids: Sequence[str]) 
 def record_turn(conn: Connection, record: TurnRecord) -> None:
     """A second record of the same reply replaces the first. Raises `SessionNotFound`, `MessageNotFound`."""
     require(conn, record.session_id)
-    require_in(conn, record.session_id, record.reply_id)
+    reply = conn.execute(
+        "SELECT 1 FROM messages WHERE id = ? AND session_id = ? AND role = 'assistant'",
+        (record.reply_id, record.session_id),
+    ).fetchone()
+    if reply is None:
+        raise MessageNotFound(record.reply_id)
     put_turn(conn, record)
 
 
