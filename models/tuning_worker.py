@@ -1,0 +1,82 @@
+"""The process that tries out ways of running a model: one that faults costs this process, nothing else."""
+
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from models import tuning_protocol as protocol
+from models.errors import ModelFileError
+from models.worker import private_pipes
+
+if TYPE_CHECKING:
+    from models.llamacpp.tuning import Bench
+
+
+class TuningWorker:
+    """Answers one request after the other."""
+
+    def __init__(self) -> None:
+        self._bench: Bench | None = None
+        self._requests: queue.Queue[protocol.Request] = queue.Queue()
+        self._unfinished: list[Path] = []
+
+    def listen(self, source: BinaryIO) -> None:
+        """Queues requests. When the input ends so does the process, whatever it is doing."""
+        for line in source:
+            self._requests.put(protocol.decode_request(line))
+        for path in self._unfinished:
+            path.unlink(missing_ok=True)
+        os._exit(0)
+
+    def next_answer(self) -> protocol.Answer:
+        """Waits for a request and answers it; what goes wrong becomes an answer too."""
+        request = self._requests.get()
+        part = protocol.part_of(request)
+        self._unfinished = [part] if part is not None else []
+        try:
+            return self._answer(request)
+        except ModelFileError as error:
+            return protocol.Refused(error.detail)
+        except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
+            return protocol.Refused(type(error).__name__)
+        finally:
+            self._unfinished = []
+
+    def _answer(self, request: protocol.Request) -> protocol.Answer:
+        from models.llamacpp.tuning import Bench, quantise
+
+        match request:
+            case protocol.Open():
+                self._bench = Bench(Path(request.path), request.kernels)
+                return protocol.Opened(self._bench.row, self._bench.buffers)
+            case protocol.Quantise():
+                quantise(Path(request.source), Path(request.target), request.ftype, request.threads)
+                return protocol.Done()
+        if self._bench is None:
+            return protocol.Refused("nothing is loaded")
+        if isinstance(request, protocol.Measure):
+            return protocol.Measured(self._bench.measure(request.settings, request.plan))
+        return protocol.Predicted(self._bench.perplexity(request.text, request.settings, request.limit))
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = private_pipes()
+    worker = TuningWorker()
+    threading.Thread(target=worker.listen, args=(source,), name="listen", daemon=True).start()
+
+    from models.llamacpp.hardening import no_new_privileges
+    from models.llamacpp.native import start_backend
+
+    no_new_privileges()
+    start_backend()
+    while True:
+        sink.write(protocol.encode(worker.next_answer()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
