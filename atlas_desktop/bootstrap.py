@@ -1,13 +1,12 @@
 """The composition root: the only module that names concrete adapters."""
 
 import os
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_desktop.paths import PRIVATE_FILE, Paths
-from atlas_desktop.services.desk import Desk, Model
+from atlas_desktop.paths import Paths
+from atlas_desktop.services.desk import Desk
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
@@ -21,7 +20,11 @@ from models.catalog import ModelRole, load_catalog
 from models.library import ModelLibrary
 
 if TYPE_CHECKING:
+    from memory.context.snapshots import SnapshotStore
+
     from atlas_desktop.services.doctor import Doctor
+    from atlas_desktop.services.room import Model
+    from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
 
 
@@ -42,6 +45,8 @@ def build_desk(paths: Paths) -> Desk:
         open_store=open_store,
         start_model=lambda settings, chosen: _start_model(paths, library, settings, chosen),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
+        open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
+        vector_index=_vector_index,
         power=SystemPower(),
     )
 
@@ -105,9 +110,25 @@ async def open_with_clock(paths: Paths, key: RoomKey, clock: Clock) -> SessionSt
     return await open_room(paths.rooms / f"{RoomKind.OPEN}.db", key, RoomKind.OPEN, clock)
 
 
-def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> Model:
+def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> "Model":
+    from atlas_desktop.services.room import Model
+
     host = build_host(paths, library, settings, chosen)
-    return Model(host, host, host.close)
+    return Model(host, host, host.close, prefixes=host, embedder=host)
+
+
+async def _open_snapshots(
+    paths: Paths, settings: Settings, key: RoomKey, room: RoomKind
+) -> "SnapshotStore | None":
+    if not settings.context.snapshots:
+        return None
+    return None
+
+
+def _vector_index() -> "VectorIndex":
+    from memory.vectors.lance import LanceVectorIndex
+
+    return LanceVectorIndex()
 
 
 def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[], None]:
@@ -123,6 +144,7 @@ def build_host(
 ) -> "ModelHost":
     """The supervisor of the model's process; `chosen` names a model other than the default."""
     from models.host import HostSpec, ModelHost
+    from models.kernels import KernelsNote
 
     def chat() -> tuple[str, Path]:
         model = library.get(chosen) if chosen else library.default(ModelRole.CHAT)
@@ -132,7 +154,7 @@ def build_host(
         model = library.default(ModelRole.EMBED)
         return model.id, model.path
 
-    note = PlainKernelsNote(paths.models / "plain-kernels")
+    note = KernelsNote.beside(paths.models)
     return ModelHost(
         HostSpec(
             chat=chat,
@@ -142,8 +164,8 @@ def build_host(
             gpu_layers=settings.models.gpu_layers,
             load_timeout_s=settings.models.load_timeout_s,
             check=_refuse_what_cannot_fit,
-            plain_kernels=note.holds(),
-            need_plain_kernels=note.write,
+            kernels=note.read(),
+            need_kernels=note.write,
         )
     )
 
@@ -174,37 +196,3 @@ class SystemPower:
         find = getattr(psutil, "sensors_battery", None)
         battery = find() if find is not None else None
         return battery is not None and battery.power_plugged is False
-
-
-class PlainKernelsNote:
-    """Remembers that this machine cannot run re-packed weights (see `models.host`).
-
-    The note lies beside the models and names the processor and the build, so that it means nothing on another
-    machine or after an update.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def holds(self) -> bool:
-        try:
-            return self._path.read_text(encoding="utf-8").strip() == _machine()
-        except OSError:
-            return False
-
-    def write(self) -> None:
-        self._path.touch(mode=PRIVATE_FILE)
-        self._path.write_text(_machine() + "\n", encoding="utf-8")
-
-
-def _machine() -> str:
-    from importlib.metadata import version
-
-    processor = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
-        processor = next((line for line in lines if line.startswith("model name")), processor)
-    return (
-        f"{processor.partition(':')[2].strip() or processor}, llama-cpp-python {version('llama-cpp-python')}"
-    )

@@ -12,11 +12,11 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 import psutil
 
 
-def machine_needs_plain_kernels(model: Path) -> bool:
+def kernels(model: Path) -> str:
     """As the program does: what this machine cannot run is noted beside the models."""
-    from atlas_desktop.bootstrap import PlainKernelsNote
+    from models.kernels import KernelsNote
 
-    return PlainKernelsNote(model.parent / "plain-kernels").holds()
+    return KernelsNote.beside(model.parent).read()
 
 
 def use_plain_kernels() -> None:
@@ -67,8 +67,13 @@ def append(model: Path, prompt: list[int], new: list[int]) -> dict[str, float]:
 
 def main() -> int:
     task, model = sys.argv[1], Path(sys.argv[2])
-    if machine_needs_plain_kernels(model):
-        use_plain_kernels()
+    match kernels(model):
+        case "plain":
+            use_plain_kernels()
+        case "without-amx":
+            from models.llamacpp.hardening import hide_amx
+
+            hide_amx()
     if task == "stream":
         result = stream(model, int(sys.argv[3]), sys.argv[4])
     else:

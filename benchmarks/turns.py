@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from atlas_desktop.bootstrap import PlainKernelsNote
 from atlas_desktop.paths import Paths, find_home
 from models.host import HostSpec, ModelHost
+from models.kernels import KernelsNote
 from models.messages import ChatMessage, Completion, GenerationParams, Role
 
 NEW = "And what would you tell somebody who has never been there? I go in June, with my sister."
@@ -23,8 +23,8 @@ NEW = "And what would you tell somebody who has never been there? I go in June, 
 
 async def through_the_worker(model: Path, turns: int) -> tuple[float, list[int], list[int]]:
     """(ms to the first token of the last turn, what was held before it, what was new in it)."""
-    note = PlainKernelsNote(model.parent / "plain-kernels")
-    host = ModelHost(HostSpec(chat=lambda: ("small", model), plain_kernels=note.holds()))
+    kernels = KernelsNote.beside(model.parent).read()
+    host = ModelHost(HostSpec(chat=lambda: ("small", model), kernels=kernels))
     params = GenerationParams(max_tokens=32, temperature=0.0)
     messages = [ChatMessage(Role.SYSTEM, "You are Atlas.")]
     try:

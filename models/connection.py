@@ -43,7 +43,7 @@ class Connection:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
+            env=environment(),
             # Ctrl-C in the terminal is for the application, which then cancels what it wants to.
             start_new_session=True,
             limit=1024 * 1024,
@@ -148,7 +148,7 @@ async def next_answer(
     return answer
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     given = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     # Threads that wait for each other spin, by default for milliseconds. When anything else wants the
     # processor, the spinning starves the one that works: on two busy cores a tenth of the tokens a second.

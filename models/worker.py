@@ -273,7 +273,7 @@ def _failure(request: int, error: ModelsError) -> protocol.Failed:
     return protocol.Failed(request, kind)
 
 
-def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+def private_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Takes stdin and stdout for the protocol; whatever a library prints goes nowhere."""
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -286,7 +286,7 @@ def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = _private_pipes()
+    source, sink = private_pipes()
     sending = threading.Lock()
 
     def send(answer: protocol.AnyAnswer) -> None:

@@ -22,13 +22,18 @@ _DECODE_ABORTED = 2
 # Tokens that are read at once where nothing else was found to be faster.
 BATCH = 256
 _KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
-_log_lines: deque[str] = deque(maxlen=50)
+_log_lines: deque[str] = deque(maxlen=400)
 
 
 @C.llama_log_callback  # type: ignore[untyped-decorator]
 def _keep_log(_level: int, text: bytes, _data: Any) -> None:
     """Keeps the last lines in memory, to tell why a load failed; nothing is printed."""
     _log_lines.append(text.decode("utf-8", "replace"))
+
+
+def recent_log() -> str:
+    """The last lines that llama.cpp logged, since the last model was begun to load."""
+    return "".join(_log_lines)
 
 
 def start_backend() -> None:
@@ -111,7 +116,7 @@ class Model:
 
 
 def _raise_load_error(path: Path) -> None:
-    log = "".join(_log_lines)
+    log = recent_log()
     _, marker, rest = log.partition("unknown model architecture: '")
     if marker:
         raise UnknownArchitecture(path, rest.partition("'")[0][:60])

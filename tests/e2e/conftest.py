@@ -11,22 +11,21 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.bootstrap import PlainKernelsNote
 from atlas_desktop.paths import Paths
 from models.host import HostSpec, ModelHost
+from models.kernels import KernelsNote
 
 PASSPHRASE = "correct horse battery staple"
 
 
 @pytest.fixture
 def spec(chat_model: Path, embed_model: Path) -> HostSpec:
-    note = PlainKernelsNote(chat_model.parent / "plain-kernels")
     return HostSpec(
         chat=lambda: ("small", chat_model),
         embed=lambda: ("embed", embed_model),
         context_length=2048,
         load_timeout_s=120,
-        plain_kernels=note.holds(),
+        kernels=KernelsNote.beside(chat_model.parent).read(),
     )
 
 
