@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from atlas_desktop.services.background import Overview
     from memory.background import RunReport
 
+_STAGES = {
+    "started": "begun",
+    "done": "done",
+    "back": "put back",
+    "retry": "failed, and is tried again later",
+    "failed": "failed, and is given up",
+}
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     group = subparsers.add_parser("jobs", parents=[common], help="work in the background")
@@ -79,6 +87,7 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     if args.failed:
         await room.background.queue_failed()
+    room.background.listen(lambda job, stage: ctx.note(f"{job.kind} {job.id}: {_STAGES[stage]}"))
     report = await room.background.run()
     ctx.emit(shapes.run(report), _sentence(report))
     return Exit.FAILED if report.failed else Exit.DONE
