@@ -20,12 +20,13 @@ from models.catalog import ModelRole, load_catalog
 from models.library import ModelLibrary
 
 if TYPE_CHECKING:
-    from memory.context.snapshots import SnapshotStore
-
     from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.room import Model
+    from atlas_desktop.services.tuning import TuningService
+    from memory.context.snapshots import SnapshotStore
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
+    from models.tuning import RunSettings
 
 
 def build_desk(paths: Paths) -> Desk:
@@ -145,10 +146,19 @@ def build_host(
     """The supervisor of the model's process; `chosen` names a model other than the default."""
     from models.host import HostSpec, ModelHost
     from models.kernels import KernelsNote
+    from models.tuned import TunedStore
+
+    store = TunedStore(paths.models)
+    in_use: dict[Path, RunSettings] = {}
 
     def chat() -> tuple[str, Path]:
         model = library.get(chosen) if chosen else library.default(ModelRole.CHAT)
-        return model.id, model.path
+        path = model.path
+        tuned = store.for_file(model.id, path) if path.is_file() else None
+        if tuned is not None:
+            path = store.folder / tuned.file if tuned.file else path
+            in_use[path] = tuned.settings
+        return model.id, path
 
     def embed() -> tuple[str, Path]:
         model = library.default(ModelRole.EMBED)
@@ -166,7 +176,37 @@ def build_host(
             check=_refuse_what_cannot_fit,
             kernels=note.read(),
             need_kernels=note.write,
+            tuned=in_use.get,
         )
+    )
+
+
+def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "TuningService":
+    """Finds what is fastest on this machine; `quick` tries other layouts of the weights alone."""
+    import psutil
+
+    from atlas_desktop.services.tuning import TuningService
+    from models.files import fingerprint
+    from models.kernels import KernelsNote
+    from models.tuned import TunedStore
+    from models.tuning import Plan, RunSettings, thread_counts
+    from models.tuning_bench import Bench
+
+    logical = psutil.cpu_count() or 1
+    real = psutil.cpu_count(logical=False) or logical
+    # A number of threads that the person chose is not tried to be bettered.
+    threads = settings.models.threads
+    plan = Plan(threads=() if threads else thread_counts(real, logical))
+    if quick:
+        plan = Plan(threads=(), batches=(), attention=False, tokens=128, held=0, perplexity_tokens=2048)
+    note = KernelsNote.beside(paths.models)
+    return TuningService(
+        model_library(paths),
+        TunedStore(paths.models),
+        lambda path: Bench(path, note.read()),
+        fingerprint=fingerprint,
+        plan=plan,
+        start=RunSettings(threads=threads or real),
     )
 
 

@@ -11,16 +11,12 @@ from pathlib import Path
 from models import errors, protocol
 from models.connection import Answers, Connection
 from models.generation import HostGeneration
-from models.kernels import Kernels
+from models.kernels import FAULTS, Kernels
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo, ModelState, Prefilled
 from models.tokens import ModelEncoding, build_encoding
 from models.transfer import receive_state, send_state, stoppable
 from models.tuning import RunSettings
 from models.wire import model_info, wire_messages, wire_params
-
-# How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
-# SIGBUS and SIGSEGV, and their like on Windows. Being killed (for its memory, say) is none of these.
-FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
 
 
 @dataclass(frozen=True, slots=True)

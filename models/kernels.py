@@ -13,6 +13,10 @@ from pathlib import Path
 
 from models.files import write_atomically
 
+# How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
+# SIGBUS and SIGSEGV, and their like on Windows. Being killed (for its memory, say) is none of these.
+FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
+
 
 class Kernels(StrEnum):
     """From the fastest to the one that always works.

@@ -30,6 +30,7 @@ from models.gguf_header import GgufHeader, read_header
 from models.index import Index, Record, read_index, write_index
 from models.names import clean_id, free_id
 from models.progress import Cancelled, Report, never, silent
+from models.tuned import is_tuned_file
 
 Probe = Callable[[Path], None]
 
@@ -229,7 +230,7 @@ class ModelLibrary:
         known = {record.file for record in kept}
         ids = {record.id for record in kept}
         for path in sorted(self.folder.glob("*.gguf")):
-            if path.name in known or path.name.startswith("."):
+            if path.name in known or path.name.startswith(".") or is_tuned_file(path):
                 continue
             try:
                 header = self._usable(path)

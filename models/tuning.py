@@ -5,7 +5,7 @@ a change that wins; what was found out is a list of steps, so that an interrupte
 """
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -153,6 +153,11 @@ class Plan(msgspec.Struct, frozen=True):
     written: int = 32
     perplexity_tokens: int = 4096
 
+    @property
+    def thorough(self) -> bool:
+        """Whether it tries more than layouts."""
+        return bool(self.threads or self.batches or self.attention)
+
 
 def thread_counts(real: int, logical: int) -> tuple[int, ...]:
     """Worth trying: all real cores, one fewer, half of them, one, and all logical ones."""
@@ -160,18 +165,22 @@ def thread_counts(real: int, logical: int) -> tuple[int, ...]:
     return tuple(sorted({n for n in counts if n >= 1}, reverse=True))
 
 
-def layouts_for(plan: Plan, row: int, steps: Sequence[Step], *, current: str) -> Iterator[tuple[Layout, str]]:
+def layouts_for(
+    plan: Plan, row: int, steps: Callable[[], Sequence[Step]], *, current: int | None
+) -> Iterator[tuple[Layout, str]]:
     """The layouts to try and the keys of their steps; `row` is the length of the model's rows.
 
-    `steps` may grow meanwhile. The layout that the file has already, and one as narrow as another that lost
-    too much, are left out.
+    `steps` tells what is known when the next is wanted. The layout that the file has already (`current`, as
+    llama.cpp numbers it), and one as narrow as another that lost too much, are left out.
     """
     for layout in plan.layouts:
-        if row % layout.row or layout.name == current.casefold():
+        if row % layout.row or layout.ftype == current:
             continue
-        lost = {step.key for step in steps if step.perplexity > HOPELESS}
+        lost = {step.key for step in steps() if step.perplexity > HOPELESS}
         if any(other.bits == layout.bits and layout_key(other) in lost for other in plan.layouts):
-            continue
+            known = layout_key(layout) in {step.key for step in steps()}
+            if not known:
+                continue
         yield layout, layout_key(layout)
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from models import tuning_protocol as protocol
 from models.connection import environment
 from models.errors import ModelLoadFailed, WorkerCrashed, WorkerUnresponsive
-from models.kernels import Kernels
+from models.kernels import FAULTS, Kernels
 from models.tuning import Layout, Plan, Round, RunSettings
 
 Told = TypeVar("Told", bound=protocol.Answer)
@@ -27,10 +27,19 @@ class Bench:
         self.opened: protocol.Opened | None = None
 
     async def open(self) -> protocol.Opened:
-        """Loads the file. Raises `WorkerCrashed` or `ModelLoadFailed`."""
-        if self.opened is None or self._process is None or self._process.returncode is not None:
+        """Loads the file and tries it out, with weaker kernels where these fault.
+
+        Raises `WorkerCrashed` or `ModelLoadFailed`.
+        """
+        while self.opened is None or self._process is None or self._process.returncode is not None:
             await self._start()
-            self.opened = await self._ask(protocol.Open(str(self.path), self._kernels), protocol.Opened)
+            try:
+                self.opened = await self._ask(protocol.Open(str(self.path), self._kernels), protocol.Opened)
+            except WorkerCrashed as crash:
+                weaker = self._kernels.weaker
+                if weaker is None or crash.code not in FAULTS:
+                    raise
+                self._kernels = weaker
         return self.opened
 
     async def measure(self, settings: RunSettings, plan: Plan) -> Round:

@@ -8,6 +8,7 @@ from typing import Any
 from models.errors import ModelsError
 from models.files import private_folder
 from models.gguf_header import read_header
+from models.tuned import is_tuned_file
 
 _QUIET_SECONDS = 1.0
 
@@ -73,7 +74,7 @@ class ModelWatcher:
     def notice(self, path: Path) -> None:
         """Something happened to `path`: waits until it has been quiet for long enough."""
         inside = path.parent == self._folder
-        if not inside or path.suffix.lower() != ".gguf" or path.name.startswith("."):
+        if not inside or path.suffix.lower() != ".gguf" or path.name.startswith(".") or is_tuned_file(path):
             return
         with self._lock:
             waiting = self._waiting.pop(path, None)

@@ -22,6 +22,7 @@ from models.errors import (
     TemplateFailed,
     UnknownArchitecture,
 )
+from models.files import fingerprint
 from models.kernels import Kernels
 from models.messages import Lane
 from models.scheduler import Job, Scheduler
@@ -150,7 +151,7 @@ class Worker:
     def _loaded(self, load: protocol.Load) -> protocol.Loaded:
         from models.llamacpp.hardening import hide_amx
         from models.llamacpp.jobs import Embedding
-        from models.llamacpp.native import BATCH, Context, Model, fingerprint
+        from models.llamacpp.native import BATCH, Context, Model
         from models.llamacpp.prompts import PromptBuilder
         from models.llamacpp.speakers import Speakers
         from models.llamacpp.states import try_out

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from models.discover import FoundModel
     from models.hardware import Machine, Recommendation
     from models.library import InstalledModel
+    from models.tuned import Tuned
+    from models.tuning import Round
 
 WIDTH = 80
 _SHOWN = 8
@@ -87,6 +89,31 @@ def bench_json(value: "BenchResult") -> dict[str, Any]:
     return {key: round(item, 1) if isinstance(item, float) else item for key, item in asdict(value).items()}
 
 
+def tuned_json(value: "Tuned") -> dict[str, Any]:
+    import msgspec
+
+    def rounds(one: "Round") -> dict[str, float]:
+        return {
+            "prefill": round(one.prefill, 1),
+            "near": round(one.near, 1),
+            "far": round(one.far, 1),
+            "decode": round(one.decode, 1),
+        }
+
+    return {
+        "model": value.model,
+        "machine": value.machine,
+        "before": rounds(value.before),
+        "after": rounds(value.after),
+        "prefill_ratio": round(value.prefill_ratio, 3),
+        "decode_ratio": round(value.decode_ratio, 3),
+        "perplexity_ratio": round(value.perplexity_ratio, 5),
+        "kept": value.kept,
+        "settings": {**msgspec.to_builtins(value.settings), "layout": value.layout or None},
+        "file": value.file or None,
+    }
+
+
 # --- text -----------------------------------------------------------------------------------------
 
 
@@ -109,7 +136,8 @@ def summary_table(models: Sequence["ModelSummary"], *, everything: bool) -> str:
         for one in models
     ]
     legend = "* in use" + ("   + installed   the others can be pulled" if everything else "")
-    return f"{_table(rows)}\n\n{legend}"
+    tuned = [f"{one.id} tuned: {one.tuned}" for one in models if one.tuned]
+    return "\n".join([_table(rows), "", legend, *tuned])
 
 
 def found_list(found: Sequence["FoundModel"]) -> str:
@@ -152,6 +180,8 @@ def details_text(value: "ModelDetails") -> str:
         rows.append(("SHA-256", model.sha256 or "not computed yet: `atlas models verify` does"))
         rows.append(("In use", ", ".join(summary.used_for) or "no"))
     rows += [("Source", str(source)) for source in value.sources]
+    if summary.tuned:
+        rows.append(("Tuned", f"{summary.tuned}; `atlas models tune --undo {summary.id}` goes back"))
     if summary.note:
         rows.append(("Note", summary.note))
     return "\n".join(_labelled(label, text) for label, text in rows)
@@ -199,6 +229,23 @@ def bench_text(value: "BenchResult") -> str:
         )
     if value.texts_per_second is not None:
         rows.append(("Embeds", f"{value.texts_per_second:.0f} sentences/s"))
+    return "\n".join(_labelled(label, text) for label, text in rows)
+
+
+def tuned_text(value: "Tuned") -> str:
+    if not value.kept:
+        return f"{value.model}: nothing was found that is faster here. It stays as it is."
+    before, after = value.before, value.after
+    rows = [
+        ("Model", value.model),
+        ("Reads", f"{after.prefill:.0f} tokens/s, {before.prefill:.0f} before: {value.prefill_ratio:.2f} x"),
+        ("Writes", f"{after.decode:.0f} tokens/s, {before.decode:.0f} before: {value.decode_ratio:.2f} x"),
+        ("Perplexity", f"{(value.perplexity_ratio - 1) * 100:+.2f} % on the fixed text"),
+        ("Runs with", value.settings.key),
+    ]
+    if value.file:
+        rows.append(("File", f"{value.file} ({size(value.bytes)}), beside the model as downloaded"))
+    rows.append(("Undo", f"atlas models tune --undo {value.model}"))
     return "\n".join(_labelled(label, text) for label, text in rows)
 
 

@@ -1,10 +1,12 @@
 """`atlas models`: what is installed, what suits this machine, fetching, importing, choosing."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import model_texts as texts
+from atlas_desktop.cli import tune as tune_command
 from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.explain import Exit, UsageError, size
 
@@ -53,6 +55,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     best.add_argument("--for", dest="role", choices=_ROLES, default="chat")
     measure = add("bench", bench, "measure how fast a model reads and writes here")
     measure.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
+    tune_command.register(add)
     check = add("verify", verify, "read a model's file again and compare its checksum")
     check.add_argument("model", nargs="?", metavar="ID", help="default: every installed model")
 
@@ -88,6 +91,8 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
             # What does not run on this machine is better known now than at the first word.
             await service.try_out(model.id, _host_factory(ctx))
         ctx.note(f"{model.id} is ready. Licence: {clean_line(model.licence) or 'not stated in the file'}.")
+        if "chat" in model.roles and sys.stderr.isatty():
+            ctx.note(f"`atlas models tune {model.id}` makes it faster here; that takes some minutes.")
     values = [texts.installed_json(model) for model in pulled]
     ctx.emit(values[0] if len(refs) == 1 else values)
     return Exit.DONE

@@ -29,6 +29,7 @@ from models.hardware import (
 )
 from models.library import InstalledModel, ModelLibrary
 from models.progress import Cancelled, Report, never, silent
+from models.tuned import TunedStore, tuned_words
 
 T = TypeVar("T")
 
@@ -54,6 +55,7 @@ class ModelSummary:
     used_for: tuple[str, ...]
     verified: bool
     note: str
+    tuned: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class ModelService:
         environment: Mapping[str, str],
         probe: ModelProbe | None = None,
         machine: Callable[[], Machine] = this_machine,
+        tuned: TunedStore | None = None,
     ) -> None:
         self._library = library
         self._catalog = catalog
@@ -89,6 +92,7 @@ class ModelService:
         self._environment = environment
         self._probe = probe
         self._machine = machine
+        self._tuned = tuned or TunedStore(library.folder)
 
     def machine(self) -> Machine:
         """What this computer has."""
@@ -222,15 +226,21 @@ class ModelService:
 
     def remove(self, ref: str) -> InstalledModel:
         """Deletes a model's file, or forgets a linked one. Raises `UnknownModel`."""
-        return self._library.remove(ref)
+        model = self._library.remove(ref)
+        self._tuned.forget(model.id)
+        return model
 
     async def verify(
         self, ref: str, progress: Report = silent, cancelled: Cancelled = never
     ) -> InstalledModel:
         """Reads the whole file again. Raises `UnknownModel`, `WrongChecksum` or another `ModelFileError`."""
-        return await _in_thread(
-            lambda stop: self._library.verify(ref, report=progress, cancelled=stop), cancelled
-        )
+
+        def work(stop: Cancelled) -> InstalledModel:
+            model = self._library.verify(ref, report=progress, cancelled=stop)
+            self._tuned.verify(model.id, report=progress, cancelled=stop)
+            return model
+
+        return await _in_thread(work, cancelled)
 
     async def try_out(self, ref: str, host_factory: HostFactory) -> None:
         """Loads a model once in a process of its own. Raises a `ModelsError` when it does not run here."""
@@ -281,7 +291,13 @@ class ModelService:
             used_for=tuple(str(role) for role in model.roles if used.get(role) == model.id),
             verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
             note=entry.note if entry else "",
+            tuned=self._tuned_words(model.id),
         )
+
+    def _tuned_words(self, model_id: str) -> str:
+        """What tuning brought a model on this machine; empty where nothing is in use."""
+        found = self._tuned.result(model_id)
+        return tuned_words(found) if found is not None and found.kept else ""
 
     def _offer(self, entry: CatalogEntry, machine: Machine) -> ModelSummary:
         return ModelSummary(

@@ -5,7 +5,6 @@ sequence; the C functions need none of that.
 """
 
 import ctypes
-import hashlib
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +15,6 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 from models.errors import ModelLoadFailed, UnknownArchitecture
 from models.llamacpp.interrupt import Interrupt
 
-_FINGERPRINT_BLOCKS = 64
-_BLOCK = 64 * 1024
 _DECODE_ABORTED = 2
 # Tokens that are read at once where nothing else was found to be faster.
 BATCH = 256
@@ -40,17 +37,6 @@ def start_backend() -> None:
     """Once a process, before any model is loaded."""
     C.llama_log_set(_keep_log, ctypes.c_void_p(0))
     C.llama_backend_init()
-
-
-def fingerprint(path: Path) -> str:
-    """Hex SHA-256 over a file's size and 64 blocks spread evenly over it: milliseconds at any size."""
-    size = path.stat().st_size
-    digest = hashlib.sha256(size.to_bytes(8, "big"))
-    with path.open("rb") as file:
-        for n in range(_FINGERPRINT_BLOCKS):
-            file.seek(n * max(0, size - _BLOCK) // (_FINGERPRINT_BLOCKS - 1))
-            digest.update(file.read(_BLOCK))
-    return digest.hexdigest()
 
 
 class Model:

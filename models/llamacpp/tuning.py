@@ -34,6 +34,10 @@ class Bench:
             if "model buffer size" in line
         )
         self._pairs: dict[str, tuple[Context, Context | None]] = {}
+        trial = self._context(RunSettings(threads=1), _LEAD)
+        trial.evaluate(self._tokens(8, 0))
+        trial.evaluate(self._tokens(1, 8))
+        trial.close()
 
     @property
     def row(self) -> int:
