@@ -51,12 +51,14 @@ def _check_library(conn: Connection) -> None:
         raise RuntimeError("this SQLite was built without SQLCipher")
 
 
-def _keyed(target: str, key: RoomKey | None) -> Connection:
+def _keyed(target: str, key: RoomKey | None, form: tuple[str, ...] = ()) -> Connection:
     conn: Connection = sqlcipher.connect(
         target, isolation_level=None, check_same_thread=False, uri=target.startswith("file:")
     )
     if key is not None:
         conn.execute(f"PRAGMA key = \"x'{key.sqlcipher_hex()}'\"")
+    for pragma in form:
+        conn.execute(f"PRAGMA {pragma}")
     # SQLCipher reports a failed page check on stderr, where it would be drawn over the screen.
     conn.execute("PRAGMA cipher_log_level = NONE")
     conn.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
@@ -77,9 +79,10 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
     conn.create_function("fold", 1, fold, deterministic=True)
 
 
-def probe(path: Path, key: RoomKey) -> int:
+def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
     """The schema version of a room file, found without changing a byte of it or of its log.
 
+    `form` are settings of SQLCipher in which the file differs from a room's, here and below.
     Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
     """
     if not path.exists():
@@ -92,7 +95,7 @@ def probe(path: Path, key: RoomKey) -> int:
     settled = not log.exists() or log.stat().st_size == 0
     options = "mode=ro&immutable=1" if settled else "mode=ro"
     with translated(path):
-        conn = _keyed(f"{path.resolve().as_uri()}?{options}", key)
+        conn = _keyed(f"{path.resolve().as_uri()}?{options}", key, form)
         try:
             _check_library(conn)
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -105,10 +108,10 @@ def probe(path: Path, key: RoomKey) -> int:
     return int(version)
 
 
-def open_file(path: Path, key: RoomKey, *, journal: str = "WAL") -> Connection:
+def open_file(path: Path, key: RoomKey, *, journal: str = "WAL", form: tuple[str, ...] = ()) -> Connection:
     """A connection to a room file that `probe` accepted. Raises `NotARoom`, `StorageFull`, `StorageBusy`."""
     with translated(path):
-        conn = _keyed(str(path), key)
+        conn = _keyed(str(path), key, form)
         try:
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
             _settle(conn, journal=journal)
@@ -118,14 +121,14 @@ def open_file(path: Path, key: RoomKey, *, journal: str = "WAL") -> Connection:
     return conn
 
 
-def create_file(path: Path, key: RoomKey) -> Connection:
+def create_file(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
     """A connection to a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`.
 
     Its commits go into the file itself: what a write-ahead log could not hand over when the connection closes
     would stay behind under a name of its own, and SQLite does not tell.
     """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    return open_file(path, key, journal="DELETE")
+    return open_file(path, key, journal="DELETE", form=form)
 
 
 def open_memory() -> Connection:

@@ -1,0 +1,304 @@
+"""The model's states in an encrypted file of their own, beside the room and with its key.
+
+They are large and can be made again: kept apart, they delay no message, and the room's file and its copies
+stay small.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from memory.context.snapshots import SnapshotInfo
+from memory.errors import (
+    MemoryFault,
+    NotARoom,
+    RoomClosed,
+    RoomDamaged,
+    RoomMissing,
+    StorageBusy,
+    StorageFull,
+)
+from memory.storage import connection
+from memory.storage.connection import APPLICATION_ID, Connection
+from memory.storage.database import Database
+from memory.storage.faults import translated
+from memory.storage.values import pack_tokens, unpack_tokens
+from memory.vault.files import make_private_folder, translated_os
+from memory.vault.keys import RoomKey
+from models.messages import ModelState
+
+DEFAULT_LIMIT = 512 * 1024 * 1024
+# No room's schema will ever have this number: whatever else is found under the name is not ours to read.
+SCHEMA_VERSION = 1001
+# Large pages suit large values, and this authenticator is the one that processors compute by themselves:
+# together they more than halve the time that a state takes to be read.
+_FORM = ("cipher_page_size = 65536", "cipher_hmac_algorithm = HMAC_SHA256")
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+T = TypeVar("T")
+
+_SCHEMA = (
+    """CREATE TABLE snapshots (
+        id INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prefix_hash TEXT NOT NULL,
+        tokens BLOB NOT NULL,
+        size INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        used INTEGER NOT NULL,
+        UNIQUE (session_id, model)
+    ) STRICT""",
+    """CREATE TABLE chunks (
+        snapshot_id INTEGER NOT NULL REFERENCES snapshots (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (snapshot_id, number)
+    ) STRICT""",
+)
+
+
+async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SqlSnapshotStore":
+    """The store at `path`, made when there is none that can be used; at most `limit` bytes of states.
+
+    Never fails: where no file can be made, nothing is stored.
+    """
+    store = SqlSnapshotStore(path, key, limit)
+    await store.open()
+    return store
+
+
+class SqlSnapshotStore:
+    """A `SnapshotStore` whose file is made anew when it is damaged, foreign or of another version."""
+
+    def __init__(self, path: Path, key: RoomKey, limit: int) -> None:
+        self._path = path
+        self._key = key
+        self._limit = limit
+        self._database: Database | None = None
+        self._renewed = False
+        # When states were used, written down at the next change: a read shall cost no write.
+        self._used: list[tuple[str, str]] = []
+
+    @property
+    def renewed(self) -> bool:
+        return self._renewed
+
+    async def open(self) -> None:
+        try:
+            self._database = await Database.open(self._connect)
+        except MemoryFault:
+            self._database = None
+
+    async def close(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            await database.close()
+
+    async def put(self, session_id: str, state: ModelState) -> bool:
+        if state.size > self._limit:
+            return False
+        used, self._used = self._used, []
+
+        def work(conn: Connection) -> bool:
+            for pair in used:
+                _touch(conn, *pair)
+            _put(conn, session_id, state, self._limit)
+            return True
+
+        return await self._attempt(lambda database: database.write(work), otherwise=False)
+
+    async def find(self, session_id: str, model: str) -> SnapshotInfo | None:
+        return await self._attempt(
+            lambda database: database.read(lambda conn: _find(conn, session_id, model)), otherwise=None
+        )
+
+    async def load(self, info: SnapshotInfo) -> ModelState | None:
+        self._used.append((info.session_id, info.model))
+        return await self._attempt(
+            lambda database: database.read(lambda conn: _load(conn, info)), otherwise=None
+        )
+
+    async def drop_session(self, session_id: str) -> int:
+        return await self._drop("session_id = ?", session_id)
+
+    async def drop_other_models(self, model: str) -> int:
+        return await self._drop("model <> ?", model)
+
+    async def drop_all(self) -> int:
+        return await self._drop("TRUE")
+
+    async def verify(self) -> tuple[str, ...]:
+        return await self._attempt(lambda database: database.read(_problems), otherwise=())
+
+    async def _drop(self, condition: str, *values: str) -> int:
+        """What has to go goes, if need be with the whole file.
+
+        A file that would hold nothing any more is made anew: that takes no time, emptying it does.
+        """
+        gone = 0
+        if self._database is not None:
+            try:
+                gone, left = await self._database.write(lambda conn: _drop(conn, condition, values))
+            except MemoryFault:
+                self._renewed = True
+            else:
+                if left:
+                    return gone
+                if not gone:
+                    return 0
+        await self._replace()
+        return gone
+
+    async def _attempt(self, call: Callable[[Database], Awaitable[T]], *, otherwise: T) -> T:
+        if self._database is None:
+            return otherwise
+        try:
+            return await call(self._database)
+        except RoomDamaged:
+            await self._renew()
+        except (StorageFull, StorageBusy, RoomClosed):
+            # A cache that cannot be written or read is empty.
+            pass
+        return otherwise
+
+    async def _renew(self) -> None:
+        self._renewed = True
+        with suppress(StorageFull):
+            await self._replace()
+
+    async def _replace(self) -> None:
+        """A new, empty file in place of the old one. Raises `StorageFull` when that cannot be removed."""
+        await self.close()
+        with translated_os():
+            _remove(self._path)
+        await self.open()
+
+    def _connect(self) -> Connection:
+        try:
+            if connection.probe(self._path, self._key, form=_FORM) == SCHEMA_VERSION:
+                return _settled(connection.open_file(self._path, self._key, journal="DELETE", form=_FORM))
+            self._renewed = True
+        except RoomMissing:
+            pass
+        except NotARoom:
+            self._renewed = True
+        make_private_folder(self._path.parent)
+        with translated_os():
+            _remove(self._path)
+            conn = _settled(connection.create_file(self._path, self._key, form=_FORM))
+        try:
+            with translated(self._path):
+                _create(conn)
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+
+def _settled(conn: Connection) -> Connection:
+    # A commit that a loss of power undoes is one state less; a torn page is found by its checksum.
+    conn.execute("PRAGMA synchronous = NORMAL")
+    return conn
+
+
+def _create(conn: Connection) -> None:
+    conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    conn.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        conn.execute(statement)
+    conn.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
+    conn.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+    conn.execute("COMMIT")
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", *_SIDE_FILES):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _touch(conn: Connection, session_id: str, model: str) -> None:
+    conn.execute(
+        "UPDATE snapshots SET used = (SELECT max(used) + 1 FROM snapshots)"
+        " WHERE session_id = ? AND model = ?",
+        (session_id, model),
+    )
+
+
+def _find(conn: Connection, session_id: str, model: str) -> SnapshotInfo | None:
+    row = conn.execute(
+        "SELECT prefix_hash, size, tokens FROM snapshots WHERE session_id = ? AND model = ?",
+        (session_id, model),
+    ).fetchone()
+    if row is None:
+        return None
+    tokens = unpack_tokens(row[2])
+    return SnapshotInfo(session_id, model, row[0], len(tokens), row[1], tokens)
+
+
+def _load(conn: Connection, info: SnapshotInfo) -> ModelState | None:
+    row = conn.execute(
+        "SELECT id, sha256 FROM snapshots WHERE session_id = ? AND model = ? AND prefix_hash = ?",
+        (info.session_id, info.model, info.prefix_hash),
+    ).fetchone()
+    if row is None:
+        return None
+    chunks = conn.execute("SELECT data FROM chunks WHERE snapshot_id = ? ORDER BY number", (row[0],))
+    return ModelState(info.model, info.tokens, tuple(data for (data,) in chunks), row[1])
+
+
+def _put(conn: Connection, session_id: str, state: ModelState, limit: int) -> None:
+    stored = _find(conn, session_id, state.model)
+    if stored is not None and stored.tokens[: len(state.tokens)] == state.tokens:
+        _touch(conn, session_id, state.model)
+        return
+    conn.execute("DELETE FROM snapshots WHERE session_id = ? AND model = ?", (session_id, state.model))
+    total = conn.execute("SELECT coalesce(sum(size), 0) FROM snapshots").fetchone()[0] + state.size
+    for number, size in conn.execute("SELECT id, size FROM snapshots ORDER BY used").fetchall():
+        if total <= limit:
+            break
+        conn.execute("DELETE FROM snapshots WHERE id = ?", (number,))
+        total -= size
+    (number,) = conn.execute(
+        "INSERT INTO snapshots (session_id, model, prefix_hash, tokens, size, sha256, used)"
+        " VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(used), 0) + 1 FROM snapshots)) RETURNING id",
+        (
+            session_id,
+            state.model,
+            state.prefix_hash,
+            pack_tokens(state.tokens),
+            state.size,
+            state.sha256,
+        ),
+    ).fetchone()
+    conn.executemany(
+        "INSERT INTO chunks (snapshot_id, number, data) VALUES (?, ?, ?)",
+        ((number, n, chunk) for n, chunk in enumerate(state.chunks)),
+    )
+    _shrink(conn)
+
+
+def _drop(conn: Connection, condition: str, values: tuple[str, ...]) -> tuple[int, int]:
+    """How many states went, and how many are left; the last ones are left to the caller."""
+    total = conn.execute("SELECT count(*) FROM snapshots").fetchone()[0]
+    where = f"FROM snapshots WHERE {condition}"  # a constant of this module
+    gone = conn.execute(f"SELECT count(*) {where}", values).fetchone()[0]
+    if 0 < gone < total:
+        conn.execute(f"DELETE {where}", values)
+        _shrink(conn)
+    return gone, total - gone
+
+
+def _shrink(conn: Connection) -> None:
+    """Gives the disk back what the file no longer needs."""
+    conn.execute("PRAGMA incremental_vacuum").fetchall()
+
+
+def _problems(conn: Connection) -> tuple[str, ...]:
+    found = [f"page check: {row[0]}" for row in conn.execute("PRAGMA cipher_integrity_check")]
+    found += [str(row[0]) for row in conn.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    odd = conn.execute(
+        "SELECT count(*) FROM snapshots AS s WHERE size <>"
+        " (SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE snapshot_id = s.id)"
+    ).fetchone()[0]
+    return (*found, *([f"{odd} incomplete states"] if odd else []))
