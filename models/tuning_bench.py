@@ -26,6 +26,12 @@ class Bench:
         self._process: asyncio.subprocess.Process | None = None
         self.opened: protocol.Opened | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the process that runs now."""
+        running = self._process is not None and self._process.returncode is None
+        return self._process.pid if running and self._process is not None else None
+
     async def open(self) -> protocol.Opened:
         """Loads the file and tries it out, with weaker kernels where these fault.
 

@@ -217,8 +217,7 @@ class _Search:
             part.unlink(missing_ok=True)
             return None
         finally:
-            await writer.close()
-            self._benches.remove(writer)
+            await self._end(writer)
         part.chmod(0o600)
         if part.stat().st_size > self.model.bytes * MAX_GROWTH:
             part.unlink()
@@ -228,8 +227,7 @@ class _Search:
     async def _drop(self, loser: _Best, original: _Best) -> None:
         if loser is original or loser.part is None:
             return
-        await loser.bench.close()
-        self._benches.remove(loser.bench)
+        await self._end(loser.bench)
         loser.part.unlink(missing_ok=True)
 
     # --- comparing --------------------------------------------------------------------------------
@@ -301,7 +299,7 @@ class _Search:
             thorough=self.plan.thorough,
         )
         if kept and best.part is not None and best.layout is not None:
-            await best.bench.close()
+            await self._end(best.bench)
             target = self.store.target(self.model.id, best.layout.name)
             digest = await asyncio.to_thread(sha256_of, best.part)
             await asyncio.to_thread(replace, best.part, target)
@@ -325,6 +323,10 @@ class _Search:
         bench = self.factory(path)
         self._benches.append(bench)
         return bench
+
+    async def _end(self, bench: TuningBench) -> None:
+        self._benches.remove(bench)
+        await bench.close()
 
     def _known(self, key: str) -> Step | None:
         return next((step for step in self.search.steps if step.key == key), None)
