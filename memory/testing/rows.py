@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
-from memory.entities import Message, NewMessage, NewSession, RoomKind, Session
+from memory.entities import Message, MessageStatus, NewMessage, NewSession, RoomKind, Session
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.storage.values import new_id, storable
 
@@ -109,3 +109,18 @@ class Rows:
             path.append(message)
             at = message.parent_id
         return path[::-1]
+
+
+def copy_of(message: Message, session_id: str, ids: Mapping[str, str]) -> Message:
+    """The message as a fork has it: `ids` leads from the messages of the branch to their copies."""
+    status = message.status
+    if status is MessageStatus.STREAMING:
+        status = MessageStatus.PARTIAL if message.content else MessageStatus.FAILED
+    return replace(
+        message,
+        id=ids[message.id],
+        session_id=session_id,
+        parent_id=None if message.parent_id is None else ids[message.parent_id],
+        status=status,
+        external_id=None,
+    )

@@ -1,7 +1,7 @@
 """A session store in dictionaries."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memory.context.entities import Summary
@@ -22,13 +22,12 @@ from memory.entities import (
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
-from memory.storage.words import beginnings, terms
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
 from memory.testing.evidence import InMemoryEvidenceStore
-from memory.testing.finding import occurrences, words_of
+from memory.testing.finding import contains, hits
 from memory.testing.jobs import InMemoryJobStore
-from memory.testing.rows import Rows
+from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
 from models.messages import Role
@@ -137,7 +136,7 @@ class InMemorySessionStore:
             )
         )
         for message in branch:
-            self._rows.put(_copy(message, target.id, ids), now)
+            self._rows.put(copy_of(message, target.id, ids), now)
         outside = {m.id for m in self._rows.messages.values() if m.session_id == session_id} - set(ids)
         self._context.copy(session_id, target.id, ids, outside)
         return self._rows.session(target.id)
@@ -259,20 +258,12 @@ class InMemorySessionStore:
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
         self._rows.require_open()
-        wanted = terms(query)
-        hits = []
-        for message in self._rows.messages.values():
-            session = self._rows.session(message.session_id)
-            if session.deleted_at is not None or message.status is MessageStatus.STREAMING:
-                continue
-            words = words_of(message.content)
-            counts = [occurrences(words, words_of(term.text), prefix=term.prefix) for term in wanted]
-            if all(counts):
-                hits.append(
-                    SearchHit(message, session.title, sum(counts) / len(words), message.content[:160])
-                )
-        hits.sort(key=lambda hit: hit.score, reverse=True)
-        return hits[: max(limit, 0)]
+        shown = [
+            (message, session.title)
+            for message in self._rows.messages.values()
+            if (session := self._rows.session(message.session_id)).deleted_at is None
+        ]
+        return hits(query, shown)[: max(limit, 0)]
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
         self._rows.require_open()
@@ -300,29 +291,8 @@ class InMemorySessionStore:
         return sorted(found, key=lambda row: (row.updated_at, row.id), reverse=True)
 
     def _contains(self, session: Session, text: str) -> bool:
-        pieces = text.casefold().split()
-        if all(piece in session.title.casefold() for piece in pieces):
-            return True
-        wanted = [words_of(word) for word in beginnings(text)]
-        return bool(wanted) and any(
-            all(occurrences(words_of(message.content), word, prefix=True) for word in wanted)
-            for message in self._rows.messages.values()
-            if message.session_id == session.id and message.status is not MessageStatus.STREAMING
-        )
-
-
-def _copy(message: Message, session_id: str, ids: Mapping[str, str]) -> Message:
-    status = message.status
-    if status is MessageStatus.STREAMING:
-        status = MessageStatus.PARTIAL if message.content else MessageStatus.FAILED
-    return replace(
-        message,
-        id=ids[message.id],
-        session_id=session_id,
-        parent_id=None if message.parent_id is None else ids[message.parent_id],
-        status=status,
-        external_id=None,
-    )
+        said = [message for message in self._rows.messages.values() if message.session_id == session.id]
+        return contains(session.title, said, text)
 
 
 def _given(patch: SessionPatch | MessagePatch) -> dict[str, object]:
