@@ -11,6 +11,7 @@ Sleep = Callable[[float], Coroutine[Any, Any, None]]
 """Waits for a number of seconds."""
 
 _brake: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar("brake", default=None)
+_serving: ContextVar[bool] = ContextVar("serving", default=False)
 
 
 class Power(Protocol):
@@ -35,11 +36,15 @@ class ForegroundGate:
     @asynccontextmanager
     async def foreground(self) -> AsyncIterator[None]:
         """Around a turn: while any is inside, no step of background work begins."""
+        before = _serving.get()
+        # Not reset by its token: a generator that holds this may be closed in another context.
+        _serving.set(True)
         self._turns += 1
         self._idle.clear()
         try:
             yield
         finally:
+            _serving.set(before)
             self._turns -= 1
             if not self._turns:
                 self._idle.set()
@@ -56,9 +61,13 @@ class ForegroundGate:
         """For a handler to await between its steps: returns when it may go on.
 
         It waits for the end of a turn, of a pause, and of the rest that a cap on processor time asks for.
+        What a turn itself does through the same code, in its own task or in one it started, never waits.
         """
         brake = _brake.get()
-        await (self.idle() if brake is None else brake())
+        if brake is not None:
+            await brake()
+        elif not _serving.get():
+            await self.idle()
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever the last turn has ended."""

@@ -326,6 +326,29 @@ async def test_a_turn_that_follows_another_at_once_goes_first_too(bench: Bench) 
     assert bench.done == ["k"]
 
 
+async def test_a_turn_does_not_wait_for_itself(bench: Bench) -> None:
+    async with bench.gate.foreground():
+        await asyncio.wait_for(bench.gate.checkpoint(), 1)
+        await asyncio.wait_for(asyncio.create_task(bench.gate.checkpoint()), 1)
+        async with bench.gate.foreground():
+            await asyncio.wait_for(bench.gate.checkpoint(), 1)
+
+
+async def test_work_outside_the_queue_waits_for_turns_too(bench: Bench) -> None:
+    begin = asyncio.Event()
+
+    async def work() -> None:
+        await begin.wait()
+        await bench.gate.checkpoint()
+
+    working = asyncio.create_task(work())
+    async with bench.gate.foreground():
+        begin.set()
+        await quiet()
+        assert not working.done()
+    await asyncio.wait_for(working, 1)
+
+
 async def test_the_gate_opens_when_a_turn_fails(bench: Bench) -> None:
     with pytest.raises(ValueError, match="boom"):
         async with bench.gate.foreground():
