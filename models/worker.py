@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from models import protocol
@@ -22,8 +21,6 @@ from models.errors import (
     TemplateFailed,
     UnknownArchitecture,
 )
-from models.files import fingerprint
-from models.kernels import Kernels
 from models.messages import Lane
 from models.scheduler import Job, Scheduler
 from models.time_limit import time_limit
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from models.llamacpp.transfer import Upload
 
 EXIT_PROTOCOL = 87
-EMBED_CONTEXT = 512
 
 
 class Worker:
@@ -138,7 +134,7 @@ class Worker:
                 self._speakers.drop_states()
                 return protocol.StatesDropped(request.id)
             case protocol.Vocabulary():
-                return self._pieces(request.id)
+                return self._speakers.pieces(request.id)
         raise ProtocolError(f"no answer to {type(request).__name__}")
 
     @property
@@ -149,103 +145,19 @@ class Worker:
         return self._chat
 
     def _loaded(self, load: protocol.Load) -> protocol.Loaded:
-        from models.llamacpp.hardening import hide_amx
-        from models.llamacpp.jobs import Embedding
-        from models.llamacpp.native import BATCH, Context, Model
-        from models.llamacpp.prompts import PromptBuilder
-        from models.llamacpp.speakers import Speakers
-        from models.llamacpp.states import try_out
+        from models.llamacpp import loading
 
-        if load.kernels == Kernels.WITHOUT_AMX:
-            # Asked for anew with every load, harmless when it is in force.
-            hide_amx()
-        path = Path(load.path)
-        digest = fingerprint(path)
-        if load.role == "chat" and not load.vocab_only:
-            self._let_go()
-        model = Model(
-            path,
-            gpu_layers=load.gpu_layers,
-            vocab_only=load.vocab_only,
-            plain_kernels=load.kernels == Kernels.PLAIN,
-        )
-        base, overhead, stable, length = 0, dict[str, int](), True, 0
         if load.vocab_only:
-            model.close()
-        elif load.role == "embed":
-            length = min(EMBED_CONTEXT, model.train_context)
-            context = Context(
-                model,
-                length=length,
-                threads=load.threads,
-                batch=length,
-                embeddings=True,
-            )
-            context.embed(model.vocab.framed("one two three four"), model.embedding_length)
-            self._embedding = Embedding(model, context)
-        else:
-            with time_limit():
-                prompts = PromptBuilder(model)
-                base, overhead = prompts.shape()
-                stable = prompts.only_appends() and not model.keeps_whole_state
-
-            def new_context(length: int, interruptible: bool) -> Context:  # noqa: FBT001 - a callback
-                interrupt = self._interrupt if interruptible else None
-                return Context(
-                    model,
-                    length=length,
-                    threads=load.threads,
-                    interrupt=interrupt,
-                    batch=load.batch or BATCH,
-                    flash=load.flash,
-                    kv_type=load.kv_type,
-                )
-
-            wanted = load.context_length or min(8192, model.train_context)
-            context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003
-            layout = try_out(context, max(0, model.vocab.bos))
-            length = context.length
-            self._chat = Speakers(
-                model,
-                prompts,
-                context,
-                layout,
-                fingerprint=digest,
-                cache=load.state_cache,
-                new_context=new_context,
-            )
-        return protocol.Loaded(
-            load.id,
-            fingerprint=digest,
-            architecture=model.architecture if not load.vocab_only else "",
-            context_length=length,
-            train_context=model.train_context if not load.vocab_only else 0,
-            vocabulary=model.vocab.size,
-            embedding_length=model.embedding_length if not load.vocab_only else 0,
-            prefix_stable=stable,
-            base=base,
-            overhead=overhead,
-            tokenizer=model.metadata("tokenizer.ggml.pre") or "" if not load.vocab_only else "",
-            parameters=model.parameters if not load.vocab_only else 0,
-        )
-
-    def _let_go(self) -> None:
-        """Frees the chat model and its contexts."""
+            return loading.load_vocabulary(load)
+        if load.role == "embed":
+            self._embedding, loaded = loading.load_embedding(load)
+            return loaded
+        # The old model goes before the new one comes: there may not be memory for both.
         if self._chat is not None:
             self._chat.close()
             self._chat = None
-
-    def _pieces(self, request: int) -> protocol.Pieces:
-        model = self._speakers.model
-        vocab = model.vocab
-        tokens = range(vocab.size)
-        return protocol.Pieces(
-            request,
-            kind=vocab.kind,
-            pre=model.metadata("tokenizer.ggml.pre") or "",
-            raw=[vocab.raw_text(t) for t in tokens],
-            attributes=[vocab.attributes(t) for t in tokens],
-        )
+        self._chat, loaded = loading.load_chat(load, self._interrupt)
+        return loaded
 
 
 def _lane(request: protocol.AnyRequest) -> Lane:

@@ -58,7 +58,7 @@ class Speakers:
         if self._task is None:
             whole = self.model.keeps_whole_state
             context = self._new_context(wanted, not whole)
-            batch = UNINTERRUPTED_BATCH if whole else TASK_BATCH
+            batch = min(UNINTERRUPTED_BATCH if whole else TASK_BATCH, context.batch)
             self._task = Speaker(self.model, self.prompts, context, self.states, batch, keeps=False)
         return self._task
 
@@ -88,6 +88,18 @@ class Speakers:
         """Whether the chat's context holds tokens of that hash, and at most some after them."""
         tokens = self.chat.context.tokens
         return hash_tokens(tokens) == held_hash or begins_with(tokens, held_hash, self.length_of(held_hash))
+
+    def pieces(self, request: int) -> protocol.Pieces:
+        """Everything that a tokenizer can be rebuilt from."""
+        vocab = self.model.vocab
+        tokens = range(vocab.size)
+        return protocol.Pieces(
+            request,
+            kind=vocab.kind,
+            pre=self.model.metadata("tokenizer.ggml.pre") or "",
+            raw=[vocab.raw_text(t) for t in tokens],
+            attributes=[vocab.attributes(t) for t in tokens],
+        )
 
     def drop_states(self) -> None:
         """Forgets every prompt that was read, without asking for memory anew."""

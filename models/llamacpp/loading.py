@@ -1,0 +1,117 @@
+"""Loading a model for its role, and trying it out."""
+
+from pathlib import Path
+
+from models import protocol
+from models.files import fingerprint
+from models.kernels import Kernels
+from models.llamacpp.hardening import hide_amx
+from models.llamacpp.interrupt import Interrupt
+from models.llamacpp.jobs import Embedding
+from models.llamacpp.native import BATCH, Context, Model
+from models.llamacpp.prompts import PromptBuilder
+from models.llamacpp.speakers import Speakers
+from models.llamacpp.states import try_out
+from models.time_limit import time_limit
+
+EMBED_CONTEXT = 512
+LONGEST_BY_DEFAULT = 8192
+
+
+def load_vocabulary(load: protocol.Load) -> protocol.Loaded:
+    """Tries whether the file can be read at all, and lets it go again."""
+    model = _model(load)
+    loaded = protocol.Loaded(
+        load.id,
+        fingerprint=fingerprint(Path(load.path)),
+        architecture="",
+        context_length=0,
+        train_context=0,
+        vocabulary=model.vocab.size,
+        embedding_length=0,
+        prefix_stable=True,
+        base=0,
+        overhead={},
+        tokenizer="",
+    )
+    model.close()
+    return loaded
+
+
+def load_embedding(load: protocol.Load) -> tuple[Embedding, protocol.Loaded]:
+    model = _model(load)
+    length = min(EMBED_CONTEXT, model.train_context)
+    context = Context(model, length=length, threads=load.threads, batch=length, embeddings=True)
+    context.embed(model.vocab.framed("one two three four"), model.embedding_length)
+    return Embedding(model, context), _described(load, model, length)
+
+
+def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[Speakers, protocol.Loaded]:
+    model = _model(load)
+    with time_limit():
+        prompts = PromptBuilder(model)
+        base, overhead = prompts.shape()
+        stable = prompts.only_appends() and not model.keeps_whole_state
+
+    def new_context(length: int, interruptible: bool) -> Context:  # noqa: FBT001 - a callback
+        return Context(
+            model,
+            length=length,
+            threads=load.threads,
+            interrupt=interrupt if interruptible else None,
+            batch=load.batch or BATCH,
+            flash=load.flash,
+            kv_type=load.kv_type,
+        )
+
+    wanted = load.context_length or min(LONGEST_BY_DEFAULT, model.train_context)
+    context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003 - a callback
+    layout = try_out(context, max(0, model.vocab.bos))
+    loaded = _described(load, model, context.length, stable=stable, base=base, overhead=overhead)
+    speakers = Speakers(
+        model,
+        prompts,
+        context,
+        layout,
+        fingerprint=loaded.fingerprint,
+        cache=load.state_cache,
+        new_context=new_context,
+    )
+    return speakers, loaded
+
+
+def _model(load: protocol.Load) -> Model:
+    if load.kernels == Kernels.WITHOUT_AMX:
+        # Asked for anew with every load, harmless when it is in force.
+        hide_amx()
+    return Model(
+        Path(load.path),
+        gpu_layers=load.gpu_layers,
+        vocab_only=load.vocab_only,
+        plain_kernels=load.kernels == Kernels.PLAIN,
+    )
+
+
+def _described(
+    load: protocol.Load,
+    model: Model,
+    length: int,
+    *,
+    stable: bool = True,
+    base: int = 0,
+    overhead: dict[str, int] | None = None,
+) -> protocol.Loaded:
+    return protocol.Loaded(
+        load.id,
+        fingerprint=fingerprint(Path(load.path)),
+        architecture=model.architecture,
+        context_length=length,
+        train_context=model.train_context,
+        vocabulary=model.vocab.size,
+        embedding_length=model.embedding_length,
+        prefix_stable=stable,
+        base=base,
+        overhead=overhead or {},
+        tokenizer=model.metadata("tokenizer.ggml.pre") or "",
+        parameters=model.parameters,
+    )
