@@ -38,14 +38,10 @@ class WordCounter:
 def scripted_tokens(messages: Sequence[ChatMessage]) -> list[int]:
     """A prompt of the scripted model: `OVERHEAD` tokens for a message's role, then one a word."""
     return [
-        token
+        zlib.crc32(word.encode())
         for message in messages
-        for token in (*[zlib.crc32(message.role.encode())] * OVERHEAD, *_words(message.content))
+        for word in (*[message.role] * OVERHEAD, *message.content.split())
     ]
-
-
-def _words(text: str) -> list[int]:
-    return [zlib.crc32(word.encode()) for word in text.split()]
 
 
 def sealed_state(model: str, tokens: Sequence[int], chunks: Sequence[bytes]) -> ModelState:
@@ -191,7 +187,7 @@ class ScriptedGeneration:
             yield TokenDelta(said[-1], (number,))
             await asyncio.sleep(0)
         cached = model.cached(self._tokens[:-1])
-        held = self._tokens + _words("".join(said))
+        held = self._tokens + scripted_tokens([ChatMessage(Role.ASSISTANT, "".join(said))])
         model.held.append(held)
         yield Completion(
             text="".join(said),
