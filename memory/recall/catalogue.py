@@ -31,6 +31,7 @@ class Catalogue:
         self._speaker = np.zeros(_FIRST_ROOM, np.int32)
         self._machine = np.zeros(_FIRST_ROOM, np.bool_)
         self._important = np.zeros(_FIRST_ROOM, np.bool_)
+        self._asks = np.zeros(_FIRST_ROOM, np.bool_)
         self._alive = np.zeros(_FIRST_ROOM, np.bool_)
         self._before = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self._after = np.full(_FIRST_ROOM, NOBODY, np.int64)
@@ -77,6 +78,10 @@ class Catalogue:
         return self._important[: self._size]
 
     @property
+    def asks(self) -> "NDArray[np.bool_]":
+        return self._asks[: self._size]
+
+    @property
     def alive(self) -> "NDArray[np.bool_]":
         return self._alive[: self._size]
 
@@ -107,6 +112,7 @@ class Catalogue:
             self._speaker[row] = self._speaker_code(entry.speaker)
             self._machine[row] = entry.machine
             self._important[row] = entry.important
+            self._asks[row] = entry.asks
             self._alive[row] = True
 
     def take_sessions(self, entries: Iterable[SessionEntry]) -> None:
@@ -156,7 +162,7 @@ class Catalogue:
     def _grow(self) -> None:
         for name in (
             "_seq", "_session", "_time", "_length", "_speaker",
-            "_machine", "_important", "_alive", "_before", "_after",
+            "_machine", "_important", "_asks", "_alive", "_before", "_after",
         ):  # fmt: skip
             column = getattr(self, name)
             setattr(self, name, self._np.concatenate([column, self._np.zeros_like(column)]))

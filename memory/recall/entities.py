@@ -42,9 +42,18 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question as a vector of length 1; `model` is the fingerprint of the model that made it."""
+
+    model: str
+    numbers: tuple[float, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
-    `machine` marks the words of a model, as opposed to those of a person."""
+    `machine` marks the words of a model, as opposed to those of a person; `asks` what ends with a
+    question mark."""
 
     seq: int
     id: str
@@ -54,6 +63,7 @@ class Entry:
     machine: bool
     created_at: int
     important: bool
+    asks: bool
     length: int
 
 

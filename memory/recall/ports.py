@@ -4,7 +4,16 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memory.recall.entities import Entry, EntryChanges, Hit, Posting, Recalled, SessionEntry, Text
+from memory.recall.entities import (
+    Entry,
+    EntryChanges,
+    Hit,
+    Posting,
+    QueryVector,
+    Recalled,
+    SessionEntry,
+    Text,
+)
 
 KINDS = frozenset({"message"})
 
@@ -52,6 +61,14 @@ class Recall(Protocol):
         widen: bool = False,
     ) -> Recalled:
         """As `recall`, with what it took."""
+        ...
+
+
+class QueryVectors(Protocol):
+    """Embeds questions."""
+
+    async def vector(self, text: str) -> QueryVector | None:
+        """None while there is no embedding model that works."""
         ...
 
 

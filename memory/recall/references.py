@@ -5,8 +5,8 @@ import re
 _WHEN = r"(?:last|yesterday|earlier|before|previously|the other (?:day|time|week)|(?:a|one|two|\d+) \w+ ago)"
 _WHO = r"(?:we|you|i)(?:'d| had|'ve| have)?\s+(?:just |already |also |once )?"
 _TALK = (
-    r"(?:discuss(?:ed)?|talk(?:ed|ing)?|sp(?:oke|oken) (?:about|of)|mention(?:ed)?|said|decided|agreed|planned|"
-    r"chose|settled on|went (?:over|through)|work(?:ed|ing) on|covered|came up with|told)"
+    r"(?:discuss(?:ed)?|talk(?:ed|ing)?|sp(?:oke|oken) (?:about|of)|mention(?:ed)?|said|decided|agreed|"
+    r"planned|chose|settled on|went (?:over|through)|work(?:ed|ing) on|covered|came up with|told)"
 )
 _TOLD = r"(?:told|asked|promised|recommended|suggested|advised|mentioned to)"
 _DECIDE = r"(?:say|said|tell|told|decide|recommend|suggest|agree|choose|call)"

@@ -116,6 +116,7 @@ class InMemoryEvidenceStore:
                 and (message.model is not None or message.speaker.lower() in {"", "assistant"}),
                 micros(message.created_at),
                 message.important,
+                message.content.rstrip("\t\n\r \"')").endswith(("?", "？")),
                 len(_stems(message.content)),
             )
             for message in self._finished()

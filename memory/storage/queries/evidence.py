@@ -13,7 +13,7 @@ from memory.storage.words import is_unspaced
 _ENTRY = """
     SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker,
         m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant')),
-        m.created_at, m.important, w.sz, p.sz
+        m.created_at, m.important, rtrim(m.content, char(9, 10, 13, 32, 34, 39, 41)) GLOB '*[?？]', w.sz, p.sz
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
@@ -100,11 +100,14 @@ def _entry(
     machine: int,
     created: int,
     important: int,
+    asks: int,
     words: bytes | None,
     pieces: bytes | None,
 ) -> Entry:
     length = _number(words) + _number(pieces)
-    return Entry(seq, id_, session, parent, speaker, bool(machine), created, bool(important), length)
+    return Entry(
+        seq, id_, session, parent, speaker, bool(machine), created, bool(important), bool(asks), length
+    )
 
 
 def _number(varint: bytes | None) -> int:

@@ -83,7 +83,7 @@ def require(conn: Connection, session_id: str) -> None:
 def insert(conn: Connection, new: NewSession, now: datetime) -> str:
     """Stores a session without messages, and its project when that is new; returns the session's id."""
     session_id = new_id()
-    project_id = None if new.project is None else _project(conn, storable(new.project), now)
+    project_id = None if new.project is None else project_named(conn, storable(new.project), now)
     conn.execute(
         """
         INSERT INTO sessions
@@ -105,7 +105,8 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
     return session_id
 
 
-def _project(conn: Connection, name: str, now: datetime) -> str:
+def project_named(conn: Connection, name: str, now: datetime) -> str:
+    """The id of a project, which is made when there is none of that name."""
     row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
     if row is not None:
         return str(row[0])

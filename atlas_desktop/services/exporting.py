@@ -1,0 +1,76 @@
+"""Conversations of a room as lines, one session a line: what `importing` reads."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer.ports import TransferStore
+
+
+class Exporter:
+    """Writes sessions as lines; imported into an empty room they give the same lines again."""
+
+    def __init__(self, store: TransferStore) -> None:
+        self._store = store
+
+    async def jsonl(self, session_ids: Sequence[str] | None = None) -> AsyncIterator[str]:
+        """One line a session, without its line end; all sessions that are not in the bin when None."""
+        for session_id in await self._store.all_ids() if session_ids is None else session_ids:
+            yield line_of(await self._store.give(session_id))
+
+
+def line_of(session: TravellingSession) -> str:
+    """What is as it would be without being said is left out."""
+    fields: dict[str, Any] = {
+        "id": session.id,
+        "title": session.title,
+        "project": session.project,
+        "created_at": session.created_at.isoformat(),
+        "updated_at": session.updated_at.isoformat(),
+        "tags": list(session.tags),
+    }
+    last = session.messages[-1].id if session.messages else None
+    fields |= _unusual(
+        {
+            "title_source": (session.title_source.value, "imported"),
+            "memory_mode": (session.memory_mode.value, "normal"),
+            "system_prompt": (session.system_prompt, None),
+            "model": (session.model, None),
+            "starred": (session.starred, False),
+            "important": (session.important, False),
+            "head": (session.head, last),
+        }
+    )
+    fields |= json.loads(session.meta)
+    before: str | None = None
+    lines = []
+    for message in session.messages:
+        lines.append(_message(message, before))
+        before = message.id
+    fields["messages"] = lines
+    return json.dumps(fields, ensure_ascii=False, separators=(", ", ": "))
+
+
+def _message(message: TravellingMessage, before: str | None) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "role": message.role.value,
+        "speaker": message.speaker,
+        "content": message.content,
+        "created_at": message.created_at.isoformat(),
+        **_unusual(
+            {
+                "parent": (message.parent, before),
+                "status": (message.status.value, "complete"),
+                "stop_reason": (message.stop_reason, None),
+                "important": (message.important, False),
+                "model": (message.model, None),
+            }
+        ),
+        **json.loads(message.meta),
+    }
+
+
+def _unusual(fields: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+    return {name: value for name, (value, usual) in fields.items() if value != usual}

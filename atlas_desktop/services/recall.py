@@ -1,0 +1,208 @@
+"""Recall for one room: what was said is embedded in the background, and found by words and meaning."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.events import Replied
+from memory.entities import MemoryMode
+from memory.jobs import Job, Priority
+from memory.ports import Clock, SessionStore
+from memory.recall.engine import RecallEngine
+from memory.recall.entities import Hit, QueryVector, Recalled
+from memory.recall.ports import KINDS
+from memory.vectors.embedding import VectorMaker
+from memory.vectors.mirror import IndexMirror
+from memory.vectors.ports import VectorIndex
+from models.errors import ModelsError
+from models.ports import Embedder
+
+KIND = "embed"
+ALL = "all"
+RETRY_S = 30.0
+"""How long a model that could not embed is left alone."""
+
+
+class QueryEmbedder:
+    """`memory.recall.ports.QueryVectors` by the embedding model in use, while there is one that works."""
+
+    def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
+        self._embedder = embedder
+        self._failed_at: float | None = None
+
+    async def model(self) -> str | None:
+        """The fingerprint of the model in use."""
+        embedder = self._usable()
+        if embedder is None:
+            return None
+        try:
+            return await embedder.embedding_fingerprint()
+        except ModelsError:
+            self._failed_at = time.monotonic()
+            return None
+
+    async def vector(self, text: str) -> QueryVector | None:
+        embedder = self._usable()
+        if embedder is None:
+            return None
+        try:
+            model = await embedder.embedding_fingerprint()
+            return QueryVector(model, tuple((await embedder.embed([text]))[0]))
+        except ModelsError:
+            # Words alone still find a lot; the background work tells of a model that is broken.
+            self._failed_at = time.monotonic()
+            return None
+
+    def _usable(self) -> Embedder | None:
+        if self._failed_at is not None and time.monotonic() - self._failed_at < RETRY_S:
+            return None
+        return self._embedder()
+
+
+class RecallService:
+    """`memory.recall.ports.Recall` for the application, with the work that keeps it complete.
+
+    `index` is called with the first need of vectors. Nothing is embedded before `remember` or a reply asks
+    for it; until `prepare` is through, recall goes by words alone.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        embedder: Callable[[], Embedder | None],
+        index: Callable[[], VectorIndex],
+        clock: Clock,
+        background: BackgroundService,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._background = background
+        self._vectors = QueryEmbedder(embedder)
+        self._mirror: IndexMirror | None = None
+        self._engine = RecallEngine(store.evidence, clock, vectors=self._vectors)
+        self._preparing: asyncio.Task[None] | None = None
+        background.register(KIND, self._embed)
+        background.register_hook(self.after_reply)
+
+    # --- finding ----------------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        kinds: Collection[str] = KINDS,
+        session: str | None = None,
+        project: str | None = None,
+        exclude_messages: Collection[str] = (),
+        exclude_sessions: Collection[str] = (),
+        since: datetime | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+        widen: bool = False,
+    ) -> list[Hit]:
+        """As `memory.recall.ports.Recall.recall`."""
+        return await self._engine.recall(
+            query,
+            k=k,
+            kinds=kinds,
+            session=session,
+            project=project,
+            exclude_messages=exclude_messages,
+            exclude_sessions=exclude_sessions,
+            since=since,
+            before=before,
+            now=now,
+            widen=widen,
+        )
+
+    async def answer(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        kinds: Collection[str] = KINDS,
+        session: str | None = None,
+        project: str | None = None,
+        exclude_messages: Collection[str] = (),
+        exclude_sessions: Collection[str] = (),
+        since: datetime | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+        widen: bool = False,
+    ) -> Recalled:
+        """As `memory.recall.ports.Recall.answer`."""
+        return await self._engine.answer(
+            query,
+            k=k,
+            kinds=kinds,
+            session=session,
+            project=project,
+            exclude_messages=exclude_messages,
+            exclude_sessions=exclude_sessions,
+            since=since,
+            before=before,
+            now=now,
+            widen=widen,
+        )
+
+    # --- being complete ---------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Reads the room, fills the index with the vectors that there are, and queues the making of the
+        others. Raises what storage raises."""
+        await self._engine.warm()
+        await self.remember()
+        model = await self._vectors.model()
+        if model is not None:
+            await self._fill(model)
+
+    def start(self, on_fault: Callable[[BaseException], None]) -> None:
+        """Prepares in the background; `on_fault` is told the error that ends it."""
+        if self._preparing is None:
+            self._preparing = asyncio.create_task(self.prepare(), name="recall")
+            self._preparing.add_done_callback(
+                lambda task: on_fault(error) if not task.cancelled() and (error := task.exception()) else None
+            )
+
+    async def stop(self) -> None:
+        """Ends a preparation under way."""
+        task, self._preparing = self._preparing, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def remember(self, session_id: str | None = None) -> None:
+        """Queues the embedding of what has no vector yet, in one session or in all."""
+        await self._background.add(
+            KIND,
+            session_id or ALL,
+            session_id=session_id,
+            payload={} if session_id is None else {"session": session_id},
+            priority=Priority.LOW if session_id is None else Priority.NORMAL,
+        )
+
+    async def after_reply(self, replied: Replied) -> None:
+        if replied.session.memory_mode is not MemoryMode.BLANK:
+            await self.remember(replied.session.id)
+
+    async def _embed(self, job: Job) -> None:
+        embedder = self._embedder()
+        if embedder is None:
+            return
+        model = await embedder.embedding_fingerprint()
+        if self._mirror is not None and self._mirror.model != model:
+            await self._fill(model)
+        session = job.payload.get("session")
+        await VectorMaker(self._store.vectors, embedder).make_missing(
+            session=session, between=self._background.gate.checkpoint
+        )
+
+    async def _fill(self, model: str) -> None:
+        if self._mirror is None:
+            self._mirror = IndexMirror(self._store.vectors, self._index())
+            self._engine.use(self._mirror)
+        await self._mirror.fill(model)

@@ -1,0 +1,176 @@
+"""From the columns of a room, the places of words and the nearest vectors to evidence. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory.recall.catalogue import NOBODY, Catalogue
+from memory.recall.entities import Posting
+from memory.recall.moments import Span
+from memory.recall.scoring import Evidence
+from memory.vectors.entities import Near
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+K1, B = 1.2, 0.75
+"""BM25's usual constants (Robertson and Zaragoza 2009)."""
+RECENT_HOURS = 100.0
+"""Recency falls to 1/e in this time (0.01 an hour, that of episodes)."""
+DAY = 86_400_000_000
+SLACK_DAYS = 7.0
+"""What was said about a time is often said some days after it."""
+LONG_SPAN_DAYS = 800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks."""
+
+    speakers: frozenset[int]
+    spans: tuple[Span, ...]
+    asks_machine: bool
+    now: datetime
+
+
+class Rows:
+    """The messages that are compared, as rows of the catalogue, with their neighbours among them."""
+
+    def __init__(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> None:
+        import numpy as np
+
+        self.rows = rows
+        place = np.full(len(catalogue) + 1, NOBODY, np.int64)
+        place[rows] = np.arange(len(rows))
+        self.place = place
+        # The last element stands for "nobody": it is where -1 leads.
+        self.before = place[catalogue.before[rows]]
+        self.after = place[catalogue.after[rows]]
+        sessions, self.session = np.unique(catalogue.session[rows], return_inverse=True)
+        self.sessions = len(sessions)
+        self.lengths = catalogue.length[rows].astype(float)
+
+    def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
+        """The values of the neighbours; 0 where there is none."""
+        import numpy as np
+
+        return np.where(neighbour == NOBODY, 0.0, values[neighbour])
+
+    def with_neighbours(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        return values + self.beside(values, self.before) + self.beside(values, self.after)
+
+    def by_session(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """One sum a session."""
+        import numpy as np
+
+        return np.bincount(self.session, values, self.sessions).astype(float)
+
+
+def gather(
+    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], near: Near | None, question: Question
+) -> Evidence:
+    """What speaks for each of the rows."""
+    import numpy as np
+
+    chosen = rows.rows
+    words, session_words = _lexical(catalogue, rows, postings)
+    meaning = None if near is None else _meaning(catalogue, rows, near)
+    ages = question.now.timestamp() * 1e6 - catalogue.time[chosen]
+    machine = catalogue.machine[chosen]
+    with_machine = rows.by_session(machine.astype(float))[rows.session] > 0
+    return Evidence(
+        words=words,
+        session_words=session_words,
+        session_length=rows.by_session(rows.lengths)[rows.session],
+        meaning=meaning,
+        near_meaning=None if meaning is None else _around(rows, meaning),
+        speaker=np.isin(catalogue.speaker[chosen], list(question.speakers)),
+        time=_fit(catalogue.time[chosen], question.spans),
+        machine=np.zeros_like(machine) if question.asks_machine else machine,
+        asks=catalogue.asks[chosen] & ~with_machine,
+        recency=np.exp(-np.maximum(ages, 0.0) / (RECENT_HOURS * DAY / 24)),
+        important=catalogue.important[chosen],
+    )
+
+
+def _lexical(
+    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting]
+) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    """BM25 of each message with its neighbours, and of its session."""
+    import numpy as np
+
+    n = len(rows.rows)
+    words, sessions = np.zeros(n), np.zeros(rows.sessions)
+    window_norm = _norm(rows.with_neighbours(rows.lengths))
+    session_norm = _norm(rows.by_session(rows.lengths))
+    for posting in postings:
+        counts = _counts(catalogue.by_seq, rows, posting, n)
+        windows = rows.with_neighbours(counts)
+        words += _bm25(windows, window_norm)
+        sessions += _bm25(rows.by_session(counts), session_norm)
+    return words, sessions[rows.session]
+
+
+def _counts(by_seq: Mapping[int, int], rows: Rows, posting: Posting, n: int) -> "NDArray[np.float64]":
+    import numpy as np
+
+    counts = np.zeros(n)
+    at = rows.place[np.fromiter((by_seq.get(seq, NOBODY) for seq in posting.seqs), np.int64)]
+    inside = at != NOBODY
+    counts[at[inside]] = np.asarray(posting.counts, float)[inside]
+    return counts
+
+
+def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    return K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
+
+
+def _bm25(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    n, holders = len(counts), int((counts > 0).sum())
+    weight = math.log(1 + (n - holders + 0.5) / (holders + 0.5))
+    return weight * counts * (K1 + 1) / (counts + norm)
+
+
+def _meaning(catalogue: Catalogue, rows: Rows, near: Near) -> "NDArray[np.float64]":
+    """The cosine of each message's best passage. What the search left out is as far as its last."""
+    import numpy as np
+
+    meaning = np.full(len(rows.rows), np.nan)
+    if not near.owners:
+        return meaning
+    if not near.complete:
+        meaning[:] = min(near.similarity)
+    at = rows.place[np.fromiter((catalogue.rows.get(owner, NOBODY) for owner in near.owners), np.int64)]
+    inside = at != NOBODY
+    np.fmax.at(meaning, at[inside], np.asarray(near.similarity)[inside])
+    return meaning
+
+
+def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """The mean over a message and its neighbours."""
+    import numpy as np
+
+    known = ~np.isnan(meaning)
+    if not known.any():
+        return meaning
+    filled = np.where(known, meaning, meaning[known].mean())
+    return rows.with_neighbours(filled) / rows.with_neighbours(np.ones(len(filled)))
+
+
+def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float64] | None":
+    """1 within one of the spans; outside it falls to 1/e in a week, or half its length if that is longer."""
+    import numpy as np
+
+    if not spans:
+        return None
+    best = np.zeros(len(times))
+    for span in spans:
+        start, end = span.start.timestamp() * 1e6, span.end.timestamp() * 1e6
+        days = (end - start) / DAY
+        slack = SLACK_DAYS if days > LONG_SPAN_DAYS else max(SLACK_DAYS, days / 2)
+        outside = np.maximum(0.0, np.maximum(start - times, times - end)) / DAY
+        best = np.maximum(best, np.exp(-outside / slack))
+    return best

@@ -1,0 +1,73 @@
+"""Which messages a question is compared with, and which of them it may find."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory.recall.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def in_scope(catalogue: Catalogue, *, project: str | None, session: str | None) -> "NDArray[np.int64]":
+    """The rows of a session, of a project, or of all. Sessions in the bin, and those that add nothing to
+    memory, lend no row unless they are the one that is named."""
+    import numpy as np
+
+    if session is not None:
+        code = catalogue.session_codes.get(session)
+        wanted = np.zeros(len(catalogue.sessions), np.bool_)
+        if code is not None:
+            wanted[code] = True
+    else:
+        wanted = np.array(
+            [one.lends and not one.binned and project in {None, one.project} for one in catalogue.sessions],
+            np.bool_,
+        )
+    if not len(wanted):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(catalogue.alive & wanted[catalogue.session])
+
+
+def may_be_found(
+    catalogue: Catalogue,
+    rows: "NDArray[np.int64]",
+    *,
+    messages: Collection[str],
+    sessions: Collection[str],
+    since: datetime | None,
+    before: datetime | None,
+) -> "NDArray[np.bool_]":
+    """Which of the rows are not excluded; `since` and `before` bound their times."""
+    import numpy as np
+
+    allowed = np.ones(len(rows), np.bool_)
+    if messages:
+        hidden = [row for one in messages if (row := catalogue.rows.get(one)) is not None]
+        allowed &= ~np.isin(rows, hidden)
+    if sessions:
+        codes = [code for one in sessions if (code := catalogue.session_codes.get(one)) is not None]
+        allowed &= ~np.isin(catalogue.session[rows], codes)
+    times = catalogue.time[rows]
+    if since is not None:
+        allowed &= times >= round(since.timestamp() * 1e6)
+    if before is not None:
+        allowed &= times < round(before.timestamp() * 1e6)
+    return allowed
+
+
+def best_of(
+    totals: "NDArray[np.float64]", allowed: "NDArray[np.bool_]", times: "NDArray[np.int64]", k: int
+) -> "NDArray[np.int64]":
+    """The places of the `k` highest totals that are allowed, best first; of equals the later one."""
+    import numpy as np
+
+    places = np.flatnonzero(allowed)
+    if k < len(places):
+        # Equals at the edge are all kept until they are sorted by time.
+        least = np.partition(totals[places], len(places) - k)[len(places) - k]
+        places = places[totals[places] >= least]
+    order = np.lexsort((-times[places], -totals[places]))
+    return places[order][:k]

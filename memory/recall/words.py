@@ -1,0 +1,55 @@
+"""Which words of a question are worth looking for, and whom it speaks of."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+# Stems as the index knows them. They are in most messages and say nothing about any.
+_FUNCTION_WORDS = """
+    a about after all also am an and ani ar as at be been befor by can could did do doe done for from get got
+    had ha have he her hi him how i if in into is it its itself just like me mai mani might more most much
+    must my no nor not of on onc or our out over own s same she should so some such t than that the their them
+    then there these thei thi those to too under until up us veri wa we were what when where which while
+    who whom why will with would yet you your d ll m re ve don doesn didn isn wasn won
+"""
+_KNOWN = frozenset(_FUNCTION_WORDS.split())
+_ADDRESSED = re.compile(
+    r"\b(?:did|have|had|were|do|would) you\b|\byour (?:advice|suggest|recommend|answer|explan|opinion)"
+    r"|\byou (?:had |have |'ve |'d )?(?:recommend|suggest|told|said|advis|explain|propos|mention|gave|wrote)",
+    re.IGNORECASE,
+)
+_SHORTEST_NAME = 2
+
+
+def content_words(stems: Iterable[str]) -> list[str]:
+    """The stems that carry meaning; all of them when none does."""
+    known = list(stems)
+    return [stem for stem in known if stem not in _KNOWN] or known
+
+
+def addresses_machine(question: str) -> bool:
+    """Whether it asks for what the model said: "what did you recommend"."""
+    return _ADDRESSED.search(question) is not None
+
+
+def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
+    """Which of `speakers` (names in lower case) are named in the question, by whole or first name."""
+    words = set(re.findall(r"\w+", question.casefold()))
+    found = set()
+    for number, name in enumerate(speakers):
+        parts = re.findall(r"\w+", name)
+        if parts and len(parts[0]) >= _SHORTEST_NAME and (parts[0] in words or set(parts) <= words):
+            found.add(number)
+    return frozenset(found)
+
+
+def without_names(question: str, names: Iterable[str]) -> str:
+    """The question without these names: who it is about is found by who spoke, not by who was greeted.
+
+    An embedding of "what did Ann research" is nearest to "Wow, Ann!", which is said to her, not by her.
+    """
+    parts = sorted({part for name in names for part in re.findall(r"\w+", name)}, key=len, reverse=True)
+    if not parts:
+        return question
+    pattern = rf"\b(?:{'|'.join(map(re.escape, parts))})\b(?:['’]s\b)?"
+    left = " ".join(re.sub(pattern, " ", question, flags=re.IGNORECASE).split())
+    return left if re.search(r"\w{3}", left) else question

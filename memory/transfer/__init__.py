@@ -1,0 +1,1 @@
+"""Whole sessions that come in from elsewhere, or go out."""

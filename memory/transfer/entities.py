@@ -1,0 +1,55 @@
+"""A session as it travels: everything that is known of it, under the ids that its origin gave it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.entities import MemoryMode, MessageStatus, TitleSource
+from models.messages import Role
+
+
+@dataclass(frozen=True, slots=True)
+class TravellingMessage:
+    """`parent` is the id of an earlier message of the same session; `meta` is a JSON object in text form."""
+
+    id: str
+    parent: str | None
+    role: Role
+    speaker: str
+    content: str = field(repr=False)
+    created_at: datetime
+    status: MessageStatus = MessageStatus.COMPLETE
+    stop_reason: str | None = None
+    important: bool = False
+    model: str | None = None
+    meta: str = field(default="{}", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TravellingSession:
+    """Messages stand in the order in which they were stored. `head` is the id of one of them."""
+
+    id: str
+    title: str = field(repr=False)
+    created_at: datetime
+    updated_at: datetime
+    messages: tuple[TravellingMessage, ...] = field(repr=False)
+    title_source: TitleSource = TitleSource.IMPORTED
+    project: str | None = field(default=None, repr=False)
+    tags: tuple[str, ...] = field(default=(), repr=False)
+    memory_mode: MemoryMode = MemoryMode.NORMAL
+    system_prompt: str | None = field(default=None, repr=False)
+    model: str | None = None
+    starred: bool = False
+    important: bool = False
+    head: str | None = None
+    meta: str = field(default="{}", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What taking a session in came to. `already` counts messages that were there before."""
+
+    session_id: str
+    new_session: bool
+    messages: int
+    already: int

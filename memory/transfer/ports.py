@@ -1,0 +1,27 @@
+"""What a room offers to imports and exports."""
+
+from typing import Protocol
+
+from memory.transfer.entities import Arrival, TravellingSession
+
+
+class TransferStore(Protocol):
+    """Raises as `memory.ports.SessionStore`. A call that has returned is durable."""
+
+    async def take(self, session: TravellingSession, *, dry_run: bool = False) -> Arrival:
+        """Stores a session, or of a session that is known the messages that are not, in one transaction.
+
+        A session or message is known by the id that its origin gave it, or, when that is an id of this
+        program, by that. Marks, title and project of a known session stay as they are. With `dry_run`
+        nothing is stored. Raises `MessageNotFound` when a parent or the head is none of the messages.
+        """
+        ...
+
+    async def give(self, session_id: str) -> TravellingSession:
+        """A session with all its branches. Replies that are being written are left out. Raises
+        `SessionNotFound`."""
+        ...
+
+    async def all_ids(self) -> list[str]:
+        """The sessions that are not in the bin, the oldest first."""
+        ...

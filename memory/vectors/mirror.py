@@ -1,0 +1,83 @@
+"""Keeps the index in memory in step with the vectors in the room."""
+
+import asyncio
+
+from memory.vectors.entities import StoredVector, VectorKey
+from memory.vectors.ports import VectorIndex, VectorStore
+
+PAGE = 2000
+
+
+class IndexMirror:
+    """Fills the index with the vectors of one model and follows every later change of them.
+
+    Until it is filled, `model` is None, and searches go without it.
+    """
+
+    def __init__(self, store: VectorStore, index: VectorIndex) -> None:
+        self._store = store
+        self._index = index
+        self._lock = asyncio.Lock()
+        self._version: int | None = None
+        self._owners: set[str] = set()
+        self._projects: dict[str, str | None] = {}
+        self.model: str | None = None
+
+    @property
+    def index(self) -> VectorIndex:
+        return self._index
+
+    async def fill(self, model: str) -> int:
+        """Puts all vectors of `model` into the index, unless they are there; returns how many passages there
+        are in it. Raises what storage raises."""
+        async with self._lock:
+            if self.model != model:
+                self.model = None
+                await self._index.clear()
+                self._owners.clear()
+                self._projects.clear()
+                self._version = (await self._store.changes(None)).version
+                await self._fill(model)
+                self.model = model
+            await self._follow()
+            return await self._index.count()
+
+    async def follow(self) -> None:
+        """Takes up what was written since. Raises what storage raises."""
+        async with self._lock:
+            await self._follow()
+
+    async def _fill(self, model: str) -> None:
+        after: VectorKey | None = None
+        while page := await self._store.scan(model, after=after, limit=PAGE):
+            await self._add(page)
+            last = page[-1]
+            after = VectorKey(last.kind, last.owner_id, last.part)
+
+    async def _follow(self) -> None:
+        if self.model is None or self._version is None:
+            return
+        changes = await self._store.changes(self._version)
+        if not changes.owners and not changes.sessions:
+            self._version = changes.version
+            return
+        rows = await self._store.of(self.model, owners=changes.owners, sessions=changes.sessions)
+        # Most changes of a session leave it in its project: then nothing in the index has changed.
+        projects = {row.session_id: row.project for row in rows if row.session_id is not None}
+        moved = {
+            key
+            for key in changes.sessions & self._projects.keys()
+            if projects.get(key, self._projects[key]) != self._projects[key]
+        }
+        gone = {row.owner_id for row in rows if row.session_id in moved} | changes.owners
+        await self._index.remove(owners=gone & self._owners)
+        self._owners -= gone
+        await self._add([row for row in rows if row.owner_id in gone])
+        self._version = changes.version
+
+    async def _add(self, rows: list[StoredVector]) -> None:
+        await self._index.add(rows)
+        for row in rows:
+            self._owners.add(row.owner_id)
+            if row.session_id is not None:
+                self._projects[row.session_id] = row.project
