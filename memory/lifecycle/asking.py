@@ -8,13 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.lifecycle.gates import Flaw, Refused, Rule, flaws, longest, tidied
+from memory.lifecycle.gates import Flaw, Refused, Rule, flaws, longest, loops, tidied
 from memory.lifecycle.prompts import Kind, Prompts, prompts
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role, StopReason
 from models.ports import ChatModel, TokenCounter
 
 WORKER_TOKENS = 8_000
 """The longest prompt of a background task, whatever the model could read."""
+
+ANSWER_TOKENS = 192
+"""The longest answer that is asked for. What it leaves of the room, sentences of the source can fill."""
 
 RESULT = "summary"
 """The kind under which results are remembered."""
@@ -23,6 +26,7 @@ _REASONS_TOKENS = 100
 _LEAST_INPUT = 128
 _ATTEMPTS = 2
 _VERSION = 1
+_LOOK_EACH = 160
 
 Checkpoint = Callable[[], Awaitable[None]]
 """Returns when background work may go on."""
@@ -82,10 +86,12 @@ class Asker:
             return None
         parts = await self._parts(question.units, room)
         while len(parts) > 1:
-            told = [await self._told(question, part, longest(tokens), info) for part, tokens in parts]
-            if None in told:
-                return None
-            texts = [text for text in told if text]
+            texts: list[str] = []
+            for part, tokens in parts:
+                told = await self._told(question, part, longest(tokens), info)
+                if told is None:
+                    return None
+                texts.append(told)
             joined = "\n".join(texts)
             if (await self._counter.count([joined]))[0] <= most:
                 return joined
@@ -143,7 +149,7 @@ class Asker:
         if known is not None:
             text: str | None = json.loads(known)
             return text
-        text = await self._attempts(question, source, most)
+        text = await self._attempts(question, source, min(most, ANSWER_TOKENS))
         if self._results:
             kept = json.dumps(text, ensure_ascii=False)
             await self._results.keep_result(RESULT, digest, kept, question.session_id)
@@ -165,8 +171,10 @@ class Asker:
         return None
 
     async def _refused(self, text: str, rule: Rule, done: Completion) -> list[Refused]:
-        if done.stop_reason in (StopReason.CANCELLED, StopReason.ERROR):
+        if done.stop_reason is StopReason.ERROR:
             return [Refused(Flaw.UNFINISHED)]
+        if done.stop_reason is StopReason.CANCELLED:
+            return [Refused(Flaw.LOOP if loops(done.text) else Flaw.UNFINISHED)]
         tokens = (await self._counter.count([text]))[0]
         return await asyncio.to_thread(flaws, text, tokens, rule)
 
@@ -175,10 +183,17 @@ class Asker:
             await self._checkpoint()
         params = GenerationParams(max_tokens=most, temperature=0.0, seed=1)
         generation = self._model.generate(tuple(talk), params, Lane.TASK)
+        said, looked = "", 0
         try:
             async for event in generation:
                 if isinstance(event, Completion):
                     return event
+                said += event.text
+                if len(said) - looked > _LOOK_EACH:
+                    looked = len(said)
+                    if loops(said):
+                        # A small model that has begun to repeat itself does not stop before its limit.
+                        generation.cancel()
         except BaseException:
             generation.cancel()
             raise

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessageStatus
 from memory.jobs import Job
-from memory.lifecycle.gates import LEAST_TOKENS
 from memory.lifecycle.passages import SourceMessage
 from memory.lifecycle.planning import Fold, Foldable, Merge, Plan, PlanLimits, foldables, plan, plan_all
 from memory.lifecycle.standing import standing
@@ -20,6 +19,11 @@ SUMMARISE = "summarise"
 
 IMPROVE = "improve"
 """Kind of job: makes fallback and stale summaries anew."""
+
+Handler = Callable[[Job], Awaitable[None]]
+
+_REMADE_TOKENS = 120
+"""A summary that is made anew may be as long as it was, or so long."""
 
 _LOOKED_THROUGH = 1000
 
@@ -150,7 +154,7 @@ class Compactor:
             (s for s in of_session if s.merged_into == summary.id and s.covers[0] in order),
             key=lambda s: order[s.covers[0]],
         )
-        most = max((await self._counter.count([summary.text]))[0], LEAST_TOKENS)
+        most = max((await self._counter.count([summary.text]))[0], _REMADE_TOKENS)
         whole = tuple(id_ for part in parts for id_ in part.covers) == summary.covers
         if whole and all(part.state is SummaryState.MERGED for part in parts):
             draft = await self._merged(summary.session_id, parts, covered, most, quick=quick)
@@ -229,7 +233,7 @@ def sources(messages: Sequence[Message]) -> list[SourceMessage]:
 
 
 def register_summaries(
-    handlers: MutableMapping[str, Callable[[Job], Awaitable[None]]],
+    handlers: MutableMapping[str, Handler],
     compactor: Compactor,
     limits: Callable[[str], Awaitable[PlanLimits]],
 ) -> None:

@@ -76,7 +76,7 @@ def _preamble(text: str) -> str:
     """Cuts off `Here is a short summary of the conversation:` and the like."""
     first, colon, rest = text.partition(":")
     said = len(first) <= _LONGEST_PREAMBLE and "\n" not in first and phrases().preamble.search(first)
-    return rest.strip() if colon and said else text
+    return rest.strip().removeprefix("**") if colon and said else text
 
 
 def flaws(text: str, tokens: int, rule: Rule) -> list[Refused]:
@@ -98,7 +98,7 @@ def flaws(text: str, tokens: int, rule: Rule) -> list[Refused]:
         Flaw.CHATTER: bool(phrases().chatter.match(text)),
         Flaw.ECHO: _echoes(text, rule.prompt),
         Flaw.DIALOGUE: _is_dialogue(text, rule.speakers),
-        Flaw.LOOP: _loops(text),
+        Flaw.LOOP: loops(text),
         Flaw.LANGUAGE: _other_language(text, rule.source),
     }
     return found + [Refused(flaw) for flaw, wrong in checks.items() if wrong]
@@ -122,7 +122,8 @@ def _is_dialogue(text: str, speakers: tuple[str, ...]) -> bool:
     return sum(fold(match.group(1).strip()) in labels for match in _SPEECH.finditer(text)) > 1
 
 
-def _loops(text: str) -> bool:
+def loops(text: str) -> bool:
+    """Whether a text says the same over and over."""
     words = _folded(text)
     most = Counter(_grams(words, _LOOP_WORDS)).most_common(1)
     lines = Counter(" ".join(_folded(line)) for line in re.split(r"[\n.!?]", text))

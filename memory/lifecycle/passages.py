@@ -12,7 +12,7 @@ LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
 """Who said something when no name is known."""
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\|)+\s*")
+_LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\d{1,2}[.)]\s+(?=\S)|\|)+\s*")
 _RULE = re.compile(r"^[\s|:\-=*_+]*$")
 _EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1")
 _ENDS = re.compile(r"(?<=[.!?…])[\"”’»)\]]*\s+|(?<=[。！？])")

@@ -12,7 +12,7 @@ from memory.lifecycle.passages import Passage, SourceMessage, Span, of_messages,
 from memory.lifecycle.ranking import centrality_of_vectors, centrality_of_words, normalised, topics
 from models.ports import ChatModel, Embedder, TokenCounter
 
-_MOST_EMBEDDED = 240
+_MOST_EMBEDDED = 96
 _EMBED_BATCH = 16
 _KEPT_FROM = 0.5
 _HEADER_SHARE = 3
@@ -83,7 +83,7 @@ class Summariser:
     ) -> Draft:
         """One summary of neighbouring ones; `texts` are the messages that they stand for.
 
-        It is shorter than the parts together, and at most 35 % of the messages or `most` tokens.
+        It has at most 35 % of the tokens of the messages, and at most `most`.
         """
         return await self._drafted(await self._of_summaries(parts, texts, most, session_id))
 
@@ -118,11 +118,7 @@ class Summariser:
     ) -> _Source:
         speakers = _speakers(texts)
         units = tuple(part.text.strip() for part in parts if part.text.strip())
-        of_texts, of_units = (
-            await self._counter.count([text.text for text in texts]),
-            [*(await self._counter.count(units))],
-        )
-        allowed = _least(longest(sum(of_texts)), most)
+        total = sum(await self._counter.count([text.text for text in texts]))
         passages = tuple(
             passage
             for part in parts
@@ -130,7 +126,7 @@ class Summariser:
             for passage in of_summary(part.text, speakers, important=part.edited)
         )
         question = Question("merge", units, speakers, session_id)
-        return await _source(question, passages, span_of(texts), min(allowed, max(sum(of_units), 1)))
+        return await _source(question, passages, span_of(texts), _least(longest(total), most))
 
     async def _drafted(self, source: _Source) -> Draft:
         if not source.passages:
