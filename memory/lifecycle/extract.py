@@ -14,8 +14,7 @@ _IMPORTANCE = 0.6
 _CENTRALITY = 0.3
 _EVIDENCE = 0.1
 _QUESTION = 0.15
-_SAME = 0.6
-_STILL_NEW = 0.4
+_STILL_OLD = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,11 @@ def chosen(candidates: Sequence[Ranked], room: int, *, already: str = "") -> lis
 
 
 def _repeats(stems: frozenset[str], other: frozenset[str]) -> bool:
-    if not stems:
-        return True
-    return len(stems & other) / len(stems) > _SAME and len(stems - other) / len(stems) < _STILL_NEW
+    """Whether little is new; another number always is."""
+    new = stems - other
+    if any(char.isdigit() for word in new for char in word):
+        return False
+    return len(new) <= len(stems) * _STILL_OLD
 
 
 def compose(passages: Sequence[Passage]) -> str:
