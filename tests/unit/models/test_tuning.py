@@ -76,6 +76,15 @@ def test_rounds_taken_in_turns_forgive_what_disturbs_both() -> None:
     assert gain(before, after).wins
 
 
+def test_writing_is_slower_only_if_it_is_so_at_its_best_too() -> None:
+    before = [Round(100, 100, decode) for decode in (50, 48, 50)]
+    disturbed = [Round(200, 200, decode) for decode in (20, 30, 50)]
+    slower = [Round(200, 200, decode) for decode in (40, 41, 42)]
+    assert gain(before, disturbed).wins
+    assert gain(before, disturbed).decode == 1.0
+    assert not gain(before, slower).wins
+
+
 def test_more_rounds_are_taken_while_they_disagree_but_not_for_ever() -> None:
     before = rounds(100.0, 50.0, 3)
     assert undecided(before[:2], rounds(200.0, 50.0, 2))

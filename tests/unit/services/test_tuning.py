@@ -3,13 +3,20 @@
 import asyncio
 import shutil
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 
-from atlas_desktop.services.tuning import TuningService
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.tuning import TuneJobs, TuningService
+from memory.background import Handler
+from memory.gate import ForegroundGate
+from memory.jobs import Job, JobState
 from models.catalog import Catalog
 from models.errors import ModelLoadFailed, NotEnoughDisk, WorkerCrashed, WrongChecksum
 from models.files import fingerprint
@@ -229,7 +236,7 @@ async def test_a_full_disk_is_told_before_anything_is_written(
     def full(folder: Path, needed: int) -> None:
         raise NotEnoughDisk(needed, 0, folder)
 
-    monkeypatch.setattr("atlas_desktop.services.tuning.require_space", full)
+    monkeypatch.setattr("atlas_desktop.services.tuning_search.require_space", full)
     machine = Machine(USUAL, LOSSES)
     with pytest.raises(NotEnoughDisk):
         await service(library, machine).tune(MODEL)
@@ -246,3 +253,36 @@ async def test_slower_writing_is_too_high_a_price(library: ModelLibrary) -> None
     machine = Machine(USUAL, LOSSES)
     machine.bench = lambda path: SlowWriter(machine, path)  # type: ignore[method-assign]
     assert not (await service(library, machine).tune(MODEL)).kept
+
+
+@dataclass
+class Background:
+    """Where handlers are registered."""
+
+    gate: ForegroundGate = field(default_factory=ForegroundGate)
+    handlers: dict[str, Handler] = field(default_factory=dict)
+
+    def register(self, kind: str, handler: Handler) -> None:
+        self.handlers[kind] = handler
+
+
+def job(model: str) -> Job:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return Job("1", "tune", model, None, {"model": model}, 0, JobState.RUNNING, 1, now, None, now, now)
+
+
+async def test_as_a_job_it_lets_turns_go_first_and_survives_a_removed_model(library: ModelLibrary) -> None:
+    machine, background = Machine(USUAL, LOSSES), Background()
+    tuning = service(library, machine)
+    TuneJobs(cast("BackgroundService", background), lambda: tuning)
+    await background.handlers["tune"](job("gone"))
+    assert machine.measured == []
+    async with background.gate.foreground():
+        running = asyncio.create_task(background.handlers["tune"](job(MODEL)), context=Context())
+        await asyncio.wait([running], timeout=0.05)
+        assert not running.done()
+        assert machine.measured == []
+    await running
+    found = tuning.result(MODEL)
+    assert found is not None
+    assert found.kept
