@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from memory.lifecycle.gates import Flaw, Refused, Rule, flaws, longest, loops, tidied
@@ -45,7 +45,7 @@ class Question:
     """What to summarise: `units` are messages or notes, oldest first, each with who said it."""
 
     kind: Kind
-    units: tuple[str, ...]
+    units: tuple[str, ...] = field(repr=False)
     speakers: tuple[str, ...]
     session_id: str | None = None
 

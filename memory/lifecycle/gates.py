@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from memory.lifecycle.evidence import Evidence, fold
@@ -45,14 +45,14 @@ class Refused:
     """One flaw and what shows it (words of the summary, never logged)."""
 
     flaw: Flaw
-    details: tuple[str, ...] = ()
+    details: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a summary is held against. `prompt` is the text around the source that must not come back."""
 
-    source: str
+    source: str = field(repr=False)
     speakers: tuple[str, ...]
     most_tokens: int
     prompt: str = ""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.lifecycle.importance import importance, is_small_talk
@@ -34,7 +34,7 @@ class SourceMessage:
     id: str
     role: Role
     speaker: str
-    text: str
+    text: str = field(repr=False)
     at: datetime
     important: bool = False
 
@@ -50,7 +50,7 @@ class Passage:
     `weight` is its importance in [0, 1].
     """
 
-    text: str
+    text: str = field(repr=False)
     speaker: str = ""
     weight: float = 0.0
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory.context.entities import Summary
 from memory.lifecycle.asking import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
@@ -26,8 +26,8 @@ class Draft:
     `model`) none was asked.
     """
 
-    text: str
-    topics: tuple[str, ...] = ()
+    text: str = field(repr=False)
+    topics: tuple[str, ...] = field(default=(), repr=False)
     fallback: bool = False
     model: str | None = None
 
