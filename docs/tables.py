@@ -87,6 +87,23 @@ def models_table() -> str:
     return "\n".join(rows)
 
 
+def tuning_table() -> str:
+    from models.tuning import Plan
+
+    plan = Plan()
+    layouts = ", ".join(f"`{layout.name}`" for layout in plan.layouts)
+    batches = ", ".join(str(batch) for batch in plan.batches)
+    rows = [
+        "| what | tried |",
+        "|---|---|",
+        f"| layout of the weights | as downloaded, {layouts} |",
+        "| threads | all real cores, one fewer, half of them, one, all logical cores |",
+        f"| tokens read at once | {batches} |",
+        "| attention | plain with keys and values at f16; flash with f16; flash with q8_0 |",
+    ]
+    return "\n".join(rows)
+
+
 def keys_table() -> str:
     from atlas_desktop.tui.actions import ACTIONS
 
@@ -101,6 +118,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/settings.md", settings_table),
     "commands": ("docs/cli.md", commands_table),
     "models": ("docs/models.md", models_table),
+    "tuning": ("docs/models.md", tuning_table),
     "keys": ("docs/keys.md", keys_table),
 }
 

@@ -277,8 +277,12 @@ async def test_as_a_job_it_lets_turns_go_first_and_survives_a_removed_model(libr
     TuneJobs(cast("BackgroundService", background), lambda: tuning)
     await background.handlers["tune"](job("gone"))
     assert machine.measured == []
+
+    async def work() -> None:
+        await background.handlers["tune"](job(MODEL))
+
     async with background.gate.foreground():
-        running = asyncio.create_task(background.handlers["tune"](job(MODEL)), context=Context())
+        running = asyncio.create_task(work(), context=Context())
         await asyncio.wait([running], timeout=0.05)
         assert not running.done()
         assert machine.measured == []
