@@ -33,7 +33,20 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from atlas_desktop.cli import ask, chat, config, demo, doctor, jobs, models, sessions, vault
+    from atlas_desktop.cli import (
+        ask,
+        chat,
+        config,
+        demo,
+        doctor,
+        exporting,
+        importing,
+        jobs,
+        memory,
+        models,
+        sessions,
+        vault,
+    )
 
     common = _global_options()
     parser = _Parser(
@@ -54,7 +67,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--off-record", action="store_true", help="open the interface in a session that is never saved"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for group in (ask, chat, sessions, models, jobs, vault, doctor, config, demo):
+    groups = (ask, chat, sessions, memory, exporting, importing, models, jobs, vault, doctor, config, demo)
+    for group in groups:
         group.register(commands, common)
     return parser
 

@@ -152,10 +152,13 @@ class RecallService:
     # --- being complete ---------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """Reads the room, fills the index with the vectors that there are, and queues the making of the
-        others. Raises what storage raises."""
-        await self._engine.warm()
+        """`load`, and queues the making of the vectors that are missing."""
         await self.remember()
+        await self.load()
+
+    async def load(self) -> None:
+        """Reads the room and fills the index with the vectors that there are. Raises what storage raises."""
+        await self._engine.warm()
         model = await self._vectors.model()
         if model is not None:
             await self._fill(model)

@@ -1,0 +1,58 @@
+"""`atlas import`: conversations from files."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit, UsageError
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    parser = subparsers.add_parser(
+        "import",
+        parents=[common],
+        help="take in conversations from files",
+        description="Take in conversations from files. A second import of the same file changes nothing.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="what to read")
+    parser.add_argument(
+        "--format", choices=("auto", "jsonl"), default="auto", help="jsonl: one session a line (auto)"
+    )
+    parser.add_argument("--project", metavar="P", help="put all sessions into this project")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be taken in")
+    parser.set_defaults(handler=import_files, exclusive=True)
+
+
+async def import_files(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.importing import Importer, ImportReport
+
+    for path in args.files:
+        if not path.is_file():
+            raise UsageError(f"{path} is not a file.", "Check the path that you gave.")
+    room = await ctx.unlock()
+    report = ImportReport()
+    importer = Importer(room.store.transfer)
+    for path in args.files:
+        try:
+            await importer.jsonl(path, project=args.project, dry_run=args.dry_run, report=report)
+        except PermissionError:
+            raise UsageError(f"{path} cannot be read.", "Check who may read it.") from None
+    if report.messages and not args.dry_run:
+        await room.remember()
+    result = {
+        "sessions": report.sessions,
+        "messages": report.messages,
+        "skipped": [{"where": one.where, "why": one.why} for one in report.skipped],
+        "already_there": report.already_there,
+    }
+
+    def text() -> str:
+        verb = "would be taken in" if args.dry_run else "taken in"
+        counted = f"{report.messages} messages {verb}, in {report.sessions} new sessions"
+        lines = [f"{counted}; {report.already_there} were there already."]
+        lines += [f"Left out: {one.where}: {one.why}" for one in report.skipped]
+        return "\n".join(lines)
+
+    ctx.emit(result, text)
+    return Exit.DONE

@@ -1,0 +1,119 @@
+"""`atlas memory`: find what was said before."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.cli.questions import Question
+    from atlas_desktop.services.room import OpenRoom
+    from memory.recall.entities import Hit, Recalled
+
+_MOST = 1000
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    group = subparsers.add_parser("memory", parents=[common], help="what is remembered")
+    commands = group.add_subparsers(dest="memory_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler, exclusive=True)
+        return parser
+
+    recall = add("recall", recall_hits, "find what was said, by words, meaning and time, with the reasons")
+    recall.add_argument("query", metavar="QUERY", nargs="?", help="what to look for")
+    recall.add_argument("-k", dest="k", metavar="N", type=int, default=10, help="at most N hits (10)")
+    recall.add_argument("--kinds", metavar="KIND,…", default="message", help="kinds of hits (message)")
+    recall.add_argument("--project", metavar="P", help="only in this project")
+    recall.add_argument("--session", metavar="ID", help="only in this session")
+    recall.add_argument("--stdin", action="store_true", help="read one query a line from standard input")
+    recall.add_argument("--jsonl", action="store_true", help="print one object a line")
+    search = add("search", search_messages, "find messages by their words alone")
+    search.add_argument("query", metavar="WORDS", help='words, "phrases" and beginnings*')
+    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
+
+
+async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import context_shapes
+
+    if args.stdin == (args.query is not None):
+        raise UsageError("It is not clear what to look for.", "Give a QUERY, or --stdin.")
+    _check(args.k, args.kinds)
+    room = await ctx.unlock()
+    await room.recall.load()
+    for question in _questions(args):
+        found = await _ask(room, question)
+        answer = {
+            "query": question.query,
+            "took_ms": round(found.took_ms, 3),
+            "hits": [context_shapes.recalled(hit) for hit in found.hits],
+        }
+        if args.jsonl or args.stdin:
+            print(dumps(answer), flush=True)
+        else:
+            ctx.emit(answer, "\n".join(map(_described, found.hits)) or "Nothing was found.")
+    return Exit.DONE
+
+
+async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import shapes
+
+    room = await ctx.unlock()
+    hits = await room.sessions.search(args.query, limit=args.limit)
+    ctx.emit(
+        {"query": args.query, "hits": [shapes.hit(hit) for hit in hits]},
+        lambda: (
+            "\n".join(f"{hit.message.id}  {hit.session_title}\n    {hit.snippet}" for hit in hits)
+            or "Nothing was found."
+        ),
+    )
+    return Exit.DONE
+
+
+def _questions(args: argparse.Namespace) -> "Iterator[Question]":
+    from atlas_desktop.cli.questions import Question, read_question
+
+    usual = Question(args.query or "", args.k, args.kinds, args.project, args.session)
+    if not args.stdin:
+        yield usual
+        return
+    for number, line in enumerate(sys.stdin, start=1):
+        if line.strip():
+            question = read_question(line, usual, number)
+            _check(question.k, question.kinds)
+            yield question
+
+
+def _check(k: int, kinds: str) -> None:
+    if not 1 <= k <= _MOST:
+        raise UsageError("The number of hits is out of range.", f"Give a number from 1 to {_MOST}.")
+    unknown = set(kinds.split(",")) - {"message", "memory", "summary", "chunk"}
+    if unknown:
+        raise UsageError("There is no such kind of hit.", "Kinds are message, memory, summary and chunk.")
+
+
+async def _ask(room: "OpenRoom", question: "Question") -> "Recalled":
+    session = None
+    if question.session is not None:
+        session = (await room.store.get_session(question.session)).id
+    return await room.recall.answer(
+        question.query,
+        k=question.k,
+        kinds=question.kinds.split(","),
+        project=question.project,
+        session=session,
+    )
+
+
+def _described(hit: "Hit") -> str:
+    reasons = ", ".join(f"{name} {value:.2f}" for name, value in hit.parts.items() if value >= 0.01)
+    who = f", {hit.source.speaker}" if hit.source.speaker else ""
+    when = f"{hit.source.created_at.astimezone():%Y-%m-%d %H:%M}"
+    return f"{hit.score:.2f}  {hit.id}  {when}{who}\n    {' '.join(hit.passage.split())}\n    ({reasons})"
