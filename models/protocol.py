@@ -280,7 +280,7 @@ def body_length(header: bytes) -> int:
 def _decode(decode: Callable[[bytes], T], body: bytes) -> T:
     try:
         return decode(body)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProtocolError(str(error)) from None
 
 

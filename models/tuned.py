@@ -42,13 +42,17 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """The steps of a search that were finished, for one model on one machine."""
+    """The steps of a search that were finished, for one model on one machine.
+
+    `perplexity` is that of the file as downloaded, on the first `perplexity_tokens` of the fixed text.
+    """
 
     machine: str
     model: str
     fingerprint: str
     steps: tuple[Step, ...] = ()
     perplexity: float = 0.0
+    perplexity_tokens: int = 0
 
 
 class Everything(msgspec.Struct, frozen=True):

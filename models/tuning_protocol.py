@@ -92,7 +92,7 @@ def decode_answer(line: bytes) -> Answer:
     """Raises `ProtocolError`."""
     try:
         return _answers.decode(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProtocolError(str(error)) from None
 
 

@@ -71,8 +71,10 @@ class TuningService:
             if known is not None and (known.thorough or not self._plan.thorough):
                 return known
         search = self._store.search(model.id, fingerprint)
-        if again:
-            search = msgspec.structs.replace(search, steps=(), perplexity=0.0)
+        tokens = self._plan.perplexity_tokens
+        if again or search.perplexity_tokens != tokens:
+            # Perplexities of different lengths of the text cannot be compared.
+            search = msgspec.structs.replace(search, steps=(), perplexity=0.0, perplexity_tokens=tokens)
         run = Search(self._store, self._bench, self._plan, model, search, progress, checkpoint)
         try:
             return await run.run(self._start)

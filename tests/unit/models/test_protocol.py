@@ -1,7 +1,7 @@
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models import protocol
@@ -28,6 +28,7 @@ def test_a_frame_larger_than_any_message_is_refused_before_it_is_read() -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"\x91\xa3\x00\x00\x80")
 def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
     body = len(data).to_bytes(4, "big") + data
     try:
