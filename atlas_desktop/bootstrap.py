@@ -17,6 +17,7 @@ from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from models.catalog import ModelRole, load_catalog
+from models.errors import NoModel
 from models.library import ModelLibrary
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def build_desk(paths: Paths) -> Desk:
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
         vector_index=_vector_index,
+        tuning=lambda settings: build_tuning(paths, settings),
         power=SystemPower(),
     )
 
@@ -115,14 +117,25 @@ def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen
     from atlas_desktop.services.room import Model
 
     host = build_host(paths, library, settings, chosen)
+    try:
+        library.default(ModelRole.EMBED)
+    except NoModel:
+        return Model(host, host, host.close, prefixes=host)
     return Model(host, host, host.close, prefixes=host, embedder=host)
 
 
 async def _open_snapshots(
     paths: Paths, settings: Settings, key: RoomKey, room: RoomKind
 ) -> "SnapshotStore | None":
-    if not settings.context.snapshots:
-        return None
+    """States of a room's sessions, in a file beside the room; what is there goes when they are not wanted."""
+    from memory.storage.snapshots import open_snapshots
+
+    limit = settings.context.snapshots_mb * 1024 * 1024
+    snapshots = await open_snapshots(paths.rooms / f"{room}-states.db", key, limit=limit)
+    if settings.context.snapshots:
+        return snapshots
+    await snapshots.drop_all()
+    await snapshots.close()
     return None
 
 
@@ -198,7 +211,7 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
     threads = settings.models.threads
     plan = Plan(threads=() if threads else thread_counts(real, logical))
     if quick:
-        plan = Plan(threads=(), batches=(), attention=False, tokens=128, held=0, perplexity_tokens=2048)
+        plan = Plan(threads=(), batches=(), attention=False, tokens=128, held=0)
     note = KernelsNote.beside(paths.models)
     return TuningService(
         model_library(paths),
