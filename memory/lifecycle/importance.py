@@ -19,6 +19,7 @@ _PLAIN = 0.2
 _LONG_WORDS = 12
 _SMALL_TALK_AT_MOST = 200
 _LOOKED_AT = 20_000
+_BEGINS = 3_000
 _TITLE = re.compile(r"[\"“„«‹][^\W\d_][^\"”“»›\n]{2,80}[\"”“»›]|(?<!\*)\*{1,2}[A-Z][^*\n]{2,80}\*")
 _QUESTION = re.compile(r"[^.!?。\n]*[?？]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -70,6 +71,7 @@ def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
     """What a message says that would be missed. The person's words count twice as much as the model's."""
     # Code is full of names and numbers that are nobody's; what is said around it decides.
     said = _CODE.sub(" ", text[:_LOOKED_AT])
+    begins = said[:_BEGINS]
     found: set[Reason] = {Reason.MARKED} if marked else set()
     known = phrases()
     if role is Role.USER:
@@ -77,9 +79,9 @@ def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
         found |= {reason for reason, pattern in own if pattern.search(said)}
     if known.decision.search(said):
         found.add(Reason.DECISION)
-    if numbers(said):
+    if numbers(begins):
         found.add(Reason.NUMBER)
-    if names(said) or _TITLE.search(said):
+    if names(begins) or _TITLE.search(begins):
         found.add(Reason.NAME)
     if not found - {Reason.NAME} and is_small_talk(text):
         return Importance(0.0, (Reason.SMALL_TALK,))

@@ -114,19 +114,16 @@ def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
 
 
 def of_summary(text: str, speakers: Collection[str], *, important: bool = False) -> list[Passage]:
-    """The sentences of a summary; lines that quote one of the speakers stay whole."""
+    """The sentences of a summary; in lines that quote one of the speakers they are that one's."""
     found: list[Passage] = []
     for line in text.splitlines():
         if _HEADER.match(line.strip()):
             continue
         labelled = _LABELLED.fullmatch(line.strip())
-        if labelled and labelled[1] in speakers:
-            role = Role.ASSISTANT if labelled[1] == LABELS[Role.ASSISTANT] else Role.USER
-            weight = importance(labelled[2], role, marked=important).score
-            found.append(Passage(labelled[2], labelled[1], weight))
-        else:
-            found += [
-                Passage(sentence, "", importance(sentence, Role.USER, marked=important).score)
-                for sentence in sentences(line)
-            ]
+        speaker, told = labelled.groups() if labelled and labelled[1] in speakers else ("", line)
+        role = Role.ASSISTANT if speaker == LABELS[Role.ASSISTANT] else Role.USER
+        found += [
+            Passage(sentence, speaker, importance(sentence, role, marked=important).score)
+            for sentence in sentences(told)
+        ]
     return found

@@ -15,6 +15,7 @@ _SMALL_TALK_STRETCH = 3
 """A batch may hold so many times its usual number of turns when the rest is small talk."""
 
 _READ_AGAIN = 200
+_BEGINS = 1_000
 _PAST = Importance(0.0)
 
 _LONGEST_TURN = 6
@@ -116,7 +117,7 @@ def _foldable(message: Message, tokens: int, *, old: bool) -> Foldable:
     text, role = message.content, message.role
     if message.status is MessageStatus.FAILED or not text.strip():
         return Foldable(message.id, role, 0, importance("", role))
-    if old and not message.important and not (role is Role.USER and phrases().asked.search(text)):
+    if old and not message.important and not (role is Role.USER and phrases().asked.search(text[:_BEGINS])):
         return Foldable(message.id, role, tokens, _PAST)
     return Foldable(message.id, role, tokens, importance(text, role, marked=message.important))
 
