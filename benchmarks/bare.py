@@ -56,9 +56,11 @@ def append(model: Path, prompt: list[int], new: list[int]) -> dict[str, float]:
     llm = load(model)
     llm.eval(prompt)
     began = time.perf_counter()
-    array = (C.llama_token * len(new))(*new)
-    if C.llama_decode(llm._ctx.ctx, C.llama_batch_get_one(array, len(new))) != 0:
-        raise RuntimeError("llama_decode failed")
+    for at in range(0, len(new), llm.n_batch):
+        some = new[at : at + llm.n_batch]
+        array = (C.llama_token * len(some))(*some)
+        if C.llama_decode(llm._ctx.ctx, C.llama_batch_get_one(array, len(some))) != 0:
+            raise RuntimeError("llama_decode failed")
     sampler = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
     C.llama_sampler_chain_add(sampler, C.llama_sampler_init_greedy())
     C.llama_sampler_sample(sampler, llm._ctx.ctx, ctypes.c_int32(-1))

@@ -12,8 +12,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import shapes
+from atlas_desktop.cli import context_shapes, shapes
 from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.cli.context_commands import compaction_text
 from atlas_desktop.cli.turns import (
     add_turn_options,
     on_interrupt,
@@ -26,7 +27,7 @@ from atlas_desktop.explain import Exit, UsageError, explain
 from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.desk import OpenRoom
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.turn import Turn, TurnOptions
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
@@ -51,7 +52,10 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     first = with_attachments("", args.attach).lstrip() if args.attach else ""
     session = None if args.session == "new" else (await room.sessions.view(args.session)).session.id
     talk = Conversation(ctx, room, options, session, pending=first)
-    room.background.start(talk.report)
+    # Lines that a program sends follow one another at once: what is due is done between them.
+    scripted = not sys.stdin.isatty()
+    if not scripted:
+        room.background.start(talk.report)
     if not ctx.json and sys.stdin.isatty():
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
     lines = Lines(prompt=not ctx.json)
@@ -60,6 +64,8 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         if line is None:
             break
         await talk.take(line)
+        if scripted and ctx.desk.settings.jobs.enabled:
+            await room.background.run()
     return Exit.DONE
 
 
@@ -122,6 +128,9 @@ class Conversation:
             "/resume": self._resume,
             "/rename": self._rename,
             "/regenerate": self._regenerate,
+            "/context": self._context,
+            "/summarise": self._summarise,
+            "/important": self._important,
             "/save": self._save,
             "/quit": self._quit,
         }
@@ -221,13 +230,38 @@ class Conversation:
 
     async def _rename(self, rest: str) -> None:
         """/rename TITLE: name this session."""
-        if self.session is None:
-            raise UsageError("This session has not begun.", "Say something first.")
         try:
-            session = await self.room.sessions.rename(self.session, rest)
+            session = await self.room.sessions.rename(self._begun(), rest)
         except ValueError:
             raise UsageError("A title is needed.", "Write /rename followed by the title.") from None
         self._tell("renamed", session.title)
+
+    async def _context(self, _rest: str) -> None:
+        """/context: what the model is given next, by tier, and its exact words."""
+        from atlas_desktop.services.meter import meter, next_prompt
+
+        view = await self.room.chat.context.view(self._begun(), reply=self.options.params.max_tokens)
+        assert view is not None
+        if self.ctx.json:
+            print(dumps({"type": "context", **context_shapes.context(view)}), flush=True)
+        else:
+            self._tell("context", f"{meter(view)}\n\n{next_prompt(view)}")
+
+    async def _summarise(self, _rest: str) -> None:
+        """/summarise: summarise all but the newest messages now."""
+        made = await self.room.epochs.summarise_now(self._begun())
+        self._tell("compacted", compaction_text(made))
+
+    async def _important(self, rest: str) -> None:
+        """/important [last|ID]: keep a message (your newest) in sight longest."""
+        await self.room.sessions.mark_important(self._begun(), rest or "last")
+        self._tell("important", "The message is marked as important.")
+
+    def _begun(self) -> str:
+        """The session's id. Raises `UsageError` before its first words."""
+        if self.session is None:
+            raise UsageError("This session has not begun.", "Say something first.")
+        return self.session
 
     async def _save(self, _rest: str) -> None:
         """/save (or !save): nothing to do, every word is saved as it comes."""

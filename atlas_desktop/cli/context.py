@@ -19,7 +19,8 @@ from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.desk import Desk, OpenRoom
+    from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.vault import VaultService
     from memory.vault.keys import RoomKey
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from atlas_desktop.cli import shapes
+from atlas_desktop.cli import context_commands, context_shapes, shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
@@ -33,6 +33,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     delete = add("delete", delete_session, "move a session to the bin")
     delete.add_argument("session", metavar="ID")
     add("restore", restore_session, "bring a session back from the bin").add_argument("session", metavar="ID")
+    context_commands.register(add)
 
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
@@ -54,6 +55,7 @@ async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
 async def show(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     view = await room.sessions.view(args.session)
+    summaries = await room.sessions.summaries(view.session.id)
 
     def text() -> str:
         head = f"{view.session.title}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
@@ -64,7 +66,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
         {
             **shapes.session(view.session),
             "messages": [shapes.message(m) for m in view.messages],
-            "summaries": [],
+            "summaries": [context_shapes.summary(s) for s in summaries],
         },
         text,
     )

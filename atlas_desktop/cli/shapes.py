@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli import context_shapes
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from memory.entities import Message, SearchHit, Session
 
@@ -108,6 +109,7 @@ def reply(event: Replied) -> dict[str, Any]:
         "memory_mode": event.session.memory_mode,
         "timings": {
             "first_token_ms": round(timings.first_token_ms, 3),
+            "prepare_ms": round(event.prepare_ms, 3),
             "total_ms": round(timings.total_ms, 3),
             "prompt_tokens": timings.prompt_tokens,
             "cached_tokens": timings.cached_tokens,
@@ -115,8 +117,8 @@ def reply(event: Replied) -> dict[str, Any]:
             "completion_tokens": timings.completion_tokens,
             "tokens_per_second": round(timings.tokens_per_second, 2),
         },
-        "context": [{"tier": t.tier, "tokens": t.tokens, "ids": list(t.ids)} for t in event.context],
-        "recalled": [],
+        "context": context_shapes.tiers(event.context),
+        "recalled": [context_shapes.recalled(hit) for hit in event.recalled],
     }
 
 

@@ -14,8 +14,8 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.chat import TurnOptions
-    from atlas_desktop.services.desk import OpenRoom
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.turn import TurnOptions
 
 ATTACHMENT_LIMIT = 1_000_000
 _MODES = ("normal", "reads", "blank", "off")

@@ -4,13 +4,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.models import ModelService
-from atlas_desktop.services.sessions import SessionService
-from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.turn import TurnOptions
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
@@ -22,32 +19,17 @@ from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 from models.messages import GenerationParams
-from models.ports import ChatModel, TokenCounter
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A chat model, the counter that goes with it, and how to let go of both."""
-
-    chat: ChatModel
-    counter: TokenCounter
-    close: Callable[[], Awaitable[None]]
-
-
-@dataclass(slots=True)
-class OpenRoom:
-    """An unlocked room and what can be done in it."""
-
-    store: SessionStore
-    sessions: SessionService
-    chat: ChatService
-    background: BackgroundService
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import Model, OpenRoom, RoomParts
+    from atlas_desktop.services.tuning import TuningService
+    from memory.context.snapshots import SnapshotStore
+    from memory.vectors.ports import VectorIndex
 
 
 @dataclass(slots=True)
 class Desk:
-    """The program without a face. `open_store`, `start_model` and `watch_models` are given by the
-    composition root.
+    """The program without a face. What opens, starts and watches is given by the composition root.
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
     own) with each model file that is put into the folder of models, and returns how to end the watching.
@@ -59,52 +41,58 @@ class Desk:
     vault: VaultService
     models: ModelService
     open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
-    start_model: Callable[[Settings, str | None], Model]
+    start_model: Callable[[Settings, str | None], "Model"]
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
-    room: OpenRoom | None = None
+    open_snapshots: Callable[[RoomKey, RoomKind], Awaitable["SnapshotStore | None"]]
+    vector_index: Callable[[], "VectorIndex"]
+    room: "OpenRoom | None" = None
     chosen_model: str | None = None
     clock: Clock = field(default_factory=SystemClock)
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     power: Power | None = None
-    _model: Model | None = field(default=None, repr=False)
-    _stores: list[SessionStore] = field(default_factory=list, repr=False)
-    _rooms: list[OpenRoom] = field(default_factory=list, repr=False)
+    tuning: Callable[[Settings], "TuningService"] | None = None
+    _model: "Model | None" = field(default=None, repr=False)
+    _rooms: list["OpenRoom"] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
         return self.settings_file.settings
 
     @property
-    def model(self) -> Model:
+    def model(self) -> "Model":
         """The model's process is started by the first use of the model, not by this."""
         if self._model is None:
             self._model = self.start_model(self.settings, self.chosen_model)
         return self._model
 
-    async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> OpenRoom:
+    async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> "OpenRoom":
         """Opens a room with its key (none for one that lives in memory only). The first one is `room`."""
         store = await self.open_store(key, room)
-        self._stores.append(store)
-        opened = OpenRoom(store, SessionService(store), self._chat(store), self._background(store))
+        try:
+            snapshots = None if key is None else await self.open_snapshots(key, room)
+            opened = self._parts().room(store, snapshots)
+        except BaseException:
+            await store.close()
+            raise
         self._rooms.append(opened)
         if self.room is None:
             self.room = opened
         return opened
 
-    def _chat(self, store: SessionStore) -> ChatService:
-        model = self.model
-        return ChatService(store, model.chat, model.counter, default_system=self.settings.chat.system_prompt)
+    def _parts(self) -> "RoomParts":
+        # What a room is made of takes a while to import, and no first screen needs it.
+        from atlas_desktop.services.room import RoomParts
 
-    def _background(self, store: SessionStore) -> BackgroundService:
-        """The background work of a room, with everything registered that can be done in it."""
-        background = BackgroundService(store, self.clock, self.gate, self.settings.jobs, power=self.power)
-        Titler(
-            store,
-            lambda: self.model.chat,
-            background,
-            wanted=lambda: self.settings.chat.automatic_titles,
+        tuning = self.tuning
+        return RoomParts(
+            clock=self.clock,
+            gate=self.gate,
+            power=self.power,
+            model=lambda: self.model,
+            settings=lambda: self.settings,
+            vector_index=self.vector_index,
+            tuning=None if tuning is None else lambda: tuning(self.settings),
         )
-        return background
 
     def turn_options(self) -> TurnOptions:
         """How the settings, and the makers of the model in use, would have a turn made."""
@@ -134,6 +122,7 @@ class Desk:
 
     async def switch_model(self) -> None:
         """Lets go of the running model; the next turn starts the one that is chosen by then."""
+        parts = self._parts()
         async with AsyncExitStack() as stack:
             for room in self._rooms:
                 await stack.enter_async_context(room.background.stopped())
@@ -141,15 +130,13 @@ class Desk:
                 old, self._model = self._model, None
                 await old.close()
             for room in self._rooms:
-                room.chat = self._chat(room.store)
+                room.chat = parts.chat(room.store, room.background, room.recall, room.continuity, room.epochs)
 
     async def close(self) -> None:
-        """Ends background work and the model's process, and closes every room."""
+        """Ends background work, closes every room, and ends the model's process."""
         while self._rooms:
-            await self._rooms.pop().background.stop()
+            await self._rooms.pop().close()
         if self._model is not None:
             model, self._model = self._model, None
             await model.close()
-        while self._stores:
-            await self._stores.pop().close()
         self.room = None

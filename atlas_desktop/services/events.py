@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from memory.context.engine import Compaction
 from memory.context.entities import TierUse
 from memory.entities import Message, Session
+from memory.recall.entities import Hit
 from models.messages import Completion
 
 
@@ -33,12 +35,25 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The end of a turn: what was stored, how it ended, and what the prompt was made of."""
+    """The end of a turn: what was stored, how it ended, and what the prompt was made of.
+
+    `due` says that the working memory is full: the session's next epoch is to be prepared. `prepare_ms` went
+    by before the model was asked (to load it, to recall, to bring its state back).
+    """
 
     session: Session
     message: Message
     completion: Completion
     context: tuple[TierUse, ...]
+    recalled: tuple[Hit, ...] = ()
+    due: bool = False
+    prepare_ms: float = 0.0
+
+
+def compaction_notice(compaction: Compaction) -> Notice:
+    """That older turns were summarised, in one line with the sizes before and after."""
+    text = f"Older turns were summarised: {compaction.before:,} → {compaction.after:,} tokens."
+    return Notice("compacted", text)
 
 
 TurnEvent = Accepted | Delta | Notice | Replied

@@ -179,7 +179,12 @@ class RecallService:
             await asyncio.wait({task})
 
     async def remember(self, session_id: str | None = None) -> None:
-        """Queues the embedding of what has no vector yet, in one session or in all."""
+        """Queues the embedding of what has no vector yet, in one session or in all.
+
+        Without an embedding model words alone are searched, and nothing is queued.
+        """
+        if self._embedder() is None:
+            return
         await self._background.add(
             KIND,
             session_id or ALL,

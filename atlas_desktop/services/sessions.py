@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.cleaning import clean, clean_line
+from memory.context.entities import Summary
 from memory.entities import (
     Message,
+    MessagePatch,
     SearchHit,
     Session,
     SessionPatch,
     TitleSource,
 )
+from memory.errors import AmbiguousId, MessageNotFound
 from memory.ports import SessionStore
+from models.messages import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,46 @@ class SessionService:
     async def restore(self, ref: str) -> Session:
         session = await self._store.get_session(ref)
         return await self._store.restore_session(session.id)
+
+    async def mark_important(
+        self, ref: str, message: str | None = None, *, important: bool = True
+    ) -> Session:
+        """Marks a session, or one of its messages (an id, a prefix of one, or `last`: the person's newest).
+
+        Marked messages stay word for word longest. Raises `MessageNotFound`.
+        """
+        view = await self.view(ref)
+        if message is None:
+            return await self._store.update_session(view.session.id, SessionPatch(important=important))
+        if message == "last":
+            found = [m for m in view.messages if m.role is Role.USER][-1:]
+        else:
+            found = [m for m in view.messages if m.id.startswith(message.lower())]
+        if len(found) != 1:
+            raise AmbiguousId(message, len(found)) if found else MessageNotFound(message)
+        await self._store.update_message(found[0].id, MessagePatch(important=important))
+        return view.session
+
+    async def summaries(self, ref: str) -> list[Summary]:
+        """All that stand for messages of a session, oldest first; merged ones too."""
+        session = await self._store.get_session(ref)
+        return await self._store.context.summaries(session.id)
+
+    async def summary(self, ref: str) -> Summary:
+        """By id or unique prefix. Raises `SummaryNotFound`."""
+        return await self._store.context.summary(ref)
+
+    async def edit_summary(self, ref: str, text: str) -> Summary:
+        """Replaces a summary's text by the person's own. Raises ValueError when it is empty.
+
+        The next prompt holds the new text; no job ever writes over it.
+        """
+        if not text.strip():
+            raise ValueError("a summary needs at least one visible character")
+        found = await self._store.context.summary(ref)
+        made = await self._store.context.rewrite_summary(found.id, clean(text).strip(), edited=True)
+        await self._store.context.drop_epochs(made.session_id)
+        return made
 
     async def variants(self, message_id: str) -> list[Message]:
         """The answers to the same message, this one among them, oldest first."""

@@ -1,58 +1,66 @@
-"""Puts a prompt together from a branch of messages, within a budget of tokens."""
+"""Puts a prompt together from the head of an epoch and the messages that follow it verbatim."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.context.entities import TierUse
-from memory.context.window import window_start
+from memory.context.head import Head
 from memory.entities import Message, MessageStatus
-from memory.errors import ContextTooSmall
 from models.messages import ChatMessage, ModelInfo, Role
 from models.ports import TokenCounter
+
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that fits, and the tiers it is made of. `left_out` older messages were not sent."""
+    """What a model is given, and the tiers it is made of; their tokens sum up to `tokens` exactly."""
 
     messages: tuple[ChatMessage, ...]
     tiers: tuple[TierUse, ...]
     tokens: int
-    left_out: int
 
 
 class TokenSizes:
     """Sizes of messages in tokens, counted once each.
 
-    Only whole, finished texts are cached (by message id and length), so a reply that still grows is counted
-    anew.
+    A text is remembered by its message's id and its lengths, so a reply that still grows is counted anew.
     """
 
     def __init__(self, counter: TokenCounter, info: ModelInfo) -> None:
-        self._counter = counter
-        self._info = info
-        self._known: dict[tuple[str, int], int] = {}
+        self.counter = counter
+        self.info = info
+        self._known: dict[tuple[str, int, int], int] = {}
 
     async def of(self, messages: Sequence[Message]) -> list[int]:
-        unknown = [m for m in messages if not self._stored(m) and (m.id, len(m.content)) not in self._known]
-        if unknown:
-            counts = await self._counter.count([m.content for m in unknown])
-            self._known.update({(m.id, len(m.content)): n for m, n in zip(unknown, counts, strict=True)})
-        overhead = self._info.shape.overhead
-        return [
-            (len(m.tokens) if self._stored(m) else self._known[m.id, len(m.content)]) + overhead[m.role]
-            for m in messages
-        ]
-
-    async def of_text(self, role: Role, text: str) -> int:
-        return (await self._counter.count([text]))[0] + self._info.shape.overhead[role]
-
-    def _stored(self, message: Message) -> bool:
-        return bool(message.tokens) and message.token_model == self._info.fingerprint
+        """Tokens of each message with its preface and what the template adds."""
+        unknown = [m for m in messages if not self.exact(m) and _key(m) not in self._known]
+        for some in batched(unknown, _AT_ONCE):
+            counts = await self.counter.count([sent_text(m) for m in some])
+            self._known.update({_key(m): n for m, n in zip(some, counts, strict=True)})
+            # A long session takes a while; keys are answered in between.
+            await asyncio.sleep(0)
+        overhead = self.info.shape.overhead
+        return [(len(self.exact(m)) or self._known[_key(m)]) + overhead[m.role] for m in messages]
 
     def exact(self, message: Message) -> tuple[int, ...]:
         """The tokens this model produced for the message, or nothing when another one did."""
-        return message.tokens if self._stored(message) else ()
+        return message.tokens if message.token_model == self.info.fingerprint else ()
+
+
+def batched(messages: Sequence[Message], size: int) -> Iterator[Sequence[Message]]:
+    for at in range(0, len(messages), size):
+        yield messages[at : at + size]
+
+
+def _key(message: Message) -> tuple[str, int, int]:
+    return message.id, len(message.content), len(message.preface)
+
+
+def sent_text(message: Message) -> str:
+    """What the model reads of a message: its preface, then its words."""
+    return message.preface + message.content
 
 
 def sendable(branch: Sequence[Message]) -> list[Message]:
@@ -77,28 +85,27 @@ def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return joined
 
 
-async def assemble(
-    branch: Sequence[Message], *, system: str, sizes: TokenSizes, info: ModelInfo, reserve: int
-) -> Prompt:
-    """The prompt for a branch that ends with the person's newest message.
+def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[ChatMessage, ...]:
+    """The messages of a prompt: the head, then what is sendable of `messages`, sides alternating."""
+    opening = [ChatMessage(Role.SYSTEM, head)] if head else []
+    said = [ChatMessage(m.role, sent_text(m), sizes.exact(m)) for m in sendable(messages)]
+    return (*opening, *alternating(said))
 
-    `reserve` tokens are left free for the reply. Raises `ContextTooSmall` when the newest message alone does
-    not fit: nothing is ever cut in silence.
+
+async def assemble(head: Head, messages: Sequence[Message], sizes: TokenSizes) -> Prompt:
+    """The prompt that ends with the person's newest message, which is the last of `messages`.
+
+    Its preface counts as the tier `recall`. Nothing is left out here: see `memory.context.epochs` for what
+    to do when it is too long.
     """
-    kept = sendable(branch)
+    kept = sendable(messages)
     each = await sizes.of(kept)
-    head = info.shape.base + (await sizes.of_text(Role.SYSTEM, system) if system else 0)
-    budget = info.context_length - reserve - head
-    if each[-1] > budget:
-        raise ContextTooSmall(each[-1] + head + reserve, info.context_length)
-    start = window_start(each, budget)
-    # A window opens with the person's words: templates expect it, and a lone answer is no use.
-    while start < len(kept) - 1 and kept[start].role is not Role.USER:
-        start += 1
-    sent = kept[start:]
-    messages = [ChatMessage(Role.SYSTEM, system)] if system else []
-    # Joined last: a message that was too long for the model must not drag later ones out with it.
-    messages += alternating([ChatMessage(m.role, m.content, sizes.exact(m)) for m in sent])
-    recent = TierUse("recent", sum(each[start:-1]), tuple(m.id for m in sent[:-1]))
-    tiers = (TierUse("system", head), recent, TierUse("user", each[-1], (sent[-1].id,)))
-    return Prompt(tuple(messages), tiers, head + sum(each[start:]), start)
+    newest = kept[-1]
+    preface = (await sizes.counter.count([newest.preface]))[0] if newest.preface else 0
+    tiers = [*head.parts]
+    if len(kept) > 1:
+        tiers.append(TierUse("recent", sum(each[:-1]), tuple(m.id for m in kept[:-1])))
+    if preface:
+        tiers.append(TierUse("recall", preface))
+    tiers.append(TierUse("user", each[-1] - preface, (newest.id,)))
+    return Prompt(to_send(head.text, messages, sizes), tuple(tiers), head.tokens + sum(each))

@@ -83,8 +83,9 @@ def allocate(limits: Limits, *, context_length: int, reply: int, system: int, pa
     """
     reserve = min(reply, context_length // 2)
     limit = context_length - reserve
-    # A quarter stays for the turns that come before the next epoch is ready.
-    most = limit * 3 // 4
+    # Half of the context is the most that a reply may claim; a sixteenth stays for the turns that come before
+    # the next epoch is ready. It does not depend on the reply, so that every turn means the same epoch.
+    most = context_length * 7 // 16
     working = min(limits.max_tokens, preset(parameters) or limits.max_tokens, most)
     working = max(working, min(system + _LEAST_BESIDE_SYSTEM, most))
     target = working * limits.summary_target // limits.max_tokens

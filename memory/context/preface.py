@@ -27,8 +27,9 @@ def preface(time: str, recalled: Sequence[str]) -> str:
 
 
 def recall_line(text: str, speaker: str, when: datetime, *, longest: int = 400) -> str:
-    """A remembered message as one line, cut at a word when it is long (characters)."""
+    """A remembered message as one line, cut at a word when it is long (`longest` is in characters)."""
     line = " ".join(text.split())
     if len(line) > longest:
         line = line[:longest].rpartition(" ")[0] + " …"
-    return f"{speaker}, {when.day} {when:%b} {when:%Y}: {line}"
+    who = f"{speaker}, " if speaker else ""
+    return f"{who}{when.day} {when:%b} {when:%Y}: {line}"

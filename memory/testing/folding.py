@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from memory.context.budget import Limits
-from memory.context.engine import Folded, Room
 from memory.context.entities import NewSummary
-from memory.context.epochs import verbatim_start
+from memory.context.folding import Folded, Room
 from memory.entities import Message
 from memory.ports import SessionStore
+from models.messages import Role
 
 
 class CountingFolder:
-    """`memory.context.engine.Folder`: one summary says how many messages came before."""
+    """`memory.context.folding.Folder`: one summary says how many messages came before."""
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
@@ -28,20 +28,11 @@ class CountingFolder:
         quick: bool,
     ) -> Folded:
         self.quick.append(quick)
-        start = verbatim_start(
-            branch,
-            sizes,
-            tokens=room.recent,
-            turns=limits.immediate_turns,
-            least=limits.recent_messages_min,
-        )
-        if start == 0:
+        latest = len(branch) - limits.recent_messages_min
+        begins = [i for i, m in enumerate(branch) if m.role is Role.USER and 0 < i <= latest]
+        fitting = [i for i in begins if sum(sizes[i:]) <= room.recent]
+        if not begins:
             return Folded(0)
-        older = await self._store.context.summaries(session_id)
-        new = NewSummary(
-            f"{start} messages",
-            tuple(m.id for m in branch[:start]),
-            level=len(older),
-            replaces=tuple(s.id for s in older[-1:]),
-        )
+        start = fitting[0] if fitting else begins[-1]
+        new = NewSummary(f"{start} messages", tuple(m.id for m in branch[:start]))
         return Folded(start, (await self._store.context.add_summary(session_id, new),))

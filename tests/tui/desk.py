@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import cast
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.desk import Desk, Model
+from atlas_desktop.services.desk import Desk
+from atlas_desktop.services.room import Model
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings import SettingsFile
@@ -19,6 +20,7 @@ from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Ses
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
 from memory.ports import SessionStore
 from memory.testing import FakeClock, InMemorySessionStore
+from memory.testing.vectors import BruteForceVectorIndex
 from memory.vault.keys import RoomKey
 from memory.vault.strength import Strength
 from models.errors import DownloadCancelled, ModelsError, NoModel
@@ -189,7 +191,14 @@ def stage(
     async def close() -> None:
         return None
 
-    environ = {"ATLAS_UI_THEME": theme, "ATLAS_CHAT_AUTOMATIC_TITLES": str(titles).lower()}
+    async def no_snapshots(_key: RoomKey, _room: RoomKind) -> None:
+        return None
+
+    environ = {
+        "ATLAS_UI_THEME": theme,
+        "ATLAS_CHAT_AUTOMATIC_TITLES": str(titles).lower(),
+        "ATLAS_CONTEXT_DATE_AND_TIME": "false",
+    }
     settings = SettingsFile(home / "config.toml", environ={} if theme == "none" else environ)
     settings.load()
     desk = Desk(
@@ -200,6 +209,8 @@ def stage(
         open_store=open_store,
         start_model=lambda _settings, _chosen: Model(chat, WordCounter(), close),
         watch_models=watch or (lambda _arrived: lambda: None),
+        open_snapshots=no_snapshots,
+        vector_index=BruteForceVectorIndex,
     )
     key = keys.key if unlocked else None
     app = AtlasApp(desk, key=key, resume=resume, models=models, now=lambda: NOW)

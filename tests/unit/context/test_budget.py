@@ -21,7 +21,7 @@ def test_the_defaults_of_a_large_model_are_those_of_the_settings() -> None:
 
 def test_working_memory_is_scaled_down_to_the_context_and_to_the_size_of_the_model() -> None:
     made = allocate(Limits(), context_length=8_192, reply=1_024, system=50)
-    assert (made.limit, made.working, made.target) == (7_168, 5_376, 3_584)
+    assert (made.limit, made.working, made.target) == (7_168, 3_584, 2_389)
     small = allocate(Limits(), context_length=8_192, reply=1_024, system=50, parameters=135_000_000)
     assert (small.limit, small.working, small.target) == (7_168, 3_072, 2_048)
 

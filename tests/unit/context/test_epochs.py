@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.context.entities import Epoch, Summary
-from memory.context.epochs import on_branch, usable, verbatim_start
+from memory.context.epochs import on_branch, usable
 from memory.context.head import made_for, make_head
 from memory.context.preface import preface, recall_line, time_line
 from memory.entities import Message
@@ -20,47 +20,12 @@ def message(number: int, role: Role = Role.USER, content: str = "x") -> Message:
     return Message(f"m{number}", "s", None, role, "", content, NOW)
 
 
-def talk(count: int) -> list[Message]:
-    return [message(n, (Role.USER, Role.ASSISTANT)[n % 2]) for n in range(count)]
-
-
 def epoch(number: int, head: str, start: str) -> Epoch:
     return Epoch(f"e{number}", "s", "f", head, (), start, NOW)
 
 
 def summary(text: str) -> Summary:
     return Summary(f"s-{text}", "s", 0, text, ("m0",), NOW, NOW)
-
-
-def test_the_newest_that_fit_stay_and_open_with_the_person() -> None:
-    assert verbatim_start(talk(10), [10] * 10, tokens=45, turns=10, least=2) == 6
-
-
-def test_turns_bound_what_stays_too() -> None:
-    assert verbatim_start(talk(40), [1] * 40, tokens=1_000, turns=3, least=4) == 34
-
-
-def test_some_always_stay() -> None:
-    assert verbatim_start(talk(10), [100] * 10, tokens=50, turns=10, least=4) == 6
-
-
-@given(
-    st.lists(st.tuples(st.booleans(), st.integers(1, 300)), min_size=1, max_size=60),
-    st.integers(1, 2_000),
-    st.integers(1, 12),
-    st.integers(2, 8),
-)
-def test_what_stays_fits_or_is_the_least(
-    said: list[tuple[bool, int]], tokens: int, turns: int, least: int
-) -> None:
-    messages = [message(n, Role.USER if mine else Role.ASSISTANT) for n, (mine, _) in enumerate(said)]
-    sizes = [size for _, size in said]
-    start = verbatim_start(messages, sizes, tokens=tokens, turns=turns, least=least)
-    kept = messages[start:]
-    if start > 0:
-        assert kept[0].role is Role.USER
-        assert sum(sizes[start:]) <= tokens or len(kept) <= least
-        assert sum(m.role is Role.USER for m in kept) <= turns or len(kept) <= least
 
 
 def test_epochs_serve_only_the_prompt_and_the_branch_they_were_made_for() -> None:

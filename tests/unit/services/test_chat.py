@@ -4,18 +4,27 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.chat import ChatService, Turn, TurnOptions
+from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from atlas_desktop.services.turn import Turn, TurnOptions
+from memory.context.budget import Limits
+from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
 from memory.errors import ContextTooSmall, StorageFull
-from memory.testing import InMemorySessionStore
+from memory.testing import CountingFolder, InMemorySessionStore
 from models.errors import ModelsError, PromptTooLong, WorkerCrashed
 from models.messages import GenerationParams, ModelInfo, Role, StopReason
 from models.testing import ScriptedChatModel, WordCounter
 
 
 def service(store: InMemorySessionStore, model: ScriptedChatModel) -> ChatService:
-    return ChatService(store, model, WordCounter(), default_system="Be kind.")
+    return ChatService(store, model, engine(store, model))
+
+
+def engine(store: InMemorySessionStore, model: ScriptedChatModel) -> ContextEngine:
+    return ContextEngine(
+        store, model, WordCounter(), CountingFolder(store), default_system="Be kind.", limits=Limits
+    )
 
 
 async def run(turn: Turn) -> list[TurnEvent]:
@@ -160,7 +169,7 @@ async def test_a_message_too_long_for_the_model_is_saved_and_refused() -> None:
     assert len(await store.list_sessions()) == 1
 
 
-async def test_a_long_session_never_overflows_and_says_what_is_left_out() -> None:
+async def test_a_long_session_never_overflows_and_says_what_was_summarised() -> None:
     store, model = InMemorySessionStore(), ScriptedChatModel(["ok " * 10], context_length=128)
     chat = service(store, model)
     options = TurnOptions(params=GenerationParams(max_tokens=20))
@@ -170,7 +179,7 @@ async def test_a_long_session_never_overflows_and_says_what_is_left_out() -> Non
         events = await run(chat.turn("hi " * 10, session=session, options=options))
         codes += [e.code for e in events if isinstance(e, Notice)]
         assert sum(t.tokens for t in end(events).context) <= 128 - 20
-    assert "older_left_out" in codes
+    assert "compacted" in codes
 
 
 async def test_regenerating_keeps_both_answers_as_variants() -> None:

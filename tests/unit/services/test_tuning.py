@@ -13,12 +13,14 @@ import msgspec
 import pytest
 
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.tuning import TuneJobs, TuningService
 from memory.background import Handler
 from memory.gate import ForegroundGate
 from memory.jobs import Job, JobState
 from models.catalog import Catalog
 from models.errors import ModelLoadFailed, NotEnoughDisk, WorkerCrashed, WrongChecksum
+from models.fetch import ModelFetcher
 from models.files import fingerprint
 from models.library import ModelLibrary
 from models.tuned import TunedStore, is_tuned_file, tuned_words
@@ -242,6 +244,39 @@ async def test_a_full_disk_is_told_before_anything_is_written(
         await service(library, machine).tune(MODEL)
     assert machine.quantised == []
     assert files(library) == {"small.gguf"}
+
+
+async def test_a_layout_that_memory_cannot_hold_beside_the_model_is_left_for_another_day(
+    library: ModelLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(USUAL, LOSSES)
+    monkeypatch.setattr("atlas_desktop.services.tuning_search.available_memory", lambda: 10)
+    assert not (await service(library, machine).tune(MODEL)).kept
+    assert machine.quantised == []
+
+
+async def test_removing_a_model_removes_what_tuning_made_and_verifying_reads_it(
+    library: ModelLibrary, tmp_path: Path
+) -> None:
+    store = TunedStore(library.folder, lambda: "machine A")
+    found = await service(library, Machine(USUAL, LOSSES)).tune(MODEL)
+    models = ModelService(
+        library,
+        Catalog(()),
+        ModelFetcher(library, Catalog(()), tmp_path / "cache"),
+        person=tmp_path,
+        environment={},
+        tuned=store,
+    )
+    assert [one.tuned for one in models.summaries()] == ["prefill 2.0 x, perplexity +0.4 %"]
+    await models.verify(MODEL)
+    path = library.folder / found.file
+    path.write_bytes(bytes(found.bytes))
+    with pytest.raises(WrongChecksum):
+        await models.verify(MODEL)
+    models.remove(MODEL)
+    assert files(library) == set()
+    assert store.result(MODEL) is None
 
 
 async def test_slower_writing_is_too_high_a_price(library: ModelLibrary) -> None:

@@ -1,0 +1,103 @@
+"""Where one conversation ends and another begins, and what a resumed one was about."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from atlas_desktop.setting_types import SessionSettings
+from memory.context.boundaries import (
+    Boundary,
+    BoundaryRules,
+    Reminder,
+    boundary,
+    cosine,
+    reminder,
+    topic,
+)
+from memory.entities import Message, Session
+from memory.ports import Clock, SessionStore
+from models.errors import ModelsError
+from models.messages import Role
+from models.ports import Embedder
+
+_LOOKED_AT = 12
+"""Newest messages that the topic is made from, replies included (they are left out of it)."""
+_REMEMBERED = 256
+_PATIENCE_S = 1.5
+"""A message waits no longer than this to learn whether its topic is new."""
+
+
+class ContinuityService:
+    """Of one room. Without an embedder only pauses and lengths are noticed."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        settings: Callable[[], SessionSettings],
+        *,
+        embedder: Callable[[], Embedder | None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._embedder = embedder
+        self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
+
+    @property
+    def automatic(self) -> bool:
+        """Whether a new session is begun without asking."""
+        return self._settings().new_session == "automatic"
+
+    async def boundary(self, session: Session, text: str) -> Boundary | None:
+        """Whether `text`, said now, begins something new; None also when nobody wants to know.
+
+        `session` is as it was before `text` was stored.
+        """
+        settings = self._settings()
+        if settings.new_session == "off" or session.head_id is None:
+            return None
+        rules = BoundaryRules(
+            timedelta(minutes=settings.after_minutes), settings.after_turns, settings.topic_similarity
+        )
+        now, turns = self._clock.now(), session.message_count // 2
+        found = boundary(rules, now=now, last=session.updated_at, turns=turns)
+        if found is not None:
+            return found
+        newest = await self._store.branch(session.id, session.head_id, newest=_LOOKED_AT)
+        said = [m for m in newest if m.role is Role.USER]
+        similarity = await self._similarity(text, said) if said else None
+        return boundary(rules, now=now, last=session.updated_at, turns=turns, similarity=similarity)
+
+    async def reminder(self, session: Session) -> Reminder | None:
+        """What to say when a session is taken up again after a pause; None when there is nothing to say."""
+        settings = self._settings()
+        if not settings.reminder:
+            return None
+        branch = await self._store.branch(session.id)
+        summaries = await self._store.context.summaries(session.id)
+        on_branch = {m.id for m in branch}
+        return reminder(
+            branch,
+            [s for s in summaries if on_branch.issuperset(s.covers)],
+            now=self._clock.now(),
+            after=timedelta(minutes=settings.after_minutes),
+        )
+
+    async def _similarity(self, text: str, said: Sequence[Message]) -> float | None:
+        """The cosine between `text` and what was talked about; None when there is no saying in time."""
+        embedder = self._embedder()
+        if embedder is None:
+            return None
+        unknown = [m for m in said if m.id not in self._vectors]
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                *made, new = await embedder.embed([*(m.content for m in unknown), text])
+        except (TimeoutError, ModelsError):
+            return None
+        self._vectors.update({m.id: vector for m, vector in zip(unknown, made, strict=True)})
+        while len(self._vectors) > _REMEMBERED:
+            self._vectors.popitem(last=False)
+        known = [self._vectors[m.id] for m in said if m.id in self._vectors]
+        return cosine(topic(known), new)

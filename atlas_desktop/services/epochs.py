@@ -1,0 +1,190 @@
+"""The next epoch of a conversation, made and read while nobody waits; the model's state, kept for later.
+
+Two kinds of job: `epoch` (summarise, then have the model read the new beginning beside the chat) and
+`snapshot` (keep what the model holds of a session, encrypted).
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.events import Replied
+from memory.context.engine import Compaction, ContextEngine
+from memory.entities import MemoryMode
+from memory.errors import SessionNotFound
+from memory.jobs import Job, Priority
+from memory.ports import Clock, SessionStore
+from models.errors import ModelsError, StateNotHeld, StateRefused
+from models.messages import common_tokens
+from models.ports import PrefixKeeper
+
+if TYPE_CHECKING:
+    from memory.context.snapshots import SnapshotStore
+
+EPOCH, SNAPSHOT = "epoch", "snapshot"
+WORTH_KEEPING = 256
+"""Tokens. Less is read again sooner than it is fetched."""
+_REST = timedelta(seconds=20)
+
+
+class EpochService:
+    """Of one room. `engine` and `model` are asked for each time: the model can be changed.
+
+    `model` gives None when the model in use cannot be read ahead; `snapshots` is None in a room that leaves
+    nothing behind.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        engine: Callable[[], ContextEngine],
+        model: Callable[[], PrefixKeeper | None],
+        background: BackgroundService,
+        clock: Clock,
+        *,
+        snapshots: "SnapshotStore | None" = None,
+    ) -> None:
+        self.on_compaction: Callable[[Compaction], None] = lambda _made: None
+        self._store = store
+        self._engine = engine
+        self._model = model
+        self._background = background
+        self._clock = clock
+        self._snapshots = snapshots
+        self._held: dict[str, str] = {}
+        self._back: set[str] = set()
+        background.register(EPOCH, self._prepare)
+        background.register(SNAPSHOT, self._keep)
+        background.register_hook(self._after_reply)
+
+    # --- a resumed session ------------------------------------------------------------------------
+
+    async def bring_back(self, session_id: str) -> bool:
+        """Gives the model what it held of a session, once in a run; returns whether anything was.
+
+        Raises `models.errors.ModelsError`.
+        """
+        model = self._model()
+        if model is None or self._snapshots is None or session_id in self._back:
+            return False
+        self._back.add(session_id)
+        messages = await self._engine().resting(session_id)
+        if messages is None:
+            return False
+        return await self._load(session_id, model, await model.render(messages))
+
+    async def warm(self, session_id: str) -> None:
+        """Has the model read a session that was opened, beside and behind any chat, before anybody asks."""
+        await self.bring_back(session_id)
+        model = self._model()
+        messages = await self._engine().resting(session_id)
+        if model is not None and messages is not None:
+            await model.prefill(messages)
+
+    async def _load(self, session_id: str, model: PrefixKeeper, prompt: list[int]) -> bool:
+        if self._snapshots is None or len(prompt) < WORTH_KEEPING:
+            return False
+        fingerprint = (await self._engine().model_info()).fingerprint
+        await self._snapshots.drop_other_models(fingerprint)
+        found = await self._snapshots.find(session_id, fingerprint)
+        if found is None or common_tokens(found.tokens, prompt) < WORTH_KEEPING:
+            return False
+        state = await self._snapshots.load(found)
+        if state is None:
+            return False
+        try:
+            await model.load_state(state)
+        except StateRefused:
+            # It belongs to other settings of the model: what it holds is read again.
+            await self._snapshots.drop_session(session_id)
+            return False
+        return True
+
+    # --- after a reply ----------------------------------------------------------------------------
+
+    async def summarise_now(self, session_id: str) -> Compaction | None:
+        """Summarises all but the newest messages; None when nothing has been said.
+
+        The result serves once the model has read it, which is left to the background.
+        """
+        engine = self._engine()
+        made = await engine.next_epoch(session_id, force=True)
+        if made is not None and self._model() is not None:
+            engine.wait_for(made)
+            await self._background.add(EPOCH, session_id, session_id=session_id, priority=Priority.HIGH)
+        return made
+
+    async def _after_reply(self, replied: Replied) -> None:
+        session = replied.session
+        self._back.add(session.id)
+        if replied.due or self._engine().waiting(session.id):
+            await self._background.add(EPOCH, session.id, session_id=session.id, priority=Priority.HIGH)
+        if self._snapshots is None or session.memory_mode is MemoryMode.OFF:
+            return
+        if replied.completion.held_tokens >= WORTH_KEEPING:
+            self._held[session.id] = replied.completion.held_hash
+            later = self._clock.now() + _REST
+            await self._background.add(
+                SNAPSHOT, session.id, session_id=session.id, priority=Priority.LOW, not_before=later
+            )
+
+    async def _prepare(self, job: Job) -> None:
+        """Makes the next epoch, has it read, and lets it serve from the next turn on."""
+        engine, session_id = self._engine(), job.session_id
+        assert session_id is not None
+        try:
+            if not engine.waiting(session_id):
+                made = await engine.next_epoch(session_id)
+                if made is None:
+                    return
+                if self._model() is not None:
+                    engine.wait_for(made)
+                self.on_compaction(made)
+            await self._read_ahead(session_id)
+        except SessionNotFound:
+            return
+        except ModelsError:
+            # Nothing is read any more; the new beginning is the shorter one to read.
+            engine.ready(session_id)
+            raise
+
+    async def _read_ahead(self, session_id: str) -> None:
+        """Reads what the next turn begins with, again when a turn has come in between."""
+        model = self._model()
+        if model is None:
+            return
+        engine = self._engine()
+        while True:
+            await self._background.gate.checkpoint()
+            head = (await self._store.get_session(session_id)).head_id
+            messages = await engine.resting(session_id)
+            if messages is None:
+                return
+            await model.prefill(messages)
+            if (await self._store.get_session(session_id)).head_id == head:
+                engine.ready(session_id)
+                return
+
+    # --- snapshots --------------------------------------------------------------------------------
+
+    async def _keep(self, job: Job) -> None:
+        assert job.session_id is not None
+        await self.keep(job.session_id)
+
+    async def keep(self, session_id: str) -> bool:
+        """Keeps what the model holds of a session, if it still does; returns whether it was kept."""
+        held, model = self._held.pop(session_id, None), self._model()
+        if held is None or model is None or self._snapshots is None:
+            return False
+        try:
+            state = await model.save_state(held)
+        except StateNotHeld:
+            # A snapshot only saves time: without one the words are read again.
+            return False
+        return await self._snapshots.put(session_id, state)
+
+    async def keep_all(self) -> None:
+        """Keeps every session's state that is not kept yet: before the program ends."""
+        for session_id in list(self._held):
+            await self.keep(session_id)

@@ -1,0 +1,169 @@
+"""An unlocked room with everything that can be done in it, put together from its parts."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.chat import ChatService
+from atlas_desktop.services.continuity import ContinuityService
+from atlas_desktop.services.epochs import EpochService
+from atlas_desktop.services.recall import RecallService
+from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.titles import Titler
+from atlas_desktop.services.tuning import TuneJobs
+from atlas_desktop.setting_types import ContextSettings, Settings
+from memory.context.budget import Limits
+from memory.context.engine import ContextEngine
+from memory.context.recalling import Recalling
+from memory.gate import ForegroundGate, Power
+from memory.lifecycle.compaction import Compactor
+from memory.lifecycle.folder import SummaryFolder
+from memory.lifecycle.summarise import Summariser
+from memory.ports import Clock, SessionStore
+from memory.vectors.ports import VectorIndex
+from models.ports import ChatModel, Embedder, PrefixKeeper, TokenCounter
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.tuning import TuningService
+    from memory.context.snapshots import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A chat model with what goes with it, and how to let go of all of it.
+
+    `prefixes` reads prompts ahead and keeps states, `embedder` turns text into vectors; either may be
+    missing.
+    """
+
+    chat: ChatModel
+    counter: TokenCounter
+    close: Callable[[], Awaitable[None]]
+    prefixes: PrefixKeeper | None = None
+    embedder: Embedder | None = None
+
+
+@dataclass(slots=True)
+class OpenRoom:
+    """An unlocked room and what can be done in it."""
+
+    store: SessionStore
+    sessions: SessionService
+    chat: ChatService
+    background: BackgroundService
+    epochs: EpochService
+    recall: RecallService
+    continuity: ContinuityService
+    snapshots: "SnapshotStore | None" = None
+
+    async def remember(self) -> None:
+        """Has everything embedded that has no vector yet."""
+        await self.recall.remember()
+
+    async def close(self) -> None:
+        """Ends what goes on in it and closes it."""
+        await self.recall.stop()
+        await self.background.stop()
+        await self.epochs.keep_all()
+        if self.snapshots is not None:
+            await self.snapshots.close()
+        await self.store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RoomParts:
+    """What every room of a program shares. `model` and `settings` are asked for each time they are needed."""
+
+    clock: Clock
+    gate: ForegroundGate
+    power: Power | None
+    model: Callable[[], Model]
+    settings: Callable[[], Settings]
+    vector_index: Callable[[], VectorIndex]
+    tuning: Callable[[], "TuningService"] | None = None
+
+    def room(self, store: SessionStore, snapshots: "SnapshotStore | None") -> OpenRoom:
+        """Everything that can be done in a room. No model is started by this."""
+        background = BackgroundService(store, self.clock, self.gate, self.settings().jobs, power=self.power)
+        Titler(
+            store,
+            lambda: self.model().chat,
+            background,
+            wanted=lambda: self.settings().chat.automatic_titles,
+        )
+        if self.tuning is not None:
+            TuneJobs(background, self.tuning)
+        recall = RecallService(
+            store, lambda: self.model().embedder, self.vector_index, self.clock, background
+        )
+        continuity = ContinuityService(
+            store,
+            self.clock,
+            lambda: self.settings().sessions,
+            embedder=lambda: self.model().embedder,
+        )
+        epochs = EpochService(
+            store,
+            lambda: room.chat.context,
+            lambda: self.model().prefixes,
+            background,
+            self.clock,
+            snapshots=snapshots,
+        )
+        room = OpenRoom(
+            store=store,
+            sessions=SessionService(store),
+            chat=self.chat(store, background, recall, continuity, epochs),
+            background=background,
+            epochs=epochs,
+            recall=recall,
+            continuity=continuity,
+            snapshots=snapshots,
+        )
+        return room
+
+    def chat(
+        self,
+        store: SessionStore,
+        background: BackgroundService,
+        recall: RecallService,
+        continuity: ContinuityService,
+        epochs: EpochService,
+    ) -> ChatService:
+        """The turns of a room with the model in use."""
+        model = self.model()
+        summariser = Summariser(
+            model.chat,
+            model.counter,
+            model.embedder,
+            results=store.jobs,
+            checkpoint=background.gate.checkpoint,
+        )
+        context = ContextEngine(
+            store,
+            model.chat,
+            model.counter,
+            SummaryFolder(store, Compactor(store, summariser, model.counter)),
+            default_system=self.settings().chat.system_prompt,
+            limits=lambda: limits_of(self.settings().context),
+            recalling=Recalling(model.counter, self.clock, recall=recall),
+        )
+        return ChatService(store, model.chat, context, continuity, epochs.bring_back)
+
+
+def limits_of(settings: ContextSettings) -> Limits:
+    """The settings as the context's own values."""
+    return Limits(
+        max_tokens=settings.max_tokens,
+        summary_target=settings.summary_target,
+        immediate_turns=settings.immediate_turns,
+        recent_messages_min=settings.recent_messages_min,
+        summary_turns=settings.summary_turns,
+        max_summaries=settings.max_summaries,
+        max_archived_in_view=settings.max_archived_in_view,
+        relevance_decay=settings.relevance_decay,
+        recall=settings.recall,
+        recall_tokens=settings.recall_tokens,
+        date_and_time=settings.date_and_time,
+    )

@@ -1,0 +1,177 @@
+"""First tokens of a conversation of 300 turns: `python -m benchmarks.context`.
+
+Beside bare llama.cpp that evaluates only a turn's new tokens after the same prompt, in a process of its own,
+in turn; beside a prompt that is built anew; beside the same turn without work in the background. Every
+prompt measured is made again from what is stored, and must be the same to the token.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas_desktop.services.events import Replied
+from benchmarks.talk import Place, default_chat_model, idle, place, say, scratch, small_talk
+from benchmarks.turns import bare
+from memory.entities import NewMessage
+from models.messages import Role, hash_tokens
+
+MARKS = (5, 50, 150, 300)
+AROUND = 3
+WELL_UNDER_WAY_S = 0.5
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One turn: milliseconds to its first token and bare; tokens evaluated, new, and held before."""
+
+    turn: int
+    ours: float
+    bare: float
+    evaluated: int
+    new: int
+    held: int
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.bare
+
+
+async def exact_prompt(here: Place, replied: Replied) -> list[int]:
+    """The token ids of a reply's prompt, from stored data. Raises when they are not what was evaluated."""
+    context = here.room.chat.context
+    messages = await context.replay(replied.message.id)
+    prefixes = here.desk.model.prefixes
+    assert prefixes is not None
+    tokens = await prefixes.render(messages)
+    record = await here.room.store.context.turn(replied.message.id)
+    if record is None or hash_tokens(tokens) != record.prompt_hash:
+        raise RuntimeError("a turn's prompt cannot be made again from what is stored")
+    return tokens
+
+
+async def measured(here: Place, number: int, replied: Replied) -> Measured:
+    timings = replied.completion.timings
+    tokens = await exact_prompt(here, replied)
+    held = tokens[: timings.cached_tokens]
+    new = tokens[timings.cached_tokens :]
+    base = await asyncio.to_thread(bare, default_chat_model(), held, new)
+    said = sum(t.tokens for t in replied.context if t.tier in ("user", "recall"))
+    return Measured(number, timings.first_token_ms, base, timings.evaluated_tokens, said, len(held))
+
+
+async def long_session(here: Place, turns: int) -> tuple[str, list[Measured], int]:
+    """A session of so many turns, with idle time after each; the turns around the marks are measured."""
+    session: str | None = None
+    found: list[Measured] = []
+    compactions = 0
+
+    def count(_made: object) -> None:
+        nonlocal compactions
+        compactions += 1
+
+    here.room.epochs.on_compaction = count
+    over = []
+    for number in range(1, turns + 1):
+        replied = await say(here, small_talk(number), session)
+        session = replied.session.id
+        timings = replied.completion.timings
+        said = sum(t.tokens for t in replied.context if t.tier in ("user", "recall"))
+        over.append(timings.evaluated_tokens - said)
+        if any(abs(number - min(mark, turns - AROUND + 1)) < AROUND for mark in MARKS if mark <= turns):
+            found.append(await measured(here, number, replied))
+        await idle(here)
+    assert session is not None
+    extra = sorted(over[1:])
+    print(
+        f"evaluated beyond a turn's new tokens: median {statistics.median(extra):.0f}, "
+        f"p95 {extra[int(0.95 * len(extra))]}, most {extra[-1]} (goal 8)"
+    )
+    return session, found, compactions
+
+
+def report(found: list[Measured], compactions: int) -> None:
+    print("turn   held  new  evaluated   ours ms  bare ms  ratio")
+    for m in found:
+        counts = f"{m.turn:>4}  {m.held:>5}  {m.new:>3}  {m.evaluated:>9}"
+        print(f"{counts}  {m.ours:>8.0f}  {m.bare:>7.0f}  {m.ratio:>5.2f}")
+    ratios = sorted(m.ratio for m in found)
+    p95 = ratios[min(len(ratios) - 1, int(0.95 * len(ratios)))]
+    print(f"compactions    {compactions} (goal: at least 4)")
+    print(
+        f"first token    median {statistics.median(ratios):.2f} x bare (goal 1.15), p95 {p95:.2f} (goal 1.50)"
+    )
+
+
+async def beside_rebuilding(here: Place, session: str) -> None:
+    """The same turn with a prompt whose first line has changed, as programs that rebuild it have."""
+    replied = await say(here, small_talk(1001), session)
+    tokens = await exact_prompt(here, replied)
+    appended = replied.completion.timings
+    cold = await asyncio.to_thread(bare, default_chat_model(), tokens[:1], tokens[1:])
+    print(
+        f"rebuilding     {len(tokens)} tokens: {cold:.0f} ms, appended {appended.first_token_ms:.0f} ms: "
+        f"{cold / appended.first_token_ms:.0f} x faster (goal 30 at 2,500 tokens)"
+    )
+
+
+async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
+    """Turns that are sent while older turns are summarised, beside turns with nothing else going on."""
+    quiet, busy = [], []
+    for number in range(rounds):
+        quiet.append((await say(here, small_talk(2000 + number), session)).completion.timings.first_token_ms)
+        work = asyncio.create_task(here.room.epochs.summarise_now(session))
+        await asyncio.sleep(WELL_UNDER_WAY_S)
+        if work.done():
+            raise RuntimeError("the summary was made before the turn could be sent")
+        busy.append((await say(here, small_talk(2100 + number), session)).completion.timings.first_token_ms)
+        await work
+        await idle(here)
+    working, still = statistics.median(busy), statistics.median(quiet)
+    print(f"while it works {working:.0f} ms, idle {still:.0f} ms: {working / still:.2f} x (goal 1.30)")
+
+
+async def ten_thousand(here: Place) -> None:
+    """How long it takes to put the prompt of a session of 10,000 messages together."""
+    first = await say(here, small_talk(1), None)
+    session = first.session.id
+    for number in range(9_998):
+        role = (Role.USER, Role.ASSISTANT)[number % 2]
+        await here.room.store.append_message(session, NewMessage(role, small_talk(number)))
+    await say(here, small_talk(2), session)
+    await idle(here)
+    took = []
+    for number in range(5):
+        said = await here.room.store.append_message(session, NewMessage(Role.USER, small_talk(number)))
+        current = await here.room.store.get_session(session)
+        began = time.perf_counter()
+        await here.room.chat.context.prepare(current, said.id, reply=16)
+        took.append(1000 * (time.perf_counter() - began))
+    print(f"assembly       10,000 messages: {statistics.median(took):.1f} ms (goal 10)")
+
+
+async def run(turns: int, *, large: bool) -> None:
+    with scratch() as folder:
+        async with place(Path(folder) / "home") as here:
+            session, found, compactions = await long_session(here, turns)
+            report(found, compactions)
+            await beside_rebuilding(here, session)
+            await beside_work(here, session)
+            if large:
+                await ten_thousand(here)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--large", action=argparse.BooleanOptionalAction, default=True)
+    args = parser.parse_args()
+    asyncio.run(run(args.turns, large=args.large))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

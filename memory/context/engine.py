@@ -1,0 +1,279 @@
+"""Prompts that are only appended to: one epoch after another, each prepared while nobody waits."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from memory.context.assembly import Prompt, TokenSizes, assemble, sendable, to_send
+from memory.context.budget import Budget, Limits, allocate
+from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
+from memory.context.folding import Folder, Room
+from memory.context.head import Head, make_head
+from memory.context.recalling import Recalling
+from memory.context.serving import Serving
+from memory.entities import Message, MessagePatch, Session
+from memory.errors import ContextTooSmall, MessageNotFound
+from memory.ports import SessionStore
+from memory.recall.entities import Hit
+from models.messages import ChatMessage, Completion, ModelInfo
+from models.ports import ChatModel, TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A turn's prompt and what it was made from. `said` is the person's message with its preface.
+
+    `compacted` is the new epoch that had to be begun on the spot because the old one was full.
+    """
+
+    prompt: Prompt
+    info: ModelInfo
+    budget: Budget
+    session: Session
+    said: Message
+    epoch: Epoch | NewEpoch
+    recalled: tuple[Hit, ...]
+    compacted: "Compaction | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A new epoch: tokens of the prompt before and after it, and what it begins with."""
+
+    session_id: str
+    epoch: Epoch
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
+
+    session: Session
+    info: ModelInfo
+    budget: Budget
+    tiers: tuple[TierUse, ...]
+    messages: tuple[ChatMessage, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(tier.tokens for tier in self.tiers)
+
+
+class ContextEngine:
+    """Makes the prompts of one room's sessions, and decides when their epochs end."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        model: ChatModel,
+        counter: TokenCounter,
+        folder: Folder,
+        *,
+        default_system: str,
+        limits: Callable[[], Limits],
+        recalling: Recalling | None = None,
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._counter = counter
+        self._folder = folder
+        self._default_system = default_system
+        self._limits = limits
+        self._recalling = recalling
+        self._sizes: TokenSizes | None = None
+        self._serving = Serving(store)
+
+    # --- a turn -----------------------------------------------------------------------------------
+
+    async def prepare(self, session: Session, said_id: str, *, reply: int) -> Prepared:
+        """The prompt for the branch that ends with the person's message `said_id`.
+
+        `reply` is the longest reply asked for, in tokens. Raises `ContextTooSmall` when the message alone
+        does not fit: nothing is ever cut in silence.
+        """
+        info, bare, budget = await self._measures(session, reply)
+        sizes = self._sizes_for(info)
+        epoch, messages = await self._serving.for_turn(session.id, said_id, info.fingerprint, bare)
+        said = messages[-1]
+        alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
+        if alone > budget.limit:
+            raise ContextTooSmall(alone + budget.reply, info.context_length)
+        recalled: tuple[Hit, ...] = ()
+        if not said.preface and self._recalling is not None:
+            preface, recalled = await self._recalling.preface(
+                session, messages, epoch, self._limits(), budget.recall
+            )
+            said = await self._with_preface(said, preface)
+            messages = [*messages[:-1], said]
+        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes)
+        compacted = None
+        if prompt.tokens > budget.limit:
+            compacted = await self._begin_epoch(session, said, info, budget, prompt.tokens, quick=True)
+            epoch = compacted.epoch
+            messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
+            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes)
+            if prompt.tokens > budget.limit and said.preface:
+                # What was recalled is the first to go: the person's words are not.
+                said, recalled = await self._with_preface(said, ""), ()
+                prompt = await assemble(Head(epoch.head, epoch.parts), [*messages[:-1], said], sizes)
+            if prompt.tokens > budget.limit:
+                raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
+        return Prepared(prompt, info, budget, session, said, epoch, recalled, compacted)
+
+    async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
+        """Keeps what the reply's prompt was made of; returns whether the next epoch is due."""
+        epoch = prepared.epoch
+        stored = epoch if isinstance(epoch, Epoch) else await self._store.context.add_epoch(epoch)
+        session_id = prepared.session.id
+        self._serving.served(stored)
+        await self._store.context.record_turn(
+            TurnRecord(
+                reply.id,
+                session_id,
+                stored.id,
+                prepared.info.fingerprint,
+                completion.prompt_hash,
+                completion.timings.prompt_tokens,
+                prepared.prompt.tiers,
+            )
+        )
+        held = prepared.prompt.tokens + completion.timings.completion_tokens
+        return held > prepared.budget.working
+
+    async def replay(self, reply_id: str) -> tuple[ChatMessage, ...]:
+        """The exact messages that a stored reply answered.
+
+        Raises `MessageNotFound` when its epoch is gone.
+        """
+        record = await self._store.context.turn(reply_id)
+        if record is None:
+            raise MessageNotFound(reply_id)
+        epochs = await self._store.context.epochs(record.session_id, record.model)
+        epoch = next((epoch for epoch in epochs if epoch.id == record.epoch_id), None)
+        if epoch is None:
+            raise MessageNotFound(reply_id)
+        branch = await self._store.branch(record.session_id, reply_id, since=[epoch.start_id])
+        return to_send(epoch.head, branch[:-1], self._sizes_for(await self._model.info()))
+
+    async def model_info(self) -> ModelInfo:
+        """The model that prompts are made for now."""
+        return await self._model.info()
+
+    def system_of(self, session: Session) -> str:
+        """The system prompt of a session: its own, or the default."""
+        return self._default_system if session.system_prompt is None else session.system_prompt
+
+    # --- epochs -----------------------------------------------------------------------------------
+
+    async def next_epoch(self, session_id: str, *, force: bool = False) -> Compaction | None:
+        """Prepares the next epoch of a session while nobody waits; None when none is due.
+
+        It serves from the turn after `ready`. With `force` it begins however little is held.
+        """
+        session = await self._store.get_session(session_id)
+        if session.head_id is None:
+            return None
+        info, bare, budget = await self._measures(session, 0)
+        sizes = self._sizes_for(info)
+        epoch, messages = await self._serving.newest(session.id, session.head_id, info.fingerprint, bare)
+        before = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
+        if before <= budget.working and not force:
+            return None
+        newest = sendable(messages)[-1]
+        return await self._begin_epoch(session, newest, info, budget, before, quick=False, force=force)
+
+    def wait_for(self, compaction: Compaction) -> None:
+        """From now on the epoch serves only when `ready` has been called for it."""
+        self._serving.wait_for(compaction.epoch)
+
+    def ready(self, session_id: str) -> None:
+        """The newest epoch of the session may serve: the model has read it."""
+        self._serving.ready(session_id)
+
+    def waiting(self, session_id: str) -> bool:
+        return self._serving.waiting(session_id)
+
+    async def resting(self, session_id: str) -> tuple[ChatMessage, ...] | None:
+        """What the next turn's prompt will begin with, as far as it is known; None for an empty session."""
+        view = await self.view(session_id, reply=0)
+        return view.messages if view is not None else None
+
+    async def view(self, session_id: str, *, reply: int) -> ContextView | None:
+        """What the model would be given next, before the person's next words; None for an empty session."""
+        session = await self._store.get_session(session_id)
+        if session.head_id is None:
+            return None
+        info, bare, budget = await self._measures(session, reply)
+        sizes = self._sizes_for(info)
+        epoch, messages = await self._serving.newest(session.id, session.head_id, info.fingerprint, bare)
+        kept = sendable(messages)
+        recent = TierUse("recent", sum(await sizes.of(kept)), tuple(m.id for m in kept))
+        sent = to_send(epoch.head, messages, sizes)
+        return ContextView(session, info, budget, (*epoch.parts, recent), sent)
+
+    async def _begin_epoch(
+        self,
+        session: Session,
+        newest: Message,
+        info: ModelInfo,
+        budget: Budget,
+        before: int,
+        *,
+        quick: bool,
+        force: bool = False,
+    ) -> Compaction:
+        sizes = self._sizes_for(info)
+        limits = self._limits()
+        branch = await self._store.branch(session.id, newest.id)
+        sent = sendable(branch)
+        counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
+        each = [counted.get(m.id, 0) for m in branch]
+        wanted = {"summary": budget.most("summary"), "pinned": budget.most("pinned")}
+        recent = budget.divide(wanted)["recent"]
+        if quick:
+            # The message that did not fit any more must fit now.
+            recent = max(0, min(recent + each[-1], budget.limit - budget.system - sum(wanted.values())))
+            limits = replace(limits, recent_messages_min=1)
+        room = Room(-1 if force else recent, wanted["summary"], wanted["pinned"])
+        folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
+        start = folded.start
+        head = await make_head(
+            self.system_of(session),
+            summaries=folded.summaries,
+            pinned=folded.pinned,
+            counter=self._counter,
+            shape=info.shape,
+        )
+        epoch = await self._store.context.add_epoch(
+            NewEpoch(session.id, info.fingerprint, head.text, head.parts, branch[start].id)
+        )
+        return Compaction(session.id, epoch, before, head.tokens + sum(each[start:]))
+
+    async def _with_preface(self, said: Message, preface: str) -> Message:
+        if preface == said.preface:
+            return said
+        return await self._store.update_message(said.id, MessagePatch(preface=preface))
+
+    async def _measures(self, session: Session, reply: int) -> tuple[ModelInfo, Head, Budget]:
+        """The model, the head of a session that has no epoch yet, and the budget."""
+        info = await self._model.info()
+        bare = await make_head(self.system_of(session), counter=self._counter, shape=info.shape)
+        budget = allocate(
+            self._limits(),
+            context_length=info.context_length,
+            reply=reply,
+            system=bare.tokens,
+            parameters=info.parameters,
+        )
+        return info, bare, budget
+
+    def _sizes_for(self, info: ModelInfo) -> TokenSizes:
+        if self._sizes is None or self._sizes.info.fingerprint != info.fingerprint:
+            self._sizes = TokenSizes(self._counter, info)
+        return self._sizes
+
+
+def epoch_tokens(parts: Sequence[TierUse]) -> int:
+    """What a head costs in a prompt."""
+    return sum(part.tokens for part in parts)

@@ -1,0 +1,85 @@
+"""What is brought back from memory for one turn, within its budget."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from memory.context.budget import Limits
+from memory.context.entities import Epoch, NewEpoch
+from memory.context.preface import preface, recall_line, time_line
+from memory.entities import MemoryMode, Message, Session
+from memory.ports import Clock
+from memory.recall.entities import Hit
+from memory.recall.ports import Recall
+from models.messages import Role
+from models.ports import TokenCounter
+
+_USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
+_MOST_HITS = 4
+
+
+class Recalling:
+    """Makes the preface of the person's newest message: the time, and what was said before that matters."""
+
+    def __init__(
+        self, counter: TokenCounter, clock: Clock, *, recall: Recall | None = None, zone: tzinfo | None = None
+    ) -> None:
+        self._counter = counter
+        self._clock = clock
+        self._recall = recall
+        self._zone = zone
+
+    async def preface(
+        self,
+        session: Session,
+        messages: Sequence[Message],
+        epoch: Epoch | NewEpoch,
+        limits: Limits,
+        tokens: int,
+    ) -> tuple[str, tuple[Hit, ...]]:
+        """The text, and what was recalled in it, for the last of `messages` (those in the prompt).
+
+        At most `tokens` tokens are recalled. What is in the prompt already is never repeated.
+        """
+        now = self._clock.now().astimezone(self._zone)
+        time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
+        if self._recall is None or not limits.recall or session.memory_mode not in _USES_MEMORY:
+            return preface(time, []), ()
+        hits = await self._found(self._recall, session, messages, epoch)
+        kept = await self._fitting(hits, tokens)
+        return preface(time, [line for _, line in kept]), tuple(hit for hit, _ in kept)
+
+    async def _found(
+        self, recall: Recall, session: Session, messages: Sequence[Message], epoch: Epoch | NewEpoch
+    ) -> list[Hit]:
+        shown = {message.id for message in messages}
+        shown.update(*(part.ids for part in epoch.parts))
+        return await recall.recall(
+            messages[-1].content,
+            k=_MOST_HITS,
+            project=session.project,
+            exclude_messages=shown,
+            now=messages[-1].created_at,
+            widen=True,
+        )
+
+    async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
+        """The best hits whose lines fit, each counted with its mark and end of line."""
+        kept: list[tuple[Hit, str]] = []
+        left = tokens
+        for hit in hits:
+            when = hit.source.created_at.astimezone(self._zone)
+            line = recall_line(hit.passage, hit.source.speaker, when)
+            cost = (await self._counter.count([f"- {line}\n"]))[0]
+            if cost > left:
+                continue
+            kept.append((hit, line))
+            left -= cost
+        return kept
+
+
+def _told(messages: Sequence[Message], zone: tzinfo | None) -> datetime | None:
+    """When the model was last told the time in this prompt."""
+    for message in reversed(messages[:-1]):
+        if message.role is Role.USER and message.preface.startswith("["):
+            return message.created_at.astimezone(zone)
+    return None
