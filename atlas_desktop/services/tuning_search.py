@@ -59,6 +59,13 @@ def quiet(_text: str) -> None:
     """Tells nobody."""
 
 
+def available_memory() -> int:
+    """Bytes that can be had without swapping."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
 @dataclass(slots=True)
 class Best:
     """What is the fastest so far: a file, and the settings to run it with."""
@@ -123,6 +130,9 @@ class Search:
                 continue
             if step is not None and step.prefill <= best.speed:
                 continue
+            if self._most(layout) + self.model.bytes > available_memory():
+                self.tell(f"{layout.name}: too little memory is free to hold it beside the model")
+                continue
             candidate = await self._made(layout, original)
             if candidate is None:
                 await self._finish(Step(key, Outcome.CRASHED))
@@ -139,14 +149,16 @@ class Search:
                 await self._drop(candidate, original)
         return best
 
+    def _most(self, layout: Layout) -> int:
+        """Bytes that the model takes in that layout, at most: as if it had four bits a weight now."""
+        return int(self.model.bytes * max(1.0, layout.bits / 4))
+
     async def _made(self, layout: Layout, original: Best) -> Best | None:
         """The model in another layout, beside the others under a name that nothing takes for a model."""
         await self.checkpoint()
         self.tell(f"{layout.name}: writing the model in this layout")
         part = self.store.part(self.model.id, layout.name)
-        await asyncio.to_thread(
-            require_space, self.store.folder, int(self.model.bytes * max(1.0, layout.bits / 4))
-        )
+        await asyncio.to_thread(require_space, self.store.folder, self._most(layout))
         writer = self._open(self.model.path)
         try:
             await writer.quantise(part, layout, original.settings.threads)
