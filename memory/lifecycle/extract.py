@@ -10,8 +10,8 @@ from memory.lifecycle.ranking import content_words
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
-_IMPORTANCE = 0.6
-_CENTRALITY = 0.3
+_IMPORTANCE = 0.7
+_CENTRALITY = 0.2
 _EVIDENCE = 0.1
 _QUESTION = 0.15
 _STILL_OLD = 0.3
