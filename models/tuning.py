@@ -19,7 +19,7 @@ MAX_LOSS = 1.01
 # A layout of as few bits as one that lost this much is not tried.
 HOPELESS = 1.05
 MAX_GROWTH = 2.2
-MIN_ROUNDS, MAX_ROUNDS = 3, 7
+MIN_ROUNDS, MAX_ROUNDS = 3, 9
 
 
 class RunSettings(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ LAYOUTS = (
 
 
 class Round(msgspec.Struct, frozen=True):
-    """One measurement, in tokens a second: reading at the start, reading far on, writing."""
+    """One measurement, in tokens a second: reading at the start, reading far on, writing at its best."""
 
     near: float
     far: float
@@ -109,11 +109,18 @@ def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
 
 
 def undecided(before: Sequence[Round], after: Sequence[Round]) -> bool:
-    """Whether another round could turn the outcome: the rounds disagree about it."""
+    """Whether another round could turn the outcome.
+
+    It could where the rounds disagree, and where nothing but slow writing speaks against a change: that may
+    be somebody else's use of the memory, and shows in more rounds.
+    """
     if len(before) < MIN_ROUNDS:
         return True
     if len(before) >= MAX_ROUNDS:
         return False
+    so_far = gain(before, after)
+    if so_far.steady and so_far.prefill > MIN_GAIN and so_far.decode < MIN_DECODE:
+        return True
     verdicts = {gain([a], [b]).wins for a, b in zip(before, after, strict=True)}
     return len(verdicts) > 1
 
