@@ -109,8 +109,6 @@ def parse(data: Mapping[str, Any]) -> Settings:
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$.")
         raise SettingsError(where.rstrip("`") or "config.toml", reason) from None
-    if settings.context.summary_target >= settings.context.max_tokens:
-        raise SettingsError("context.summary_target", "it must be smaller than context.max_tokens")
     return settings
 
 

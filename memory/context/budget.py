@@ -88,7 +88,9 @@ def allocate(limits: Limits, *, context_length: int, reply: int, system: int, pa
     most = context_length * 7 // 16
     working = min(limits.max_tokens, preset(parameters) or limits.max_tokens, most)
     working = max(working, min(system + _LEAST_BESIDE_SYSTEM, most))
-    target = working * limits.summary_target // limits.max_tokens
+    # A target that does not lie below the working memory would have every turn summarise; two thirds do.
+    share = limits.summary_target if limits.summary_target < limits.max_tokens else limits.max_tokens * 2 // 3
+    target = working * share // limits.max_tokens
     target = max(target, min(system + _LEAST_BESIDE_SYSTEM // 2, working))
     recall = min(limits.recall_tokens, working // 8) if limits.recall else 0
     return Budget(limit, reserve, working, target, min(system, limit), recall)

@@ -58,7 +58,7 @@ def test_taking_a_value_back_restores_the_default(file: SettingsFile) -> None:
         ("chat.stop", ["x"] * 17),
         ("context.immediate_turns", 0),
         ("context.relevance_decay", 0.0),
-        ("context.summary_target", 30_000),
+        ("context.summary_target", 100),
         ("sessions.new_session", "sometimes"),
         ("jobs.cpu_cap", 1.5),
     ],

@@ -32,6 +32,11 @@ def test_a_long_system_prompt_widens_the_working_memory() -> None:
     assert made.free > 0
 
 
+def test_a_target_that_is_no_target_is_two_thirds() -> None:
+    made = allocate(Limits(max_tokens=900), context_length=8_192, reply=100, system=10)
+    assert (made.working, made.target) == (900, 600)
+
+
 def test_recall_can_be_switched_off() -> None:
     assert allocate(Limits(recall=False), context_length=8_192, reply=100, system=0).recall == 0
 
