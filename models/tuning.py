@@ -12,8 +12,10 @@ import msgspec
 
 # A change must be faster by more than the noise of a machine that also does other things.
 MIN_GAIN = 1.05
-# Writing may become slower by so little for a prompt that is read faster.
-MIN_DECODE = 0.97
+# Writing may become slower by so little for a prompt that is read faster; by more, down to the least, only
+# where a whole turn of so many tokens read and written becomes faster nevertheless.
+MIN_DECODE, LEAST_DECODE = 0.97, 0.85
+_TURN_READ, _TURN_WRITTEN = 512, 128
 # How much the perplexity on the fixed text may rise.
 MAX_LOSS = 1.01
 # A layout of as few bits as one that lost this much is not tried.
@@ -76,18 +78,24 @@ class Round(msgspec.Struct, frozen=True):
         """Reading as many tokens near as far: the harmonic mean."""
         return 2 / (1 / self.near + 1 / self.far)
 
+    def turn(self, decode: float = 1.0) -> float:
+        """Seconds of a turn, if it wrote at `decode` of the speed."""
+        return _TURN_READ / self.prefill + _TURN_WRITTEN / (self.decode * decode)
+
 
 class Gain(msgspec.Struct, frozen=True):
     """A change against what it changes, as ratios over the rounds (see `gain`)."""
 
     prefill: float
     decode: float
+    turn: float
     rounds: int
     steady: bool
 
     @property
     def wins(self) -> bool:
-        return self.steady and self.prefill > MIN_GAIN and self.decode >= MIN_DECODE
+        worth = self.decode >= LEAST_DECODE and self.turn > MIN_GAIN
+        return self.steady and self.prefill > MIN_GAIN and (self.decode >= MIN_DECODE or worth)
 
 
 def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
@@ -100,9 +108,14 @@ def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
     faster = sum(ratio > MIN_GAIN for ratio in prefill)
     usual = statistics.median(b.decode / a.decode for a, b in zip(before, after, strict=True))
     best = max(b.decode for b in after) / max(a.decode for a in before)
+    decode = max(usual, min(best, 1.0))
+    middle = median(before)
+    read = statistics.median(prefill)
+    faster_read = msgspec.structs.replace(middle, near=middle.near * read, far=middle.far * read)
     return Gain(
-        prefill=statistics.median(prefill),
-        decode=max(usual, min(best, 1.0)),
+        prefill=read,
+        decode=decode,
+        turn=middle.turn() / faster_read.turn(decode),
         rounds=len(prefill),
         steady=3 * faster >= 2 * len(prefill),
     )
@@ -119,7 +132,7 @@ def undecided(before: Sequence[Round], after: Sequence[Round]) -> bool:
     if len(before) >= MAX_ROUNDS:
         return False
     so_far = gain(before, after)
-    if so_far.steady and so_far.prefill > MIN_GAIN and so_far.decode < MIN_DECODE:
+    if so_far.steady and so_far.prefill > MIN_GAIN and not so_far.wins:
         return True
     verdicts = {gain([a], [b]).wins for a, b in zip(before, after, strict=True)}
     return len(verdicts) > 1

@@ -283,7 +283,7 @@ async def test_slower_writing_is_too_high_a_price(library: ModelLibrary) -> None
     class SlowWriter(Bench):
         async def measure(self, settings: RunSettings, plan: Plan) -> Round:
             done = await super().measure(settings, plan)
-            return Round(done.near, done.far, done.decode * (0.9 if self.layout else 1.0))
+            return Round(done.near, done.far, done.decode * (0.8 if self.layout else 1.0))
 
     machine = Machine(USUAL, LOSSES)
     machine.bench = lambda path: SlowWriter(machine, path)  # type: ignore[method-assign]
