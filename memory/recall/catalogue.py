@@ -32,6 +32,7 @@ class Catalogue:
         self._machine = np.zeros(_FIRST_ROOM, np.bool_)
         self._important = np.zeros(_FIRST_ROOM, np.bool_)
         self._asks = np.zeros(_FIRST_ROOM, np.bool_)
+        self._dated = np.zeros(_FIRST_ROOM, np.bool_)
         self._alive = np.zeros(_FIRST_ROOM, np.bool_)
         self._before = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self._after = np.full(_FIRST_ROOM, NOBODY, np.int64)
@@ -82,6 +83,10 @@ class Catalogue:
         return self._asks[: self._size]
 
     @property
+    def dated(self) -> "NDArray[np.bool_]":
+        return self._dated[: self._size]
+
+    @property
     def alive(self) -> "NDArray[np.bool_]":
         return self._alive[: self._size]
 
@@ -113,6 +118,7 @@ class Catalogue:
             self._machine[row] = entry.machine
             self._important[row] = entry.important
             self._asks[row] = entry.asks
+            self._dated[row] = entry.dated
             self._alive[row] = True
 
     def take_sessions(self, entries: Iterable[SessionEntry]) -> None:
@@ -162,7 +168,7 @@ class Catalogue:
     def _grow(self) -> None:
         for name in (
             "_seq", "_session", "_time", "_length", "_speaker",
-            "_machine", "_important", "_asks", "_alive", "_before", "_after",
+            "_machine", "_important", "_asks", "_dated", "_alive", "_before", "_after",
         ):  # fmt: skip
             column = getattr(self, name)
             setattr(self, name, self._np.concatenate([column, self._np.zeros_like(column)]))

@@ -10,7 +10,7 @@ from memory.ports import Clock
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Hit, Posting, Recalled, Text
 from memory.recall.gathering import Question, Rows, gather
-from memory.recall.moments import spans
+from memory.recall.moments import asks_when, spans
 from memory.recall.ports import KINDS, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
 from memory.recall.scoring import Scores, Weights, score
@@ -182,7 +182,11 @@ class RecallEngine:
         finally:
             embedding.cancel()
         question = Question(
-            speakers, spans(wanted.query, wanted.now), addresses_machine(wanted.query), wanted.now
+            speakers,
+            spans(wanted.query, wanted.now),
+            asks_machine=addresses_machine(wanted.query),
+            asks_when=asks_when(wanted.query),
+            now=wanted.now,
         )
         narrow = wanted.session is None and wanted.project is not None
         hits: list[Hit] = []

@@ -53,7 +53,7 @@ class QueryVector:
 class Entry:
     """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
     `machine` marks the words of a model, as opposed to those of a person; `asks` what ends with a
-    question mark."""
+    question mark, `dated` what says when something was."""
 
     seq: int
     id: str
@@ -64,6 +64,7 @@ class Entry:
     created_at: int
     important: bool
     asks: bool
+    dated: bool
     length: int
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
@@ -24,6 +24,7 @@ DAY = 86_400_000_000
 SLACK_DAYS = 7.0
 """What was said about a time is often said some days after it."""
 LONG_SPAN_DAYS = 800.0
+_NEAREST_OF_SESSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,16 @@ class Question:
     speakers: frozenset[int]
     spans: tuple[Span, ...]
     asks_machine: bool
+    asks_when: bool
     now: datetime
 
 
 class Rows:
-    """The messages that are compared, as rows of the catalogue, with their neighbours among them."""
+    """The messages that are compared, as rows of the catalogue, with their neighbours among them.
+
+    Between people, what was said just before and just after belongs to a message. With a model the unit is
+    the exchange: what a person says and what the model answers.
+    """
 
     def __init__(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> None:
         import numpy as np
@@ -47,10 +53,13 @@ class Rows:
         place[rows] = np.arange(len(rows))
         self.place = place
         # The last element stands for "nobody": it is where -1 leads.
-        self.before = place[catalogue.before[rows]]
-        self.after = place[catalogue.after[rows]]
+        before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
         sessions, self.session = np.unique(catalogue.session[rows], return_inverse=True)
         self.sessions = len(sessions)
+        machine = catalogue.machine[rows]
+        self.with_machine = self.by_session(machine.astype(float))[self.session] > 0
+        self.before = np.where(self.with_machine & ~machine, NOBODY, before)
+        self.after = np.where(machine, NOBODY, after)
         self.lengths = catalogue.length[rows].astype(float)
 
     def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
@@ -76,21 +85,23 @@ def gather(
     import numpy as np
 
     chosen = rows.rows
-    words, session_words = _lexical(catalogue, rows, postings)
+    words, near_words, session_words = _lexical(catalogue, rows, postings)
     meaning = None if near is None else _meaning(catalogue, rows, near)
     ages = question.now.timestamp() * 1e6 - catalogue.time[chosen]
     machine = catalogue.machine[chosen]
-    with_machine = rows.by_session(machine.astype(float))[rows.session] > 0
     return Evidence(
         words=words,
+        near_words=near_words,
         session_words=session_words,
         session_length=rows.by_session(rows.lengths)[rows.session],
         meaning=meaning,
         near_meaning=None if meaning is None else _around(rows, meaning),
+        session_meaning=None if meaning is None else _of_session(rows, meaning),
         speaker=np.isin(catalogue.speaker[chosen], list(question.speakers)),
         time=_fit(catalogue.time[chosen], question.spans),
+        dated=catalogue.dated[chosen] & question.asks_when,
         machine=np.zeros_like(machine) if question.asks_machine else machine,
-        asks=catalogue.asks[chosen] & ~with_machine,
+        asks=catalogue.asks[chosen] & ~rows.with_machine,
         recency=np.exp(-np.maximum(ages, 0.0) / (RECENT_HOURS * DAY / 24)),
         important=catalogue.important[chosen],
     )
@@ -98,20 +109,21 @@ def gather(
 
 def _lexical(
     catalogue: Catalogue, rows: Rows, postings: Sequence[Posting]
-) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-    """BM25 of each message with its neighbours, and of its session."""
+) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+    """BM25 of each message, of it with its neighbours, and of its session."""
     import numpy as np
 
     n = len(rows.rows)
-    words, sessions = np.zeros(n), np.zeros(rows.sessions)
+    words, windows, sessions = np.zeros(n), np.zeros(n), np.zeros(rows.sessions)
+    norm = _norm(rows.lengths)
     window_norm = _norm(rows.with_neighbours(rows.lengths))
     session_norm = _norm(rows.by_session(rows.lengths))
     for posting in postings:
         counts = _counts(catalogue.by_seq, rows, posting, n)
-        windows = rows.with_neighbours(counts)
-        words += _bm25(windows, window_norm)
+        words += _bm25(counts, norm)
+        windows += _bm25(rows.with_neighbours(counts), window_norm)
         sessions += _bm25(rows.by_session(counts), session_norm)
-    return words, sessions[rows.session]
+    return words, windows, sessions[rows.session]
 
 
 def _counts(by_seq: Mapping[int, int], rows: Rows, posting: Posting, n: int) -> "NDArray[np.float64]":
@@ -160,6 +172,23 @@ def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]"
     return rows.with_neighbours(filled) / rows.with_neighbours(np.ones(len(filled)))
 
 
+def _of_session(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """The mean of the three nearest messages of each message's session."""
+    import numpy as np
+
+    known = ~np.isnan(meaning)
+    if not known.any():
+        return meaning
+    filled = np.where(known, meaning, meaning[known].min())
+    order = np.lexsort((-filled, rows.session))
+    starts = np.searchsorted(rows.session[order], np.arange(rows.sessions))
+    rank = np.arange(len(order)) - starts[rows.session[order]]
+    top = order[rank < _NEAREST_OF_SESSION]
+    sums = np.bincount(rows.session[top], filled[top], rows.sessions)
+    counts = np.bincount(rows.session[top], minlength=rows.sessions)
+    return np.asarray((sums / counts)[rows.session])
+
+
 def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float64] | None":
     """1 within one of the spans; outside it falls to 1/e in a week, or half its length if that is longer."""
     import numpy as np
@@ -167,7 +196,9 @@ def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float
     if not spans:
         return None
     best = np.zeros(len(times))
-    for span in spans:
+    latest = datetime.fromtimestamp(float(times.max()) / 1e6, UTC)
+    for named in spans:
+        span = named.not_after(latest)
         start, end = span.start.timestamp() * 1e6, span.end.timestamp() * 1e6
         days = (end - start) / DAY
         slack = SLACK_DAYS if days > LONG_SPAN_DAYS else max(SLACK_DAYS, days / 2)

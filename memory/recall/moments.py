@@ -52,10 +52,27 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From `start` up to but not including `end`; both aware."""
+    """From `start` up to but not including `end`; both aware. `yearly`: no year was named, it may be that of
+    any other."""
 
     start: datetime
     end: datetime
+    yearly: bool = False
+
+    def not_after(self, moment: datetime) -> "Span":
+        """The latest such span that has begun by `moment`: itself, unless it is `yearly`."""
+        years = max(0, self.start.year - moment.year) if self.yearly else 0
+        if self.yearly and _earlier(self.start, years) > moment:
+            years += 1
+        return Span(_earlier(self.start, years), _earlier(self.end, years), self.yearly) if years else self
+
+
+def _earlier(moment: datetime, years: int) -> datetime:
+    if moment.year - years < _EARLIEST.year or moment >= _LATEST:
+        return moment
+    # The 29th of February has its like on the 28th.
+    day = 28 if (moment.month, moment.day) == (2, 29) else moment.day
+    return moment.replace(year=moment.year - years, day=day)
 
 
 def spans(text: str, now: datetime) -> tuple[Span, ...]:
@@ -70,8 +87,34 @@ def spans(text: str, now: datetime) -> tuple[Span, ...]:
             if span is None:
                 continue
             taken.append(match.span())
-            found.append((match.start(), _opened(span, text[: match.start()], match[0])))
+            span = _opened(span, text[: match.start()], match[0])
+            if form in {"day", "month"} and not match.groupdict().get("year"):
+                span = Span(span.start, span.end, yearly=True)
+            found.append((match.start(), span))
     return tuple(span for _, span in sorted(found, key=lambda one: one[0]))
+
+
+_ASKS_WHEN = re.compile(
+    r"\bwhen\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince when\b"
+    r"|\b(?:what|which) (?:date|day|year|month|time)\b",
+    re.IGNORECASE,
+)
+_SPEAKS_OF_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|recently|"
+    + "|".join((*_DAYS, *(month for month in _MONTHS if month not in {"may", "march"})))
+    + r"|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_when(question: str) -> bool:
+    """Whether the answer is a time."""
+    return _ASKS_WHEN.search(question) is not None
+
+
+def speaks_of_time(text: str) -> bool:
+    """Whether `text` says when something was or will be. `May` and `March` are left to their company."""
+    return _SPEAKS_OF_TIME.search(text) is not None
 
 
 def _opened(span: Span, lead: str, words: str) -> Span:

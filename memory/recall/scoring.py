@@ -9,49 +9,63 @@ if TYPE_CHECKING:
 
 SESSION_WORDS = 2000.0
 """A session of so many words speaks half as much for each of its messages as a very short one."""
+OWN_WORDS = 0.2
+"""The share of a message's own words in the lexical part; the rest is that of it and its neighbours."""
+SESSION_MEANING = 0.3
+"""The share of meaning in what the session says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each kind of evidence counts. The first seven add, the next two take away, and the last two
+    """How much each kind of evidence counts. `machine` and `question` take away. `recency` and `importance`
     lift by at most what they say: an answer that is only old, or of no mark, keeps its place among equals."""
 
     lexical: float = 0.5
-    semantic: float = 0.7
-    neighbour: float = 0.4
+    semantic: float = 0.9
+    neighbour: float = 0.6
     session: float = 0.7
     speaker: float = 0.3
-    time: float = 0.6
-    machine: float = 0.4
-    question: float = 0.2
+    time: float = 0.3
+    dated: float = 0.35
+    machine: float = 0.5
+    question: float = 0.3
     recency: float = 0.02
     importance: float = 0.05
 
     @property
-    def most(self) -> float:
-        """What the evidence can come to."""
-        return self.lexical + self.semantic + self.neighbour + self.session
+    def highest(self) -> float:
+        """What all evidence together can come to."""
+        talk = self.lexical + self.semantic + self.neighbour + self.session
+        return talk + self.speaker + self.time + self.dated + self.recency + self.importance
+
+    @property
+    def lowest(self) -> float:
+        return -(self.machine + self.question)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What speaks for each message.
 
-    `words` and `session_words` are BM25 sums over a message with its neighbours and over its session;
-    `meaning` and `near_meaning` are cosines of its best passage and of it with its neighbours, None without
-    vectors, NaN where a message has none. `session_length` is in words. `speaker` marks those whom the
-    question names, `time` is how well it fits the time that the question speaks of (0 … 1, None when it
-    speaks of none). `machine` marks the words of a model, unless the question asks for them; `asks` marks
-    messages between people that only ask. `recency` is 0 … 1.
+    `words`, `near_words` and `session_words` are BM25 sums over a message, over it with its neighbours and
+    over its session; `meaning`, `near_meaning` and `session_meaning` are cosines of its best passage, of it
+    with its neighbours and of its session's best, None without vectors, NaN where a message has none.
+    `session_length` is in words. `speaker` marks those whom the question names, `time` is how well it fits
+    the time that the question speaks of (0 … 1, None when it speaks of none), `dated` marks what says when
+    something was, if the question asks that. `machine` marks the words of a model, unless the question asks
+    for them; `asks` marks messages between people that only ask. `recency` is 0 … 1.
     """
 
     words: "NDArray[np.float64]"
+    near_words: "NDArray[np.float64]"
     session_words: "NDArray[np.float64]"
     session_length: "NDArray[np.float64]"
     meaning: "NDArray[np.float64] | None"
     near_meaning: "NDArray[np.float64] | None"
+    session_meaning: "NDArray[np.float64] | None"
     speaker: "NDArray[np.bool_]"
     time: "NDArray[np.float64] | None"
+    dated: "NDArray[np.bool_]"
     machine: "NDArray[np.bool_]"
     asks: "NDArray[np.bool_]"
     recency: "NDArray[np.float64]"
@@ -75,36 +89,32 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     """
     import numpy as np
 
-    n = len(evidence.words)
-    nothing = np.zeros(n)
+    nothing = np.zeros(len(evidence.words))
     discount = 1.0 / (1.0 + evidence.session_length / SESSION_WORDS)
+    words = _stretched(evidence.near_words), _stretched(evidence.words)
+    session = _stretched(evidence.session_words), _given(evidence.session_meaning, nothing)
     parts = {
-        "lexical": _stretched(evidence.words),
-        "semantic": nothing if evidence.meaning is None else _stretched(evidence.meaning),
-        "neighbour": nothing if evidence.near_meaning is None else _stretched(evidence.near_meaning),
-        "session": _stretched(evidence.session_words) * discount,
+        "lexical": (1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1],
+        "semantic": _given(evidence.meaning, nothing),
+        "neighbour": _given(evidence.near_meaning, nothing),
+        "session": discount * ((1 - SESSION_MEANING) * session[0] + SESSION_MEANING * session[1]),
         "speaker": evidence.speaker.astype(float),
         "time": nothing if evidence.time is None else evidence.time,
+        "dated": evidence.dated.astype(float),
         "machine": evidence.machine.astype(float),
         "question": evidence.asks.astype(float),
         "recency": evidence.recency,
         "importance": evidence.important.astype(float),
     }
-    total = (
-        weights.lexical * parts["lexical"]
-        + weights.semantic * parts["semantic"]
-        + weights.neighbour * parts["neighbour"]
-        + weights.session * parts["session"]
-        + weights.speaker * parts["speaker"]
-        + weights.time * parts["time"]
-        - weights.machine * parts["machine"]
-        - weights.question * parts["question"]
-        + weights.recency * parts["recency"]
-        + weights.importance * parts["importance"]
-    )
-    lowest = -(weights.machine + weights.question)
-    highest = weights.most + weights.speaker + weights.time + weights.recency + weights.importance
-    return Scores((total - lowest) / (highest - lowest), parts)
+    total = nothing.copy()
+    for name, values in parts.items():
+        sign = -1.0 if name in {"machine", "question"} else 1.0
+        total += sign * float(getattr(weights, name)) * values
+    return Scores((total - weights.lowest) / (weights.highest - weights.lowest), parts)
+
+
+def _given(values: "NDArray[np.float64] | None", otherwise: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    return otherwise if values is None else _stretched(values)
 
 
 def _stretched(values: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -31,6 +31,11 @@ def addresses_machine(question: str) -> bool:
     return _ADDRESSED.search(question) is not None
 
 
+def only_asks(text: str) -> bool:
+    """Whether it ends with a question: such a message seldom is the answer to another one."""
+    return text.rstrip(" \t\r\n\"')”’").endswith(("?", "？"))
+
+
 def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
     """Which of `speakers` (names in lower case) are named in the question, by whole or first name."""
     words = set(re.findall(r"\w+", question.casefold()))

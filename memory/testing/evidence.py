@@ -5,6 +5,8 @@ from collections.abc import Collection, Sequence
 
 from memory.entities import MemoryMode, Message, MessageStatus
 from memory.recall.entities import Entry, EntryChanges, Posting, SessionEntry, Source, Text
+from memory.recall.moments import speaks_of_time
+from memory.recall.words import only_asks
 from memory.storage.values import micros
 from memory.storage.words import is_unspaced, pieces
 from memory.testing.finding import words_of
@@ -116,7 +118,8 @@ class InMemoryEvidenceStore:
                 and (message.model is not None or message.speaker.lower() in {"", "assistant"}),
                 micros(message.created_at),
                 message.important,
-                message.content.rstrip("\t\n\r \"')").endswith(("?", "？")),
+                only_asks(message.content),
+                speaks_of_time(message.content),
                 len(_stems(message.content)),
             )
             for message in self._finished()

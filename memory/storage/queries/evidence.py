@@ -5,6 +5,8 @@ import json
 from collections.abc import Collection, Sequence
 
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
+from memory.recall.moments import speaks_of_time
+from memory.recall.words import only_asks
 from memory.storage.connection import Connection
 from memory.storage.values import moment
 from memory.storage.words import is_unspaced
@@ -13,7 +15,7 @@ from memory.storage.words import is_unspaced
 _ENTRY = """
     SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker,
         m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant')),
-        m.created_at, m.important, rtrim(m.content, char(9, 10, 13, 32, 34, 39, 41)) GLOB '*[?？]', w.sz, p.sz
+        m.created_at, m.important, m.content, w.sz, p.sz
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
@@ -100,13 +102,22 @@ def _entry(
     machine: int,
     created: int,
     important: int,
-    asks: int,
+    content: str,
     words: bytes | None,
     pieces: bytes | None,
 ) -> Entry:
-    length = _number(words) + _number(pieces)
     return Entry(
-        seq, id_, session, parent, speaker, bool(machine), created, bool(important), bool(asks), length
+        seq,
+        id_,
+        session,
+        parent,
+        speaker,
+        machine=bool(machine),
+        created_at=created,
+        important=bool(important),
+        asks=only_asks(content),
+        dated=speaks_of_time(content),
+        length=_number(words) + _number(pieces),
     )
 
 
