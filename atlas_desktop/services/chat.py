@@ -114,7 +114,8 @@ class ChatService:
         """The prompt for the branch that ends with the person's message `said_id`, and how it was made."""
         if self._bring_back is not None and session.message_count > _NEW:
             await self._bring_back(session.id)
-        return await self.context.prepare(session, said_id, reply=params.max_tokens)
+        # The row that the reply will grow in is the head by now.
+        return await self.context.prepare(session, said_id, reply=params.max_tokens, reply_id=session.head_id)
 
     async def ended(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
         """Keeps what the reply's prompt was made of; returns whether the session's next epoch is due."""

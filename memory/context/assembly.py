@@ -92,11 +92,13 @@ def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[
     return (*opening, *alternating(said))
 
 
-async def assemble(head: Head, messages: Sequence[Message], sizes: TokenSizes) -> Prompt:
+async def assemble(
+    head: Head, messages: Sequence[Message], sizes: TokenSizes, recalled: Sequence[str] = ()
+) -> Prompt:
     """The prompt that ends with the person's newest message, which is the last of `messages`.
 
-    Its preface counts as the tier `recall`. Nothing is left out here: see `memory.context.epochs` for what
-    to do when it is too long.
+    Its preface counts as the tier `recall`, with the ids of what is `recalled` in it. Nothing
+    is left out here: the engine knows what to do when it is too long.
     """
     kept = sendable(messages)
     each = await sizes.of(kept)
@@ -106,6 +108,6 @@ async def assemble(head: Head, messages: Sequence[Message], sizes: TokenSizes) -
     if len(kept) > 1:
         tiers.append(TierUse("recent", sum(each[:-1]), tuple(m.id for m in kept[:-1])))
     if preface:
-        tiers.append(TierUse("recall", preface))
+        tiers.append(TierUse("recall", preface, tuple(recalled)))
     tiers.append(TierUse("user", each[-1] - preface, (newest.id,)))
     return Prompt(to_send(head.text, messages, sizes), tuple(tiers), head.tokens + sum(each))

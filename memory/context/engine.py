@@ -8,6 +8,7 @@ from memory.context.budget import Budget, Limits, allocate
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
 from memory.context.folding import Folder, Room
 from memory.context.head import Head, make_head
+from memory.context.lineage import trace, traced
 from memory.context.recalling import Recalling
 from memory.context.serving import Serving
 from memory.entities import Message, MessagePatch, Session
@@ -86,11 +87,13 @@ class ContextEngine:
 
     # --- a turn -----------------------------------------------------------------------------------
 
-    async def prepare(self, session: Session, said_id: str, *, reply: int) -> Prepared:
+    async def prepare(
+        self, session: Session, said_id: str, *, reply: int, reply_id: str | None = None
+    ) -> Prepared:
         """The prompt for the branch that ends with the person's message `said_id`.
 
-        `reply` is the longest reply asked for, in tokens. Raises `ContextTooSmall` when the message alone
-        does not fit: nothing is ever cut in silence.
+        `reply` is the longest reply asked for, in tokens; `reply_id` the message that it will be. Raises
+        `ContextTooSmall` when the message alone does not fit: nothing is ever cut in silence.
         """
         info, bare, budget = await self._measures(session, reply)
         sizes = self._sizes_for(info)
@@ -104,15 +107,20 @@ class ContextEngine:
             preface, recalled = await self._recalling.preface(
                 session, messages, epoch, self._limits(), budget.recall
             )
+            if recalled and reply_id is not None:
+                await trace(self._store, session.id, reply_id, info.fingerprint, recalled)
             said = await self._with_preface(said, preface)
             messages = [*messages[:-1], said]
-        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes)
+            held = tuple(hit.id for hit in recalled)
+        else:
+            held = await traced(self._store, reply_id) if said.preface and reply_id is not None else ()
+        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
         compacted = None
         if prompt.tokens > budget.limit:
             compacted = await self._begin_epoch(session, said, info, budget, prompt.tokens, quick=True)
             epoch = compacted.epoch
             messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
-            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes)
+            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
             if prompt.tokens > budget.limit and said.preface:
                 # What was recalled is the first to go: the person's words are not.
                 said, recalled = await self._with_preface(said, ""), ()

@@ -1,0 +1,95 @@
+"""What is recalled into a prompt is known by its ids, however the turn ends."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from atlas_desktop.services.chat import ChatService
+from atlas_desktop.services.events import Replied
+from memory.context.budget import Limits
+from memory.context.engine import ContextEngine
+from memory.context.recalling import Recalling
+from memory.entities import Message, NewMessage, NewSession, Session
+from memory.recall.entities import Hit, Recalled, Source
+from memory.testing import CountingFolder, InMemorySessionStore
+from memory.testing.clock import FakeClock
+from models.errors import WorkerCrashed
+from models.messages import Role
+from models.testing import ScriptedChatModel, WordCounter
+
+WHEN = datetime(2026, 1, 3, tzinfo=UTC)
+
+
+class Remembering:
+    """Recalls the same message every time."""
+
+    def __init__(self, message: Message) -> None:
+        source = Source(message.session_id, message.id, None, None, WHEN, "user")
+        self.hit = Hit(message.id, "message", message.content, message.content, 1.0, {}, source)
+
+    async def recall(self, query: str, **_: object) -> list[Hit]:
+        return [self.hit] if query else []
+
+    async def answer(self, query: str, **_: object) -> Recalled:
+        return Recalled((self.hit,), 0.0, False)
+
+
+class Scene:
+    """An older session with a secret, and a chat that recalls it."""
+
+    def __init__(self, script: Sequence[str] = ("Yes.",)) -> None:
+        self.store = InMemorySessionStore(FakeClock(WHEN))
+        self.model = ScriptedChatModel(script)
+        self.older: Session
+        self.chat: ChatService
+
+    async def begin(self) -> Message:
+        self.older, message = await self.store.create_session(
+            NewSession("older"), NewMessage(Role.USER, "the code is heliotrope")
+        )
+        recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=Remembering(message), zone=UTC)
+        engine = ContextEngine(
+            self.store,
+            self.model,
+            WordCounter(),
+            CountingFolder(self.store),
+            default_system="Be kind.",
+            limits=Limits,
+            recalling=recalling,
+        )
+        self.chat = ChatService(self.store, self.model, engine)
+        return message
+
+    async def say(self, text: str) -> Replied:
+        events = [event async for event in self.chat.turn(text)]
+        assert isinstance(events[-1], Replied)
+        return events[-1]
+
+
+async def test_the_tier_of_what_is_recalled_has_its_ids_also_when_answered_again() -> None:
+    scene = Scene()
+    message = await scene.begin()
+    first = await scene.say("what is the code?")
+    tiers = {tier.tier: tier.ids for tier in first.context}
+    assert tiers["recall"] == (message.id,)
+    events = [event async for event in scene.chat.regenerate(first.session.id)]
+    assert isinstance(events[-1], Replied)
+    assert {tier.tier: tier.ids for tier in events[-1].context}["recall"] == (message.id,)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_erasing_a_session_reaches_the_turns_that_recalled_it(fails: bool) -> None:
+    scene = Scene()
+    await scene.begin()
+    if fails:
+        scene.model.fail_after, scene.model.failure = 0, WorkerCrashed(-9)
+        with pytest.raises(WorkerCrashed):
+            await scene.say("what is the code?")
+    else:
+        await scene.say("what is the code?")
+    (other,) = [s for s in await scene.store.list_sessions() if s.id != scene.older.id]
+    assert "heliotrope" in (await scene.store.branch(other.id))[0].preface
+    erased = await scene.store.erase_session(scene.older.id)
+    assert erased.verified
+    assert (await scene.store.branch(other.id))[0].preface == ""
