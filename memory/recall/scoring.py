@@ -11,7 +11,7 @@ SESSION_WORDS = 2000.0
 """A session of so many words speaks half as much for each of its messages as a very short one."""
 OWN_WORDS = 0.2
 """The share of a message's own words in the lexical part; the rest is that of it and its neighbours."""
-SESSION_MEANING = 0.3
+SESSION_MEANING = 0.2
 """The share of meaning in what the session says."""
 
 
@@ -21,11 +21,11 @@ class Weights:
     lift by at most what they say: an answer that is only old, or of no mark, keeps its place among equals."""
 
     lexical: float = 0.5
-    semantic: float = 0.9
-    neighbour: float = 0.6
-    session: float = 0.7
-    speaker: float = 0.3
-    time: float = 0.3
+    semantic: float = 0.65
+    neighbour: float = 0.65
+    session: float = 0.5
+    speaker: float = 0.25
+    time: float = 0.6
     dated: float = 0.35
     machine: float = 0.5
     question: float = 0.3
