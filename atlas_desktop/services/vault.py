@@ -52,13 +52,15 @@ class VaultService:
     async def strength(self, passphrase: str) -> Strength:
         return await asyncio.to_thread(estimate, passphrase)
 
-    async def create(self, passphrase: str) -> Created:
+    async def create(self, passphrase: str, *, confirm: bool = False) -> Created:
         """Makes keyslots, then the empty room. Killed in between, the next unlock makes the room.
+
+        With `confirm` the status says `recovery_unseen` until `recovery_key_seen` is called.
 
         When the room cannot be made the keyslots are taken back, so that nothing stays that would open by a
         recovery key nobody has seen, and the error is raised: `create` can be called again.
         """
-        key, recovery_key = await asyncio.to_thread(self._vault.create, passphrase)
+        key, recovery_key = await asyncio.to_thread(self._vault.create, passphrase, confirm=confirm)
         try:
             await self._make_room_if_new(key)
         except Exception as error:
@@ -83,6 +85,9 @@ class VaultService:
 
     async def new_recovery_key(self, key: RoomKey) -> str:
         return await asyncio.to_thread(self._vault.new_recovery_key, key)
+
+    async def recovery_key_seen(self) -> None:
+        await asyncio.to_thread(self._vault.recovery_key_seen)
 
     async def keyring_backend(self) -> str:
         """The name of the system keyring, if one answers that could be used."""

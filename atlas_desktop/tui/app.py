@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
-    from atlas_desktop.services.desk import Desk, OpenRoom
+    from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.screens.chat import ChatScreen
     from atlas_desktop.tui.turns import Turns
     from memory.vault.keys import RoomKey
@@ -149,11 +150,21 @@ class AtlasApp(App[None]):
         else:
             await self.push_screen(screen)
 
-    async def enter(self, key: "RoomKey | None") -> None:
+    async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none.
 
-        Without a key it is a room in memory: nothing said there is ever written.
+        Without a key it is a room in memory: nothing said there is ever written. A recovery key that nobody
+        confirmed comes first: whoever closed the program then has never written it down.
         """
+        if key is not None and not confirmed and (await self.desk.vault.status()).recovery_unseen:
+            from atlas_desktop.tui.screens.recovery import renewed
+
+            if (screen := await renewed(self, key)) is not None:
+                await self.turn_to(screen)
+                return
+        await self._enter(key)
+
+    async def _enter(self, key: "RoomKey | None") -> None:
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         room.background.listen(self.turns.job_moved)
         room.background.start(self._background_failed)

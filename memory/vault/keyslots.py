@@ -25,9 +25,11 @@ _MOST_BYTES = 65_536
 _MOST_SLOTS = 16
 
 
-class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """`room_made` turns true when the room's database exists for the first time: from then on a missing
-    database is a loss to be told of, before that it is a creation that was cut short."""
+    database is a loss to be told of, before that it is a creation that was cut short.
+
+    `recovery_unseen` is true until the person has confirmed that the recovery key was written down."""
 
     vault_id: str
     room: str
@@ -35,6 +37,7 @@ class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     generation: int
     created_at: datetime
     room_made: bool
+    recovery_unseen: bool = False
     slots: tuple[Slot, ...]
 
     @property

@@ -29,6 +29,7 @@ class VaultStatus:
     created_at: datetime
     generation: int
     room_made: bool
+    recovery_unseen: bool
     database_present: bool
     copies: dict[str, CopyState]
     slots: tuple[SlotStatus, ...]

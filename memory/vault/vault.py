@@ -81,8 +81,10 @@ class Vault:
         """Whether there is a keyslot file, sound or not, or a database."""
         return self._file.exists() or self.database_path.exists()
 
-    def create(self, passphrase: str) -> tuple[RoomKey, str]:
+    def create(self, passphrase: str, *, confirm: bool = False) -> tuple[RoomKey, str]:
         """A new key, wrapped for the passphrase and for the recovery key that is returned, once, as text.
+
+        With `confirm` the status tells that nobody has seen that key, until `recovery_key_seen`.
 
         Raises `VaultExists`, `WeakPassphrase`, `StorageFull`.
         """
@@ -100,6 +102,7 @@ class Vault:
             generation=1,
             created_at=now,
             room_made=False,
+            recovery_unseen=confirm,
             slots=(),
         )
         slots = (
@@ -170,6 +173,12 @@ class Vault:
         self._replace(keyslots, RecoverySlot, recovery_slot(keyslots.place, key, secret, self._clock.now()))
         return recovery.to_text(secret)
 
+    def recovery_key_seen(self) -> None:
+        """Notes that the person has written the recovery key down. Raises `StorageFull`."""
+        keyslots, _ = self._load()
+        if keyslots.recovery_unseen:
+            self._write(msgspec.structs.replace(keyslots, recovery_unseen=False))
+
     def keyring_backend(self) -> str:
         """The name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
         return self._trusted_keyring().backend()
@@ -214,6 +223,7 @@ class Vault:
             created_at=keyslots.created_at,
             generation=keyslots.generation,
             room_made=keyslots.room_made,
+            recovery_unseen=keyslots.recovery_unseen,
             database_present=self.database_path.exists(),
             copies={path.name: state for path, state in zip(self._file.paths, states, strict=True)},
             slots=tuple(slot_status(slot) for slot in keyslots.slots),

@@ -63,10 +63,7 @@ def test_from_an_empty_home_to_a_conversation_and_back(home_with_models: Paths, 
         terminal.write("not the passphrase")
         terminal.press("enter")
         terminal.see("does not open the vault")
-        # The field is emptied and takes keys again a moment after the words are drawn.
-        terminal.settle()
         terminal.write(PASSPHRASE)
-        terminal.settle()
         terminal.press("enter")
         terminal.see(f"code word is {CANARY}")
         terminal.press(ctrl("q"))

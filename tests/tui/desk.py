@@ -10,8 +10,8 @@ from typing import cast
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import Desk
-from atlas_desktop.services.room import Model
 from atlas_desktop.services.models import ModelService
+from atlas_desktop.services.room import Model
 from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
@@ -39,6 +39,7 @@ Watch = Callable[[Callable[[Path], None]], Callable[[], None]]
 @dataclass
 class FakeStatus:
     keyring_backend: str | None = None
+    recovery_unseen: bool = False
 
 
 @dataclass
@@ -49,6 +50,8 @@ class FakeVault:
     keyring: str | None = None
     keyring_slot: bool = False
     keyring_refuses: bool = False
+    recovery_unseen: bool = False
+    renewed: int = 0
     passphrase: str = PASSPHRASE
     gate: asyncio.Event | None = None
     key: RoomKey = field(default_factory=RoomKey.generate)
@@ -57,7 +60,7 @@ class FakeVault:
         return self.made
 
     async def status(self) -> FakeStatus:
-        return FakeStatus(self.keyring if self.keyring_slot else None)
+        return FakeStatus(self.keyring if self.keyring_slot else None, self.recovery_unseen)
 
     async def strength(self, passphrase: str) -> Strength:
         return Strength(min(len(passphrase) // 6, 4), "centuries", "", ())
@@ -67,9 +70,17 @@ class FakeVault:
             raise KeyringUnavailable("", "none")
         return self.keyring
 
-    async def create(self, passphrase: str) -> Created:
+    async def create(self, passphrase: str, *, confirm: bool = False) -> Created:
+        self.recovery_unseen = confirm
         self.made, self.passphrase = True, passphrase
         return Created(self.key, RECOVERY_KEY)
+
+    async def recovery_key_seen(self) -> None:
+        self.recovery_unseen = False
+
+    async def new_recovery_key(self, key: RoomKey) -> str:
+        self.renewed += 1
+        return RECOVERY_KEY
 
     async def keyring_on(self, key: RoomKey) -> str:
         self.keyring_slot = True

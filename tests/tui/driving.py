@@ -25,7 +25,7 @@ async def settle(pilot: Pilot[None], *, but: str = "") -> None:
     raise AssertionError("the application does not come to rest")
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
     """Returns when `condition()` holds; fails when it does not come to hold."""
     for _ in range(400):
         if condition():

@@ -8,7 +8,7 @@ from atlas_desktop.tui.actions import ACTIONS, Where, bindings, key_words
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import HelpScreen
 from tests.tui.desk import Stage, talk
-from tests.tui.driving import on, settle, shown, type_text, until
+from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -54,7 +54,7 @@ async def test_help_shows_every_action(make: Make) -> None:
     async with place.app.run_test(size=(120, 120)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
-        await until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))
         text = shown(place)
         for action in ACTIONS:
             assert action.name in text
@@ -69,10 +69,10 @@ async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
         await settle(pilot)
         await pilot.press("ctrl+p")
         await type_text(pilot, "light")
-        await until(pilot, lambda: "Light or dark" in shown(place))
+        await assert_until(pilot, lambda: "Light or dark" in shown(place))
         await pilot.pause(0.2)
         await pilot.press("enter")
-        await until(pilot, lambda: place.app.theme == "atlas-light")
+        await assert_until(pilot, lambda: place.app.theme == "atlas-light")
 
 
 async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
@@ -80,7 +80,7 @@ async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
     async with place.app.run_test(size=(100, 50)) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: "New conversation" in shown(place))
+        await assert_until(pilot, lambda: "New conversation" in shown(place))
         await pilot.pause(0.2)
         assert "Undo the deletion" not in shown(place)
         assert "Delete the conversation" not in shown(place)
@@ -128,4 +128,4 @@ async def test_ctrl_c_says_how_to_quit(make: Make) -> None:
         await settle(pilot)
         place.app.screen.query_one("#examples").focus()
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: any("Ctrl+Q quits" in n.message for n in place.app._notifications))
+        await assert_until(pilot, lambda: any("Ctrl+Q quits" in n.message for n in place.app._notifications))

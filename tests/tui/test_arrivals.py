@@ -9,7 +9,7 @@ from atlas_desktop.paths import Paths
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen
 from tests.tui.desk import FakeShelf, Stage
-from tests.tui.driving import on, settle, shown, until
+from tests.tui.driving import assert_until, on, settle, shown
 from tests.unit.models.gguf_files import write_gguf
 
 Make = Callable[..., Stage]
@@ -44,10 +44,10 @@ async def test_a_new_model_is_told_of(make: Make) -> None:
     watch = FakeWatch()
     place = make(watch=watch)
     async with place.app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: watch.arrived)
+        await assert_until(pilot, lambda: watch.arrived)
         assert threading.get_ident() not in watch.threads
         watch.bring("fresh-1b.gguf")
-        await until(pilot, lambda: "New model: fresh-1b" in shown(place))
+        await assert_until(pilot, lambda: "New model: fresh-1b" in shown(place))
         assert on(place.app, ChatScreen)
 
 
@@ -58,9 +58,9 @@ async def test_nothing_is_watched_before_unlocking_and_after_leaving(make: Make)
         await settle(pilot)
         assert watch.started == 0
         await place.app.enter(place.vault.key)
-        await until(pilot, lambda: watch.arrived)
+        await assert_until(pilot, lambda: watch.arrived)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: watch.arrived is None)
+        await assert_until(pilot, lambda: watch.arrived is None)
     assert watch.started == 1
 
 
@@ -69,13 +69,13 @@ async def test_the_first_model_leads_on_to_the_conversation(make: Make) -> None:
     shelf = FakeShelf(chosen=None)
     place = make(watch=watch, shelf=shelf)
     async with place.app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: on(place.app, ModelScreen) and watch.arrived)
+        await assert_until(pilot, lambda: on(place.app, ModelScreen) and watch.arrived)
         watch.bring("embedder.gguf")
-        await until(pilot, lambda: "New model: embedder" in shown(place))
+        await assert_until(pilot, lambda: "New model: embedder" in shown(place))
         assert on(place.app, ModelScreen)
         shelf.chosen = "fresh-1b"
         watch.bring("fresh-1b.gguf")
-        await until(pilot, lambda: on(place.app, ChatScreen))
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await settle(pilot)
 
 
@@ -83,9 +83,9 @@ async def test_a_model_that_is_being_fetched_is_no_news(make: Make) -> None:
     watch = FakeWatch()
     place = make(watch=watch, shelf=FakeShelf(chosen=None))
     async with place.app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: "SmolLM2" in shown(place) and watch.arrived)
+        await assert_until(pilot, lambda: "SmolLM2" in shown(place) and watch.arrived)
         await pilot.press("enter")
-        await until(pilot, lambda: on(place.app, ChatScreen))
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
         assert watch.started == 2
 
 
@@ -107,6 +107,6 @@ async def test_a_file_in_the_folder_of_models_is_noticed(make: Make, tmp_path: P
     async with place.app.run_test(notifications=True) as pilot:
         await place.app.arrivals.start()
         ready.rename(paths.models / "dropped.gguf")
-        await until(pilot, lambda: "New model: dropped" in shown(place))
+        await assert_until(pilot, lambda: "New model: dropped" in shown(place))
         await place.app.arrivals.stop()
         assert not [t for t in threading.enumerate() if "Inotify" in type(t).__name__]

@@ -13,7 +13,7 @@ from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Role
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import chat, say, settle, shown, type_text, until
+from tests.tui.driving import assert_until, chat, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -38,7 +38,7 @@ async def test_a_message_is_answered_and_saved(make: Make) -> None:
         await settle(pilot)
         await say(pilot, "Why tides?")
         await settle(pilot)
-        await until(pilot, lambda: "The moon pulls." in shown(place))
+        await assert_until(pilot, lambda: "The moon pulls." in shown(place))
         assert await stored(place) == [
             ("user", "Why tides?", "complete"),
             ("assistant", "The **moon** pulls.", "complete"),
@@ -54,11 +54,11 @@ async def test_the_reply_is_shown_while_it_comes(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place) and "One" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place) and "One" in shown(place))
         assert "three." not in shown(place)
         let_go(model)
         await settle(pilot)
-        await until(pilot, lambda: "One two three." in shown(place))
+        await assert_until(pilot, lambda: "One two three." in shown(place))
         assert "Ready" in shown(place)
 
 
@@ -67,7 +67,7 @@ async def test_esc_stops_and_keeps_what_came(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await pilot.press("escape")
         await settle(pilot)
         assert "stopped" in shown(place)
@@ -80,13 +80,13 @@ async def test_a_message_sent_meanwhile_waits_its_turn(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "First")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await say(pilot, "Second")
         await pilot.pause()
         assert "Queued: Second" in shown(place)
         assert len(model.prompts) == 1
         let_go(model)
-        await until(pilot, lambda: "Second answer." in shown(place))
+        await assert_until(pilot, lambda: "Second answer." in shown(place))
         await settle(pilot)
         assert [content for _, content, _ in await stored(place)] == [
             "First",
@@ -102,7 +102,7 @@ async def test_up_takes_a_waiting_message_back(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "First")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await say(pilot, "Second")
         await pilot.press("up")
         await pilot.pause()
@@ -119,7 +119,7 @@ async def test_a_waiting_message_is_held_when_the_reply_is_stopped(make: Make) -
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "First")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await say(pilot, "Second")
         await pilot.press("escape")
         await settle(pilot)
@@ -134,7 +134,7 @@ async def test_enter_sends_a_held_message(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "First")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await say(pilot, "Second")
         await pilot.press("escape")
         await settle(pilot)
@@ -152,7 +152,7 @@ async def test_answering_again_keeps_the_earlier_answer(make: Make) -> None:
         await settle(pilot)
         await pilot.press("ctrl+r")
         await settle(pilot)
-        await until(pilot, lambda: "Second try." in shown(place))
+        await assert_until(pilot, lambda: "Second try." in shown(place))
         assert "First try." not in shown(place)
         session = await place.store.get_session("last")
         branch = await place.store.branch(session.id)
@@ -267,11 +267,11 @@ async def test_the_view_follows_only_at_the_end(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await say(pilot, "Go")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         let_go(model)
         await settle(pilot)
         view = chat(place.app).transcript
-        await until(pilot, lambda: "line 59" in shown(place))
+        await assert_until(pilot, lambda: "line 59" in shown(place))
         assert view.scroll_y == view.max_scroll_y
         await pilot.press("pageup")
         await pilot.pause()
@@ -279,7 +279,7 @@ async def test_the_view_follows_only_at_the_end(make: Make) -> None:
         assert up < view.max_scroll_y
         block = view.blocks[-1]
         block.stream("\n\nmore\n\nand more", 30)
-        await until(pilot, lambda: view.max_scroll_y > up + 20)
+        await assert_until(pilot, lambda: view.max_scroll_y > up + 20)
         assert view.scroll_y == up
         await pilot.press("ctrl+end")
         await pilot.pause()
@@ -291,7 +291,7 @@ async def test_leaving_while_a_reply_comes_saves_it(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         closed = asyncio.Event()
         saved: list[tuple[str, str, str]] = []
         close = place.store.close
@@ -314,16 +314,16 @@ async def test_a_reply_goes_on_while_another_conversation_is_open(make: Make) ->
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         first = chat(place.app).current
         assert first.id is not None
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: chat(place.app).current is not first)
+        await assert_until(pilot, lambda: chat(place.app).current is not first)
         chat(place.app).open_session(first.id)
-        await until(pilot, lambda: chat(place.app).current is first)
+        await assert_until(pilot, lambda: chat(place.app).current is first)
         let_go(model)
         await settle(pilot)
-        await until(pilot, lambda: "One two three." in shown(place))
+        await assert_until(pilot, lambda: "One two three." in shown(place))
         assert (await stored(place))[-1][2] == MessageStatus.COMPLETE
 
 
@@ -333,7 +333,7 @@ async def test_titles_are_given_when_there_is_nothing_else_to_do(make: Make) -> 
         await settle(pilot)
         await say(pilot, "Why are there tides on some coasts and not on others, please?")
         await settle(pilot)
-        await until(pilot, lambda: "Tides and the moon" in shown(place))
+        await assert_until(pilot, lambda: "Tides and the moon" in shown(place))
         assert (await place.store.get_session("last")).title == "Tides and the moon"
 
 

@@ -10,7 +10,7 @@ from atlas_desktop.tui.failures import report_of, write_report
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
 from tests.tui.desk import Stage
-from tests.tui.driving import on, settle, shown, until
+from tests.tui.driving import assert_until, on, settle, shown
 
 Make = Callable[..., Stage]
 SECRET = "a very secret sentence"
@@ -55,7 +55,7 @@ async def test_a_failing_background_task_is_told_and_the_program_goes_on(make: M
     async with place.app.run_test() as pilot:
         await settle(pilot)
         place.app.attempt(fail(), group="test")
-        await until(pilot, lambda: on(place.app, ErrorScreen) and "Error id" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, ErrorScreen) and "Error id" in shown(place))
         assert SECRET not in shown(place)
         await pilot.press("enter")
         assert on(place.app, ChatScreen)
@@ -72,7 +72,7 @@ async def test_the_last_words_of_a_crash_hold_no_values(
         async with place.app.run_test() as pilot:
             await settle(pilot)
             place.app.call_later(fail_with_content, SECRET)
-            await until(pilot, lambda: not place.app.is_running)
+            await assert_until(pilot, lambda: not place.app.is_running)
 
     with pytest.raises(RuntimeError):
         await run_into_a_crash()

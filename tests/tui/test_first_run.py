@@ -15,7 +15,7 @@ from memory.errors import StorageFull
 from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed
 from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
-from tests.tui.driving import on, settle, shown, type_text, until
+from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 NEW = {"unlocked": False}
@@ -71,8 +71,11 @@ async def test_two_different_passphrases_are_not_taken(make: Make) -> None:
     place = make(vault=FakeVault(made=False), **NEW)
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await pilot.press("enter", "enter")
-        assert "A passphrase is needed" in shown(place)
+        await assert_until(pilot, lambda: place.app.screen.query_one("#passphrase", Input).has_focus)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: place.app.screen.query_one("#again", Input).has_focus)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "A passphrase is needed" in shown(place))
         await type_text(pilot, "one")
         await pilot.press("tab")
         await type_text(pilot, "two")
@@ -87,9 +90,9 @@ async def test_the_meter_follows_the_passphrase(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await type_text(pilot, "short")
-        await until(pilot, lambda: "very weak" in shown(place))
+        await assert_until(pilot, lambda: "very weak" in shown(place))
         await type_text(pilot, " but then it grows longer")
-        await until(pilot, lambda: "strong" in shown(place))
+        await assert_until(pilot, lambda: "strong" in shown(place))
 
 
 async def test_the_keyring_is_offered_only_where_one_answers(make: Make) -> None:
@@ -153,11 +156,13 @@ async def test_a_download_can_be_stopped_and_taken_up_again(make: Make) -> None:
     shelf = FakeShelf(chosen=None, gate=asyncio.Event())
     place = make(shelf=shelf)
     async with place.app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "SmolLM2" in shown(place))
+        await assert_until(pilot, lambda: "SmolLM2" in shown(place))
         await pilot.press("enter")
-        await until(pilot, lambda: "Downloading SmolLM2 135M Instruct: 0 bytes of 98.4 MB" in shown(place))
+        await assert_until(
+            pilot, lambda: "Downloading SmolLM2 135M Instruct: 0 bytes of 98.4 MB" in shown(place)
+        )
         await pilot.press("escape")
-        await until(pilot, lambda: "Stopped." in shown(place))
+        await assert_until(pilot, lambda: "Stopped." in shown(place))
         assert "What has come is kept" in shown(place)
         assert shelf.gate is not None
         shelf.gate.set()
@@ -191,5 +196,45 @@ async def test_conversations_can_be_read_without_a_model(make: Make) -> None:
 async def test_a_model_that_has_gone_leads_to_the_choice(make: Make) -> None:
     place = make(model=NamedModel(missing=True))
     async with place.app.run_test() as pilot:
-        await until(pilot, lambda: on(place.app, ModelScreen) and "Choose a model" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, ModelScreen) and "Choose a model" in shown(place))
         assert "SmolLM2" in shown(place)
+
+
+async def test_a_recovery_key_that_nobody_confirmed_is_replaced_at_the_next_start(make: Make) -> None:
+    vault = FakeVault(made=False)
+    first = make(vault=vault, **NEW)
+    async with first.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        for _ in range(2):
+            await type_text(pilot, PASSPHRASE)
+            await pilot.press("enter")
+        await settle(pilot)
+        assert on(first.app, RecoveryScreen)
+
+    second = make(vault=vault, **NEW)
+    async with second.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        recovery = second.app.screen
+        assert isinstance(recovery, RecoveryScreen)
+        assert "never confirmed" in shown(second)
+        assert vault.renewed == 1
+        for number in recovery._ask:
+            await type_text(pilot, RECOVERY_KEY.split("-")[number])
+            await pilot.press("enter")
+        await settle(pilot)
+        assert on(second.app, ChatScreen)
+        assert not vault.recovery_unseen
+
+
+async def test_a_full_disk_does_not_keep_out_who_never_confirmed_the_recovery_key(make: Make) -> None:
+    class Full(FakeVault):
+        async def new_recovery_key(self, key: RoomKey) -> str:
+            raise StorageFull
+
+    place = make(vault=Full(recovery_unseen=True))
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert on(place.app, ChatScreen)

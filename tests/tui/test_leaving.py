@@ -10,7 +10,7 @@ from atlas_desktop.tui import app as application
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import chat, on, say, settle, shown, type_text, until
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -22,7 +22,7 @@ async def test_the_conversation_is_still_there_after_a_model_was_fetched(make: M
         await settle(pilot)
         model.missing = True
         await say(pilot, "Are you there?")
-        await until(pilot, lambda: on(place.app, ModelScreen) and "SmolLM2" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, ModelScreen) and "SmolLM2" in shown(place))
         model.missing = False
         await pilot.press("enter")
         await settle(pilot)
@@ -31,7 +31,7 @@ async def test_the_conversation_is_still_there_after_a_model_was_fetched(make: M
         assert "Are you there?" in shown(place)
         await pilot.press("ctrl+r")
         await settle(pilot)
-        await until(pilot, lambda: "An answer." in shown(place))
+        await assert_until(pilot, lambda: "An answer." in shown(place))
         assert len(await place.store.list_sessions()) == 1
 
 
@@ -56,7 +56,7 @@ async def test_a_reply_goes_on_and_is_saved_behind_the_choice_of_a_model(make: M
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await place.app.choose_model()
         assert on(place.app, ModelScreen)
         session = await place.store.get_session("last")
@@ -69,7 +69,7 @@ async def test_a_reply_goes_on_and_is_saved_behind_the_choice_of_a_model(make: M
 
         place.store.close = note_and_close  # type: ignore[method-assign]
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: kept)
+        await assert_until(pilot, lambda: kept)
     assert kept == ["complete", "partial"]
 
 

@@ -12,7 +12,7 @@ from models.errors import ModelsError, NoModel, WorkerCrashed
 from models.messages import ChatMessage, GenerationParams, Lane
 from models.testing import ScriptedGeneration
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import on, say, settle, shown, until
+from tests.tui.driving import assert_until, on, say, settle, shown
 
 Make = Callable[..., Stage]
 
@@ -37,7 +37,9 @@ async def test_a_title_that_cannot_be_made_is_given_up_in_silence(make: Make, fa
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "First")
-        await until(pilot, lambda: Lane.TASK in model.lanes and place.app.room.background.running is None)
+        await assert_until(
+            pilot, lambda: Lane.TASK in model.lanes and place.app.room.background.running is None
+        )
         await say(pilot, "Second")
         await settle(pilot)
         assert on(place.app, ChatScreen)
@@ -64,7 +66,7 @@ async def test_a_reply_that_was_stopped_is_not_followed_by_naming(make: Make) ->
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await say(pilot, "Count")
-        await until(pilot, lambda: "Writing" in shown(place))
+        await assert_until(pilot, lambda: "Writing" in shown(place))
         await pilot.press("escape")
         await settle(pilot)
         assert model.lanes == [Lane.CHAT]
@@ -94,7 +96,7 @@ async def test_naming_is_told_of_and_is_queued_again_when_the_program_is_left(ma
     async with place.app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         await say(pilot, "Hello")
-        await until(pilot, lambda: "naming conversations" in shown(place))
+        await assert_until(pilot, lambda: "naming conversations" in shown(place))
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: kept)
+        await assert_until(pilot, lambda: kept)
     assert kept == [JobState.QUEUED]

@@ -19,7 +19,7 @@ from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, 
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
 from tests.tui.desk import NOW, FakeShelf, FakeVault, NamedModel, Stage
-from tests.tui.driving import chat, settle, shown, until
+from tests.tui.driving import assert_until, chat, settle, shown
 from tests.tui.payloads import DECODED, MARKUP, TERMINAL
 
 Make = Callable[..., Stage]
@@ -178,7 +178,7 @@ async def test_markup_is_shown_as_it_is(make: Make, payload: str) -> None:
         chat(place.app).prompt.put(payload)
         await pilot.press("enter")
         await settle(pilot)
-        await until(pilot, lambda: shown(place).count(payload) >= 3)
+        await assert_until(pilot, lambda: shown(place).count(payload) >= 3)
         place.app.say_error(Explained("x", payload, payload, payload))
         await settle(pilot)
         assert shown(place).count(payload) == 3
@@ -192,7 +192,7 @@ async def test_html_is_shown_not_hidden(make: Make) -> None:
         await settle(pilot)
         await pilot.press("h", "enter")
         await settle(pilot)
-        await until(
+        await assert_until(
             pilot, lambda: "<script>alert(1)</script> and <b>bold</b> <!-- not hidden -->" in shown(place)
         )
 
@@ -207,7 +207,7 @@ async def test_addresses_are_shown_in_full_and_nothing_can_be_clicked(make: Make
         await settle(pilot)
         await pilot.press("h", "enter")
         await settle(pilot)
-        await until(pilot, lambda: "my bank (http://evil.example/login)" in shown(place))
+        await assert_until(pilot, lambda: "my bank (http://evil.example/login)" in shown(place))
         assert "[image: cat] (http://evil.example/cat.png)" in " ".join(shown(place).split())
         block = chat(place.app).transcript.blocks[-1]
         for column in range(0, 70, 5):

@@ -13,7 +13,7 @@ from memory.entities import NewMessage, NewSession, TitleSource
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
 from tests.tui.desk import NOW, Stage, history, talk
-from tests.tui.driving import chat, on, say, settle, shown, type_text, until
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 WIDE = (140, 45)
@@ -43,8 +43,10 @@ async def test_enter_in_the_list_opens(make: Make) -> None:
         await settle(pilot)
         await pilot.press("ctrl+o", "down", "down", "enter")
         await settle(pilot)
-        await until(pilot, lambda: chat(place.app).current.id == ids[-2])
-        await until(pilot, lambda: "Three days are enough" in shown(place) or "rain jacket" in shown(place))
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[-2])
+        await assert_until(
+            pilot, lambda: "Three days are enough" in shown(place) or "rain jacket" in shown(place)
+        )
         assert chat(place.app).prompt.has_focus
 
 
@@ -56,11 +58,11 @@ async def test_the_filter_looks_into_titles_and_texts(make: Make) -> None:
         await pilot.press("ctrl+o")
         await type_text(pilot, "henningsv")
         sidebar = place.app.screen.query_one(Sidebar)
-        await until(pilot, lambda: sidebar._shown == [ids[-2]])
+        await assert_until(pilot, lambda: sidebar._shown == [ids[-2]])
         await pilot.press("enter")
-        await until(pilot, lambda: chat(place.app).current.id == ids[-2])
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[-2])
         sidebar.query_one("#filter", Input).value = "no such words anywhere"
-        await until(pilot, lambda: "Nothing holds those words." in shown(place))
+        await assert_until(pilot, lambda: "Nothing holds those words." in shown(place))
 
 
 async def test_resume_by_name(make: Make) -> None:
@@ -68,8 +70,8 @@ async def test_resume_by_name(make: Make) -> None:
     place = make(store=store, resume="last")
     async with place.app.run_test() as pilot:
         await settle(pilot)
-        await until(pilot, lambda: chat(place.app).current.id == ids[-1])
-        await until(pilot, lambda: "two bulges" in shown(place))
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[-1])
+        await assert_until(pilot, lambda: "two bulges" in shown(place))
 
 
 async def test_resuming_what_is_not_there_is_explained(make: Make) -> None:
@@ -103,14 +105,14 @@ async def test_rename(make: Make) -> None:
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: on(place.app, RenameScreen))
+        await assert_until(pilot, lambda: on(place.app, RenameScreen))
         await pilot.press("ctrl+a")
         place.app.screen.query_one("#title", Input).value = "Moon and water"
         await pilot.press("enter")
         await settle(pilot)
         session = await store.get_session(ids[-1])
         assert (session.title, session.title_source) == ("Moon and water", TitleSource.PERSON)
-        await until(pilot, lambda: shown(place).count("Moon and water") == 2)
+        await assert_until(pilot, lambda: shown(place).count("Moon and water") == 2)
 
 
 async def test_rename_can_be_left(make: Make) -> None:
@@ -119,7 +121,7 @@ async def test_rename_can_be_left(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: on(place.app, RenameScreen))
+        await assert_until(pilot, lambda: on(place.app, RenameScreen))
         await pilot.press("x", "escape")
         await settle(pilot)
         assert (await store.get_session(ids[-1])).title.startswith("Tides")
@@ -134,11 +136,11 @@ async def test_delete_in_the_list_and_undo(make: Make) -> None:
         await settle(pilot)
         assert "Deleted “Tides" in shown(place)
         assert (await store.get_session(ids[-1])).deleted_at is not None
-        await until(pilot, lambda: "Today" not in shown(place))
+        await assert_until(pilot, lambda: "Today" not in shown(place))
         await pilot.press("u")
         await settle(pilot)
         assert (await store.get_session(ids[-1])).deleted_at is None
-        await until(pilot, lambda: "Today" in shown(place))
+        await assert_until(pilot, lambda: "Today" in shown(place))
         assert "Deleted" not in shown(place)
 
 
@@ -149,11 +151,11 @@ async def test_delete_the_open_one_and_undo_while_typing(make: Make) -> None:
         await settle(pilot)
         await place.app.run_action("delete", place.app.screen)
         await settle(pilot)
-        await until(pilot, lambda: "What is on your mind?" in shown(place))
+        await assert_until(pilot, lambda: "What is on your mind?" in shown(place))
         await pilot.press("ctrl+z")
         await settle(pilot)
-        await until(pilot, lambda: chat(place.app).current.id == ids[-1])
-        await until(pilot, lambda: "two bulges" in shown(place))
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[-1])
+        await assert_until(pilot, lambda: "two bulges" in shown(place))
 
 
 async def test_undo_goes_away_and_the_bin_keeps_it(make: Make) -> None:
@@ -225,19 +227,19 @@ async def test_only_the_newest_of_a_long_conversation_is_mounted(make: Make) -> 
     place = make(store=store, resume="last")
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await until(pilot, lambda: "message 499" in shown(place))
+        await assert_until(pilot, lambda: "message 499" in shown(place))
         view = chat(place.app).transcript
-        await until(pilot, lambda: len(view.blocks) == PAGE)
+        await assert_until(pilot, lambda: len(view.blocks) == PAGE)
         await settle(pilot)
         assert view.scroll_y == view.max_scroll_y
         view.scroll_home(animate=False)
-        await until(pilot, lambda: len(view.blocks) == 2 * PAGE)
+        await assert_until(pilot, lambda: len(view.blocks) == 2 * PAGE)
         await pilot.pause()
-        await until(pilot, lambda: view.scroll_y > 5)
+        await assert_until(pilot, lambda: view.scroll_y > 5)
         assert "message 480" in shown(place)
         for _ in range(5):
             before = len(view.blocks)
-            await until(pilot, lambda seen=before: more_than(view, seen))  # type: ignore[misc]
+            await assert_until(pilot, lambda seen=before: more_than(view, seen))  # type: ignore[misc]
         await say(pilot, "and on")
         await settle(pilot)
         assert len(view.blocks) <= MOST + 2
@@ -250,4 +252,4 @@ async def test_an_emptied_list_says_so(make: Make) -> None:
         assert "No conversations yet." in shown(place)
         await talk(place.store, "First", [("a", "b")])
         chat(place.app).refresh_list()
-        await until(pilot, lambda: "No conversations yet." not in shown(place))
+        await assert_until(pilot, lambda: "No conversations yet." not in shown(place))

@@ -24,7 +24,7 @@ from tests.tui.desk import (
     history,
     stage,
 )
-from tests.tui.driving import chat, on, say, settle, shown, type_text, until
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 
 Snap = Callable[..., bool]
 Steps = Callable[[Pilot[None], Stage], Awaitable[None]]
@@ -68,7 +68,7 @@ async def nothing(pilot: Pilot[None], place: Stage) -> None:
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_conversation(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
-        await until(pilot, lambda: "when you are done" in shown(place))
+        await assert_until(pilot, lambda: "when you are done" in shown(place))
 
     assert taken(snap_compare, furnished(open=4, theme=theme), size, steps)
 
@@ -83,9 +83,9 @@ def test_new_conversation(snap_compare: Snap, size: tuple[int, int], theme: str)
 def test_reply_and_queue(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "Why tides?")
-        await until(pilot, lambda: "The" in shown(place) and "Writing" in shown(place))
+        await assert_until(pilot, lambda: "The" in shown(place) and "Writing" in shown(place))
         await say(pilot, "And at new moon?")
-        await until(pilot, lambda: "Queued" in shown(place))
+        await assert_until(pilot, lambda: "Queued" in shown(place))
 
     model = NamedModel(["The moon pulls."], gate=asyncio.Event())
     assert taken(snap_compare, furnished(model=model), size, steps)
@@ -96,7 +96,7 @@ def test_failed_reply(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "Why tides?")
         await settle(pilot)
-        await until(pilot, lambda: "SIGSEGV" in shown(place) and "The moon" in shown(place))
+        await assert_until(pilot, lambda: "SIGSEGV" in shown(place) and "The moon" in shown(place))
 
     model = NamedModel(["The moon pulls the water."], failure=WorkerCrashed(-11), fail_after=3)
     assert taken(snap_compare, furnished(model=model), size, steps)
@@ -115,7 +115,7 @@ def test_list_in_front(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_deleted(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         chat(place.app).action_delete()
-        await until(pilot, lambda: "Undo" in shown(place))
+        await assert_until(pilot, lambda: "Undo" in shown(place))
         await settle(pilot)
 
     assert taken(snap_compare, furnished(open=4), size, steps)
@@ -125,7 +125,7 @@ def test_deleted(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_rename(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: on(place.app, RenameScreen) and "Enter saves" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, RenameScreen) and "Enter saves" in shown(place))
 
     assert taken(snap_compare, furnished(open=5), size, steps)
 
@@ -134,7 +134,7 @@ def test_rename(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_help(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f1")
-        await until(pilot, lambda: "Shift+Enter" in shown(place))
+        await assert_until(pilot, lambda: "Shift+Enter" in shown(place))
 
     assert taken(snap_compare, furnished(), size, steps)
 
@@ -143,7 +143,7 @@ def test_help(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_palette(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: "Light or dark" in shown(place))
+        await assert_until(pilot, lambda: "Light or dark" in shown(place))
         await settle(pilot)
 
     assert taken(snap_compare, furnished(), size, steps)
@@ -152,7 +152,7 @@ def test_palette(snap_compare: Snap, size: tuple[int, int]) -> None:
 @SIZES
 def test_error(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
-        await until(pilot, lambda: on(place.app, ErrorScreen) and "no such session" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, ErrorScreen) and "no such session" in shown(place))
 
     place = furnished()
     place.app._resume = "ffff"
@@ -178,7 +178,7 @@ def test_wrong_passphrase(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_welcome(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await type_text(pilot, PASSPHRASE)
-        await until(pilot, lambda: "good" in shown(place) or "strong" in shown(place))
+        await assert_until(pilot, lambda: "good" in shown(place) or "strong" in shown(place))
 
     vault = FakeVault(made=False, keyring="Secret Service")
     assert taken(snap_compare, furnished(unlocked=False, vault=vault), size, steps)
@@ -202,7 +202,7 @@ def test_choosing_a_model(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_fetching_a_model(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("enter")
-        await until(pilot, lambda: "0 bytes of" in shown(place))
+        await assert_until(pilot, lambda: "0 bytes of" in shown(place))
 
     shelf = FakeShelf(chosen=None, gate=asyncio.Event())
     assert taken(snap_compare, furnished(shelf=shelf), size, steps)

@@ -10,7 +10,7 @@ from atlas_desktop.tui.screens.dialogs import ErrorScreen
 from atlas_desktop.tui.screens.unlock import UnlockScreen
 from memory.errors import FutureSchema
 from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk
-from tests.tui.driving import on, settle, shown, type_text, until
+from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -43,6 +43,23 @@ async def test_a_wrong_passphrase_is_told_and_can_be_typed_again(make: Make) -> 
         assert on(place.app, ChatScreen)
 
 
+async def test_keys_typed_while_a_passphrase_is_refused_are_the_next_attempt(make: Make) -> None:
+    gate = asyncio.Event()
+    place = make(unlocked=False, vault=FakeVault(gate=gate))
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "not it")
+        await pilot.press("enter")
+        await type_text(pilot, PASSPHRASE[:4])
+        gate.set()
+        await assert_until(pilot, lambda: "does not open the vault" in shown(place))
+        await type_text(pilot, PASSPHRASE[4:])
+        assert place.app.screen.query_one("#secret", Input).value == PASSPHRASE
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+
+
 async def test_unlocking_is_said_while_the_key_is_derived(make: Make) -> None:
     gate = asyncio.Event()
     place = make(unlocked=False, vault=FakeVault(gate=gate))
@@ -50,7 +67,7 @@ async def test_unlocking_is_said_while_the_key_is_derived(make: Make) -> None:
         await settle(pilot)
         await type_text(pilot, PASSPHRASE)
         await pilot.press("enter")
-        await until(pilot, lambda: "Unlocking…" in shown(place))
+        await assert_until(pilot, lambda: "Unlocking…" in shown(place))
         gate.set()
         await settle(pilot)
         assert on(place.app, ChatScreen)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import say, settle, shown, until
+from tests.tui.driving import assert_until, say, settle, shown
 
 Make = Callable[..., Stage]
 
@@ -22,11 +22,11 @@ async def test_earlier_answers_can_be_gone_back_to(make: Make) -> None:
         assert "1/1" not in shown(place)
         await pilot.press("ctrl+r")
         await settle(pilot)
-        await until(pilot, lambda: "2/2" in shown(place) and "Second try." in shown(place))
+        await assert_until(pilot, lambda: "2/2" in shown(place) and "Second try." in shown(place))
 
         await pilot.press("alt+left")
         await settle(pilot)
-        await until(pilot, lambda: "1/2" in shown(place) and "First try." in shown(place))
+        await assert_until(pilot, lambda: "1/2" in shown(place) and "First try." in shown(place))
         assert "Second try." not in shown(place)
         assert await head(place) == "First try."
         await pilot.press("alt+left")
@@ -65,5 +65,5 @@ async def test_an_opened_conversation_says_which_answer_it_shows(make: Make) -> 
         session = await place.store.get_session("last")
     again = make(store=place.store, resume=session.id)
     async with again.app.run_test() as pilot:
-        await until(pilot, lambda: "2/2" in shown(again))
+        await assert_until(pilot, lambda: "2/2" in shown(again))
         assert "Second try." in shown(again)

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from atlas_desktop.explain import explain
 from atlas_desktop.services.titles import KIND as TITLE
@@ -16,7 +16,7 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
-from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
+from atlas_desktop.tui.widgets.bars import HeadLine, KeyLine, Standing, StatusLine, UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
@@ -62,7 +62,7 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
                 yield UndoBar(id="undo")
                 yield Prompt(id="prompt")
                 yield StatusLine(id="status")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         self.tell()

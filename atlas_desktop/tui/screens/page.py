@@ -6,10 +6,11 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.widgets.bars import KeyLine
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -25,7 +26,7 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="sheet", can_focus=False):
             yield from self.sheet()
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def sheet(self) -> ComposeResult:
         """The widgets of the sheet."""

@@ -1,6 +1,7 @@
 """The recovery key, shown once, and typed again in part to be sure that it was written down."""
 
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -11,12 +12,14 @@ from textual.widgets import Button, Input, Static
 
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from memory.errors import StorageFull
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
     from memory.vault.keys import RoomKey
 
 ASKED = 2
+RENEWED = "The first recovery key was never confirmed. This is a new one; the first opens nothing any more."
 
 
 class RecoveryScreen(Page):
@@ -111,7 +114,10 @@ class RecoveryScreen(Page):
         self.atlas.attempt(self._go_on(), group="enter", exclusive=True)
 
     async def _go_on(self) -> None:
-        await self.atlas.enter(self._key)
+        # If this cannot be noted, a new key is offered at the next start: better than not getting in.
+        with suppress(StorageFull):
+            await self.atlas.desk.vault.recovery_key_seen()
+        await self.atlas.enter(self._key, confirmed=True)
 
     def action_copy(self) -> None:
         self.atlas.copy_to_clipboard(self._recovery_key)
@@ -119,3 +125,12 @@ class RecoveryScreen(Page):
             "Copied, if your terminal allows it. Other programs can read the clipboard: paste it where you "
             "keep it, then copy something else."
         )
+
+
+async def renewed(app: "AtlasApp", key: "RoomKey") -> RecoveryScreen | None:
+    """A new recovery key for a vault whose first one nobody confirmed; None when it cannot be stored."""
+    try:
+        recovery_key = await app.desk.vault.new_recovery_key(key)
+    except StorageFull:
+        return None
+    return RecoveryScreen(app, key, recovery_key, remark=RENEWED)

@@ -1,6 +1,6 @@
 """The way in: a passphrase, the system keyring, or the recovery key. Nothing of what is inside is shown."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -10,6 +10,9 @@ from atlas_desktop.explain import explain
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
 
 PASSPHRASE = "Passphrase"  # noqa: S105  # a label
 RECOVERY = "Recovery key"
@@ -39,6 +42,10 @@ class UnlockScreen(Page):
         yield Static("Enter unlocks", id="state", markup=False)
         yield Static("", classes="problem", markup=False)
 
+    def __init__(self, app: "AtlasApp") -> None:
+        super().__init__(app)
+        self._trying = False
+
     def on_mount(self) -> None:
         self.atlas.attempt(self._by_keyring(), group="unlock", exclusive=True)
 
@@ -52,9 +59,7 @@ class UnlockScreen(Page):
 
     def _busy(self, words: str) -> None:
         self.query_one("#state", Static).update(words or "Enter unlocks")
-        self._secret.disabled = bool(words)
-        if not words:
-            self._secret.focus()
+        self._trying = bool(words)
 
     async def _by_keyring(self) -> None:
         vault = self.atlas.desk.vault
@@ -71,7 +76,9 @@ class UnlockScreen(Page):
         await self.atlas.enter(key)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value:
+        if event.value and not self._trying:
+            # Emptied at once and never disabled: whatever is typed from now on is the next attempt.
+            self._secret.value = ""
             self.atlas.attempt(self._unlock(event.value), group="unlock", exclusive=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -88,19 +95,14 @@ class UnlockScreen(Page):
                 key = await vault.unlock_with_recovery(secret)
             else:
                 key = await vault.unlock(secret)
-            self._secret.value = ""
             await self.atlas.enter(key)
         except WrongPassphrase as error:
-            self._refused()
+            self._busy("")
             words = explain(error)
             self.problem(words.title, words.message, "Try again, or use your recovery key: Ctrl+R.")
         except (MemoryFault, OSError) as error:
-            self._refused()
+            self._busy("")
             self.explain(explain(error))
-
-    def _refused(self) -> None:
-        self._secret.value = ""
-        self._busy("")
 
     def action_other_way(self) -> None:
         recovery = not self._by_recovery_key

@@ -116,7 +116,7 @@ class WelcomeScreen(Page):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.input.id == "passphrase":
-            self.query_one("#again", Input).focus()
+            self.set_focus(self.query_one("#again", Input))
         else:
             self._create()
 
@@ -146,7 +146,7 @@ class WelcomeScreen(Page):
         state.update("Making the keys…")
         vault = self.atlas.desk.vault
         try:
-            created = await vault.create(passphrase)
+            created = await vault.create(passphrase, confirm=True)
         except (MemoryFault, OSError) as error:
             state.update("")
             self.explain(explain(error))

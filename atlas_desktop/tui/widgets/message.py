@@ -11,7 +11,9 @@ from textual.widgets import Static
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
-from atlas_desktop.tui.widgets.markdown import UNSCROLLED, PacedStream, SafeMarkdown
+from atlas_desktop.tui.widgets.growing import Growing
+from atlas_desktop.tui.widgets.markdown import UNSCROLLED, SafeMarkdown
+from atlas_desktop.tui.widgets.pace import PacedStream
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
@@ -117,28 +119,31 @@ class MessageBlock(Vertical):
         """Adds to a reply that is being made."""
         if self._stream is None:
             markdown = self.query_one(SafeMarkdown)
-            markdown.streaming = True
-            self._stream = PacedStream(markdown, frame_rate)
+            growing = Growing(self.message.content, markdown.size.height)
+            markdown.display = False
+            self.mount(growing, after=markdown)
+            self._stream = PacedStream(growing, frame_rate)
         self._stream.write(text)
 
     async def finish(self, message: Message) -> None:
-        """Ends a reply. If it is not what was streamed into the block, it is drawn anew."""
+        """Ends a reply: what grew is replaced by widgets."""
         self.message = message
-        if self._stream is not None:
-            await self._stream.close()
-            self._stream = None
         words = clean(self._words())
         markdown = self.query_one(SafeMarkdown)
-        markdown.streaming = False
-        markdown.spare(None)
-        if words != markdown.source or markdown.plain_code:
-            await markdown.update(words)
+        if self._stream is not None:
+            self._stream.end()
+            self._stream = None
+        with self.app.batch_update():
+            if words != markdown.source:
+                await markdown.update(words)
+            markdown.display = True
+            await self.query(Growing).remove()
         self._doing = ""
         self.query_one(".head", Static).update(self._head())
 
     def on_unmount(self) -> None:
         if self._stream is not None:
-            self._stream.abandon()
+            self._stream.end()
 
 
 class Remark(Static):

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from atlas_desktop.tui.widgets.markdown import UNSCROLLED
 from atlas_desktop.tui.widgets.message import MessageBlock
 from memory.entities import Message
 from models.messages import Role
@@ -40,8 +41,16 @@ class Older(Static):
         self.update(Content(f"↑ {number:,} older messages"))
 
 
+class Messages(Vertical):
+    """The messages that are mounted."""
+
+    virtual_size = UNSCROLLED
+
+
 class Transcript(VerticalScroll):
     """Follows the newest message as long as the view is at the end."""
+
+    virtual_size = UNSCROLLED
 
     DEFAULT_CSS = """
     Transcript {
@@ -63,7 +72,7 @@ class Transcript(VerticalScroll):
         self._top = Older(markup=False)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="messages"):
+        with Messages(id="messages"):
             yield self._top
 
     @property

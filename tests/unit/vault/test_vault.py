@@ -52,6 +52,15 @@ def test_a_new_vault_opens_with_passphrase_and_recovery_key(vault: Vault) -> Non
     assert status.slots[0].kdf == CHEAP
 
 
+def test_a_recovery_key_is_unseen_until_it_is_confirmed(vault: Vault) -> None:
+    vault.create(PASSPHRASE, confirm=True)
+    assert vault.status().recovery_unseen
+    vault.recovery_key_seen()
+    assert not vault.status().recovery_unseen
+    # A vault that is complete is written as ever.
+    assert b"recovery_unseen" not in copies(vault)[0].read_bytes()
+
+
 def test_the_default_cost_is_the_documented_one() -> None:
     assert KdfParams(256 * 1024, 3, 4) == DEFAULT_KDF
 
