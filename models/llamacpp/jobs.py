@@ -24,7 +24,8 @@ from models.scheduler import Job
 from models.streaming import TextStream
 
 Send = Callable[[protocol.AnyAnswer], None]
-MOMENT_S = 0.03
+MOMENT_S = 0.1
+"""How long tokens are gathered. It is about as often as a growing reply is drawn; each message costs."""
 # What is given up for another prompt is kept when it is worth more than the copy costs.
 WORTH_KEEPING = 256
 # A batch that is pre-empted is lost: work that gives way to the chat reads in smaller ones, the smaller the
