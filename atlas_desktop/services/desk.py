@@ -131,6 +131,8 @@ class Desk:
                 await old.close()
             for room in self._rooms:
                 room.chat = parts.chat(room.store, room.background, room.recall, room.continuity, room.epochs)
+                # A better model may find the words that an older one did not.
+                await room.summaries.improve()
 
     async def close(self) -> None:
         """Ends background work, closes every room, and ends the model's process."""

@@ -1,0 +1,36 @@
+"""Summaries made without a model, or whose sources have changed, are made anew when there is time."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from atlas_desktop.services.background import BackgroundService
+from memory.background import Duty
+from memory.jobs import Job, Priority
+from memory.lifecycle.compaction import IMPROVE, Compactor
+
+DAILY = timedelta(days=1)
+
+
+class SummaryService:
+    """Of one room. `compactor` is asked for each time: the model can be changed."""
+
+    def __init__(self, compactor: Callable[[], Compactor], background: BackgroundService) -> None:
+        self._compactor = compactor
+        self._background = background
+        background.register(IMPROVE, self._improve)
+        background.register_duty(Duty("improve summaries", DAILY, IMPROVE))
+
+    async def refresh(self, session_id: str) -> None:
+        """Has a session's stale summaries made anew soon: after something in it was edited or forgotten."""
+        await self._background.add(IMPROVE, session_id, session_id=session_id, priority=Priority.HIGH)
+
+    async def improve(self) -> None:
+        """Has every fallback made anew that the model in use was not asked about: after it was changed."""
+        await self._background.add(IMPROVE, "all", priority=Priority.LOW)
+
+    async def _improve(self, job: Job) -> None:
+        compactor = self._compactor()
+        if job.session_id is not None:
+            await compactor.refresh(job.session_id)
+        else:
+            await compactor.improve()
