@@ -152,7 +152,8 @@ class SearchHit:
 @dataclass(frozen=True, slots=True)
 class Erased:
     """How many of each were erased with a session. `full_text` counts entries of the full-text index,
-    `results` remembered results of jobs; `verified` says that nothing of the session was found afterwards."""
+    `results` remembered results of jobs; `verified` says that nothing of the session was found afterwards.
+    `recalled_in` are the other sessions whose prompts had held words of it."""
 
     messages: int
     summaries: int
@@ -163,6 +164,7 @@ class Erased:
     jobs: int
     results: int
     verified: bool
+    recalled_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     hits = await room.sessions.search(args.query, limit=args.limit)
     ctx.emit(
-        {"query": args.query, "hits": [shapes.hit(hit) for hit in hits]},
+        {"hits": [shapes.hit(hit) for hit in hits]},
         lambda: (
             "\n".join(f"{hit.message.id}  {hit.session_title}\n    {hit.snippet}" for hit in hits)
             or "Nothing was found."

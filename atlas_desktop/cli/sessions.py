@@ -1,11 +1,14 @@
 """`atlas sessions`: list, show, search, rename, bin and bring back."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import context_commands, context_shapes, shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.forgetting import Receipt
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -30,8 +33,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     rename = add("rename", rename_session, "give a session a title")
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
-    delete = add("delete", delete_session, "move a session to the bin")
+    delete = add("delete", delete_session, "move a session to the bin, or erase it for good")
     delete.add_argument("session", metavar="ID")
+    delete.add_argument(
+        "--forever", action="store_true", help="erase it and all that was made from it, with a receipt"
+    )
     add("restore", restore_session, "bring a session back from the bin").add_argument("session", metavar="ID")
     context_commands.register(add)
 
@@ -81,7 +87,7 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     hits = await room.sessions.search(args.query, limit=args.limit)
     ctx.emit(
-        {"query": args.query, "hits": [shapes.hit(h) for h in hits]},
+        {"hits": [shapes.hit(h) for h in hits]},
         lambda: (
             "\n".join(f"{h.message.session_id}  {h.session_title}\n    {h.snippet}" for h in hits)
             or "Nothing was found."
@@ -103,12 +109,25 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
 async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     view = await room.sessions.view(args.session)
+    if args.forever:
+        ctx.confirm(f"Erase “{view.session.title}” for good, with everything that was made from it?")
+        receipt = await room.forgetting.erase_session(view.session.id)
+        ctx.emit(shapes.receipt(receipt), lambda: receipt_text(receipt))
+        return Exit.DONE if receipt.verified else Exit.FAILED
     ctx.confirm(f"Move “{view.session.title}” to the bin?")
     session = await room.sessions.delete(view.session.id)
     ctx.emit(
         shapes.session(session), f"Moved to the bin; `atlas sessions restore {session.id}` brings it back."
     )
     return Exit.DONE
+
+
+def receipt_text(value: "Receipt") -> str:
+    """What went, and whether anything was left: one line."""
+    counts = shapes.receipt(value)["forgotten"]
+    went = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
+    return f"Erased: {went}. {checked}"
 
 
 async def restore_session(ctx: Context, args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from memory.entities import Message, SearchHit, Session
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
+    from atlas_desktop.services.forgetting import Receipt
     from memory.background import RunReport
     from memory.jobs import Job
 
@@ -94,6 +95,25 @@ def duty(value: "DutyState") -> dict[str, Any]:
 def run(value: "RunReport") -> dict[str, Any]:
     """What `jobs run` did; `held` says what kept it from going on, if anything did."""
     return {"done": value.done, "failed": value.failed, "remaining": value.remaining, "held": value.held}
+
+
+def receipt(value: "Receipt") -> dict[str, Any]:
+    """What was removed for good, by kind."""
+    erased = value.erased
+    return {
+        "forgotten": {
+            "messages": erased.messages,
+            "summaries": erased.summaries,
+            # What was said is remembered as it was said: nothing else is made of it that could be left.
+            "memories": 0,
+            "vectors": erased.vectors,
+            "fulltext": erased.full_text,
+            "snapshots": value.snapshots,
+            "jobs": erased.jobs,
+        },
+        "rewritten": {"summaries": 0},
+        "verified": value.verified,
+    }
 
 
 def reply(event: Replied) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Two kinds of job: `epoch` (summarise, then have the model read the new beginning
 `snapshot` (keep what the model holds of a session, encrypted).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from memory.entities import MemoryMode
 from memory.errors import SessionNotFound
 from memory.jobs import Job, Priority
 from memory.ports import Clock, SessionStore
-from models.errors import ModelsError, StateNotHeld, StateRefused
+from models.errors import ModelsError, StateRefused
 from models.messages import common_tokens
 from models.ports import PrefixKeeper
 
@@ -179,10 +179,25 @@ class EpochService:
             return False
         try:
             state = await model.save_state(held)
-        except StateNotHeld:
+        except ModelsError:
             # A snapshot only saves time: without one the words are read again.
             return False
         return await self._snapshots.put(session_id, state)
+
+    async def forget(self, session_ids: Sequence[str]) -> int:
+        """Gives up what is kept of these sessions, and all that the model holds; returns how many states.
+
+        Raises `StorageFull` when the disk does not let go of them, `models.errors.ModelsError`.
+        """
+        gone = 0
+        for session_id in session_ids:
+            self._held.pop(session_id, None)
+            if self._snapshots is not None:
+                gone += await self._snapshots.drop_session(session_id)
+        model = self._model()
+        if model is not None:
+            await model.drop_states()
+        return gone
 
     async def keep_all(self) -> None:
         """Keeps every session's state that is not kept yet: before the program ends."""

@@ -8,8 +8,10 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.continuity import ContinuityService
 from atlas_desktop.services.epochs import EpochService
+from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.recall import RecallService
 from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.summaries import SummaryService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.setting_types import ContextSettings, Settings
@@ -53,8 +55,10 @@ class OpenRoom:
     chat: ChatService
     background: BackgroundService
     epochs: EpochService
+    summaries: SummaryService
     recall: RecallService
     continuity: ContinuityService
+    forgetting: ForgettingService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -117,8 +121,10 @@ class RoomParts:
             chat=self.chat(store, background, recall, continuity, epochs),
             background=background,
             epochs=epochs,
+            summaries=SummaryService(lambda: self.compactor(store, background), background),
             recall=recall,
             continuity=continuity,
+            forgetting=ForgettingService(store, background, epochs),
             snapshots=snapshots,
         )
         return room
@@ -133,6 +139,20 @@ class RoomParts:
     ) -> ChatService:
         """The turns of a room with the model in use."""
         model = self.model()
+        context = ContextEngine(
+            store,
+            model.chat,
+            model.counter,
+            SummaryFolder(store, self.compactor(store, background)),
+            default_system=self.settings().chat.system_prompt,
+            limits=lambda: limits_of(self.settings().context),
+            recalling=Recalling(model.counter, self.clock, recall=recall),
+        )
+        return ChatService(store, model.chat, context, continuity, epochs.bring_back)
+
+    def compactor(self, store: SessionStore, background: BackgroundService) -> Compactor:
+        """What summarises the sessions of a room with the model in use."""
+        model = self.model()
         summariser = Summariser(
             model.chat,
             model.counter,
@@ -140,16 +160,7 @@ class RoomParts:
             results=store.jobs,
             checkpoint=background.gate.checkpoint,
         )
-        context = ContextEngine(
-            store,
-            model.chat,
-            model.counter,
-            SummaryFolder(store, Compactor(store, summariser, model.counter)),
-            default_system=self.settings().chat.system_prompt,
-            limits=lambda: limits_of(self.settings().context),
-            recalling=Recalling(model.counter, self.clock, recall=recall),
-        )
-        return ChatService(store, model.chat, context, continuity, epochs.bring_back)
+        return Compactor(store, summariser, model.counter)
 
 
 def limits_of(settings: ContextSettings) -> Limits:

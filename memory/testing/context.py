@@ -175,8 +175,13 @@ class InMemoryContext:
         self._epochs.update({one.id: one for one in taken.epochs})
         self._turns.update({one.reply_id: one for one in taken.turns})
 
+    def recalled_in(self, session_id: str) -> tuple[str, ...]:
+        """The other sessions in which something of this one was recalled."""
+        owners = [turn.session_id for turn in self._recalling(self._ids_of(session_id))]
+        return tuple(owner for owner in dict.fromkeys(owners) if owner != session_id)
+
     def erased(self, session_id: str) -> Mapping[str, int]:
-        gone = {session_id, *_of(self._rows.messages, session_id), *_of(self._summaries, session_id)}
+        gone = self._ids_of(session_id)
         counts = {
             "summaries": _remove(self._summaries, session_id),
             "epochs": _remove(self._epochs, session_id),
@@ -193,12 +198,18 @@ class InMemoryContext:
         self._forget_recalled({message.id})
         self._drop([one for one in self._epochs.values() if one.session_id == message.session_id])
 
-    def _forget_recalled(self, ids: set[str]) -> list[TurnRecord]:
-        recalling = [
+    def _ids_of(self, session_id: str) -> set[str]:
+        return {session_id, *_of(self._rows.messages, session_id), *_of(self._summaries, session_id)}
+
+    def _recalling(self, ids: set[str]) -> list[TurnRecord]:
+        return [
             turn
             for turn in self._turns.values()
             if any(part.tier == "recall" and not ids.isdisjoint(part.ids) for part in turn.parts)
         ]
+
+    def _forget_recalled(self, ids: set[str]) -> list[TurnRecord]:
+        recalling = self._recalling(ids)
         for turn in recalling:
             said = self._rows.message(turn.reply_id).parent_id
             if said is not None:

@@ -146,6 +146,7 @@ class InMemorySessionStore:
         self._rows.session(session_id)
         erased = [m for m in self._rows.messages.values() if m.session_id == session_id]
         ids = {message.id for message in erased}
+        recalled_in = self._context.recalled_in(session_id)
         counts: Counter[str] = Counter()
         for follower in self._rows.followers:
             counts.update(follower.erased(session_id))
@@ -162,6 +163,7 @@ class InMemorySessionStore:
             jobs=counts["jobs"],
             results=counts["results"],
             verified=True,
+            recalled_in=recalled_in,
         )
 
     async def append_message(

@@ -157,7 +157,9 @@ async def test_what_was_recalled_from_an_erased_session_goes_too(store: SessionS
     from_message = await recalling(store, "a memory", said[1].id)
     from_summary = await recalling(store, summary.id)
     untouched = await recalling(store, "a memory")
-    assert (await store.erase_session(session.id)).verified
+    erased = await store.erase_session(session.id)
+    assert erased.verified
+    assert set(erased.recalled_in) == {from_message[0], from_summary[0]}
 
     for (owner, question, reply), left in (
         (from_message, ("a memory",)),

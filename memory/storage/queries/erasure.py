@@ -41,9 +41,9 @@ def erase_session(conn: Connection, session_id: str) -> Erased:
     for_it = conn.execute(f"DELETE FROM jobs WHERE session_id IS NULL AND {_NAMING}", {"id": session_id})
     counts["jobs"] += int(for_it.rowcount)
     conn.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
-    _forget_recalled(conn, ids, gone=True)
+    recalled_in = _forget_recalled(conn, ids, gone=True)
     left = _left(conn, session_id, ids, rows)
-    return Erased(full_text=indexed, verified=left == 0, **counts)
+    return Erased(full_text=indexed, verified=left == 0, recalled_in=recalled_in, **counts)
 
 
 def forget_message(conn: Connection, message_id: str) -> list[Summary]:
@@ -65,13 +65,14 @@ def forget_message(conn: Connection, message_id: str) -> list[Summary]:
     return aged
 
 
-def _forget_recalled(conn: Connection, ids: Sequence[str], *, gone: bool) -> None:
+def _forget_recalled(conn: Connection, ids: Sequence[str], *, gone: bool) -> tuple[str, ...]:
     """Empties the prefaces in which one of the ids was recalled, and ends the epochs that go on with them.
 
-    With `gone` the ids are taken out of what is known of those turns as well.
+    With `gone` the ids are taken out of what is known of those turns as well. Returns the sessions.
     """
     known = set(ids)
-    for turn in _recalling(conn, ids):
+    found = _recalling(conn, ids)
+    for turn in found:
         conn.execute(
             "UPDATE messages SET preface = '' WHERE id = (SELECT parent_id FROM messages WHERE id = ?)",
             (turn.reply_id,),
@@ -83,6 +84,7 @@ def _forget_recalled(conn: Connection, ids: Sequence[str], *, gone: bool) -> Non
                 for part in turn.parts
             )
             epochs.put_turn(conn, replace(turn, epoch_id=None, parts=parts))
+    return tuple(dict.fromkeys(turn.session_id for turn in found))
 
 
 def _recalling(conn: Connection, ids: Sequence[str]) -> list[TurnRecord]:

@@ -1,0 +1,62 @@
+"""A room with everything that can be done in it, on fakes: no file, no process, a clock that tests move."""
+
+from contextlib import aclosing
+
+from atlas_desktop.services.events import Notice, Replied, TurnEvent
+from atlas_desktop.services.room import Model, OpenRoom, RoomParts
+from atlas_desktop.services.turn import Turn, TurnOptions
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import parse
+from memory.entities import Session
+from memory.gate import ForegroundGate
+from memory.testing import InMemorySessionStore
+from memory.testing.clock import FakeClock
+from memory.testing.snapshots import InMemorySnapshots
+from memory.testing.vectors import BruteForceVectorIndex
+from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+
+
+class Scene:
+    """`settings` are as in config.toml, by section."""
+
+    def __init__(
+        self,
+        settings: dict[str, dict[str, object]] | None = None,
+        *,
+        model: ScriptedChatModel | None = None,
+        snapshots: bool = True,
+    ) -> None:
+        self.clock = FakeClock()
+        self.store = InMemorySessionStore(self.clock)
+        self.model = model or ScriptedChatModel()
+        self.embedder = HashEmbedder()
+        self.snapshots = InMemorySnapshots() if snapshots else None
+        self.settings: Settings = parse(settings or {})
+        self.room: OpenRoom = RoomParts(
+            clock=self.clock,
+            gate=ForegroundGate(),
+            power=None,
+            model=self._model,
+            settings=lambda: self.settings,
+            vector_index=BruteForceVectorIndex,
+        ).room(self.store, self.snapshots)
+
+    def _model(self) -> Model:
+        return Model(self.model, WordCounter(), self._let_go, prefixes=self.model, embedder=self.embedder)
+
+    async def _let_go(self) -> None:
+        """A scripted model holds nothing that must be given back."""
+
+    async def run(self, turn: Turn) -> list[TurnEvent]:
+        """All events of a turn, with the hooks after it."""
+        async with aclosing(self.room.background.attend(turn)) as events:
+            return [event async for event in events]
+
+    async def say(
+        self, text: str, session: Session | str | None = None, options: TurnOptions | None = None
+    ) -> tuple[Replied, list[Notice]]:
+        """The end of a turn, and what was told on the way."""
+        ref = session.id if isinstance(session, Session) else session
+        events = await self.run(self.room.chat.turn(text, session=ref, options=options))
+        assert isinstance(events[-1], Replied)
+        return events[-1], [event for event in events if isinstance(event, Notice)]
