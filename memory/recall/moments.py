@@ -37,7 +37,7 @@ _FORMS = tuple(
         ("unit", rf"(?P<which>last|past|previous|this) {_UNIT}"),
         ("weekday", r"(?P<which>last|on|this) (?P<weekday>" + "|".join(_DAYS) + ")"),
         ("relative", r"(?P<word>the day before yesterday|yesterday|today|this morning|tonight|last night)"),
-        ("year", rf"{_YEAR}"),
+        ("year", rf"{_PREPOSITION}{_YEAR}"),
     )
 )
 

@@ -1,0 +1,90 @@
+"""What recall can read of every store."""
+
+from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewMessage, NewSession, SessionPatch
+from memory.ports import SessionStore
+from memory.recall.entities import Posting
+from models.messages import Role
+from tests.contract.talk import assistant, begin, talk, user
+
+
+async def test_entries_are_finished_messages_in_the_order_of_storing(store: SessionStore) -> None:
+    session, said = await talk(store, 3)
+    growing = await store.append_message(session.id, assistant("growing", MessageStatus.STREAMING))
+    found = await store.evidence.entries()
+    assert [entry.id for entry in found] == [message.id for message in said]
+    assert [entry.parent_id for entry in found] == [None, said[0].id, said[1].id]
+    assert [entry.machine for entry in found] == [False, True, False]
+    assert {entry.session_id for entry in found} == {session.id}
+    assert {entry.length for entry in found} == {2}
+    page = await store.evidence.entries(after=found[0].seq, limit=1)
+    assert [entry.id for entry in page] == [said[1].id]
+    await store.update_message(growing.id, MessagePatch(content="grown", status=MessageStatus.COMPLETE))
+    assert (await store.evidence.entries())[-1].id == growing.id
+
+
+async def test_an_entry_says_what_its_words_are_like(store: SessionStore) -> None:
+    session, _ = await begin(store, "Did you go there last week?")
+    named = NewMessage(Role.ASSISTANT, "Yes, in 2023.", speaker="Ada")
+    await store.append_message(session.id, named)
+    asked, said = await store.evidence.entries()
+    assert (asked.asks, asked.dated, asked.machine) == (True, True, False)
+    assert (said.asks, said.dated, said.machine, said.speaker) == (False, True, False, "Ada")
+
+
+async def test_sessions_that_add_no_memory_do_not_lend(store: SessionStore) -> None:
+    normal, _ = await store.create_session(NewSession("a", project="Home"), user("x"))
+    reads, _ = await store.create_session(NewSession("b", memory_mode=MemoryMode.READS), user("x"))
+    await store.bin_session(normal.id)
+    found = {one.id: one for one in await store.evidence.session_entries()}
+    assert (found[normal.id].project, found[normal.id].lends, found[normal.id].binned) == ("Home", True, True)
+    assert (found[reads.id].project, found[reads.id].lends, found[reads.id].binned) == (None, False, False)
+    assert [one.id for one in await store.evidence.session_entries([reads.id])] == [reads.id]
+
+
+async def test_changes_name_messages_and_sessions(store: SessionStore) -> None:
+    session, first = await begin(store, "one")
+    start = (await store.evidence.changes(None)).version
+    second = await store.append_message(session.id, user("two"))
+    changes = await store.evidence.changes(start)
+    (entry,) = await store.evidence.entries_of(changes.messages)
+    assert entry.id == second.id
+    await store.forget_message(first.id)
+    await store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.BLANK))
+    later = await store.evidence.changes(changes.version)
+    assert await store.evidence.entries_of(later.messages) == []
+    assert later.sessions == {session.id}
+    assert (await store.evidence.changes(later.version)).messages == frozenset()
+
+
+async def test_words_are_found_where_they_are(store: SessionStore) -> None:
+    session, _ = await begin(store, "tea, tea and coffee")
+    await store.append_message(session.id, user("coffee"))
+    stems = await store.evidence.stems("Coffee tea coffee juice")
+    assert len(stems) == 3
+    first, second = [entry.seq for entry in await store.evidence.entries()]
+    found = {one.term: dict(zip(one.seqs, one.counts, strict=True)) for one in await postings(store, stems)}
+    assert found == {stems[0]: {first: 1, second: 1}, stems[1]: {first: 2}}
+    assert [one.term for one in await store.evidence.postings(stems, at_most=1)] == [stems[1]]
+
+
+async def postings(store: SessionStore, stems: list[str]) -> list[Posting]:
+    return await store.evidence.postings(stems, at_most=100)
+
+
+async def test_scripts_without_spaces_are_found_by_pieces(store: SessionStore) -> None:
+    session, _ = await begin(store, "昨日は東京タワーに行きました。")
+    await store.append_message(session.id, user("京都 is nice"))
+    tower, kyoto = [entry.seq for entry in await store.evidence.entries()]
+    stems = await store.evidence.stems("東京タワー")
+    assert {seq for one in await postings(store, stems) for seq in one.seqs} == {tower}
+    short = await postings(store, await store.evidence.stems("京都"))
+    assert [one.seqs for one in short] == [(kyoto,)]
+
+
+async def test_texts_come_with_their_source(store: SessionStore) -> None:
+    session, message = await begin(store, "hello there")
+    (entry,) = await store.evidence.entries()
+    (text,) = await store.evidence.texts([entry.seq, entry.seq + 1000])
+    assert (text.seq, text.text) == (entry.seq, "hello there")
+    assert (text.source.session, text.source.message) == (session.id, message.id)
+    assert text.source.created_at == message.created_at

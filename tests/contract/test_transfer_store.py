@@ -1,0 +1,130 @@
+"""What every store does with sessions that come in and go out."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.entities import MemoryMode, MessageStatus, NewMessage, TitleSource
+from memory.errors import MessageNotFound, SessionNotFound
+from memory.ports import SessionStore
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from models.messages import Role
+from tests.contract.talk import begin, talk
+
+THEN = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+def message(name: str, parent: str | None, content: str = "words", minutes: int = 0) -> TravellingMessage:
+    return TravellingMessage(
+        name, parent, Role.USER, "Ada", content, THEN + timedelta(minutes=minutes), meta='{"mood": 3}'
+    )
+
+
+def session(*messages: TravellingMessage, name: str = "s1") -> TravellingSession:
+    return TravellingSession(
+        id=name,
+        title="A trip",
+        created_at=THEN,
+        updated_at=THEN + timedelta(hours=1),
+        messages=messages or (message("m1", None), message("m2", "m1", minutes=1)),
+        title_source=TitleSource.PERSON,
+        project="Travel",
+        tags=("a", "b"),
+        memory_mode=MemoryMode.READS,
+        system_prompt="Be brief.",
+        model="small",
+        starred=True,
+        important=True,
+        head=None,
+        meta='{"colour": "red"}',
+    )
+
+
+async def test_what_comes_in_goes_out_as_it_was(store: SessionStore) -> None:
+    given = session()
+    arrival = await store.transfer.take(given)
+    assert (arrival.new_session, arrival.messages, arrival.already) == (True, 2, 0)
+    assert await store.transfer.give(arrival.session_id) == replace(given, head="m2")
+    shown = await store.get_session(arrival.session_id)
+    assert (shown.external_id, shown.message_count, shown.project) == ("s1", 2, "Travel")
+    assert [one.external_id for one in await store.branch(shown.id)] == ["m1", "m2"]
+
+
+async def test_a_second_time_changes_nothing(store: SessionStore) -> None:
+    first = await store.transfer.take(session())
+    before = await store.transfer.give(first.session_id)
+    again = await store.transfer.take(replace(session(), title="Another title", head="m1"))
+    assert (again.session_id, again.new_session, again.messages, again.already) == (
+        first.session_id,
+        False,
+        0,
+        2,
+    )
+    assert await store.transfer.give(first.session_id) == before
+
+
+async def test_what_is_new_in_a_known_session_is_added(store: SessionStore) -> None:
+    first = await store.transfer.take(session())
+    longer = session(message("m1", None), message("m2", "m1", minutes=1), message("m3", "m2", minutes=2))
+    again = await store.transfer.take(longer)
+    assert (again.session_id, again.messages, again.already) == (first.session_id, 1, 2)
+    assert [one.external_id for one in await store.branch(first.session_id)] == ["m1", "m2", "m3"]
+
+
+async def test_a_trial_stores_nothing(store: SessionStore) -> None:
+    arrival = await store.transfer.take(session(), dry_run=True)
+    assert (arrival.new_session, arrival.messages) == (True, 2)
+    assert await store.list_sessions() == []
+    assert await store.transfer.all_ids() == []
+
+
+async def test_variants_and_the_chosen_branch_travel(store: SessionStore) -> None:
+    given = replace(
+        session(message("m1", None), message("r1", "m1", "one"), message("r2", "m1", "two")), head="r1"
+    )
+    arrival = await store.transfer.take(given)
+    assert [one.content for one in await store.branch(arrival.session_id)] == ["words", "one"]
+    assert await store.transfer.give(arrival.session_id) == given
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [session(message("m1", "nobody")), replace(session(), head="nobody")],
+    ids=["parent", "head"],
+)
+async def test_a_tree_that_does_not_hold_together_is_refused_whole(
+    store: SessionStore, wrong: TravellingSession
+) -> None:
+    with pytest.raises(MessageNotFound):
+        await store.transfer.take(wrong)
+    assert await store.transfer.all_ids() == []
+
+
+async def test_own_sessions_keep_their_ids_in_another_room(store: SessionStore) -> None:
+    own, said = await talk(store, 2)
+    given = await store.transfer.give(own.id)
+    assert (given.id, [one.id for one in given.messages]) == (own.id, [one.id for one in said])
+    assert (await store.transfer.take(given)).already == 2
+    moved = await store.erase_session(own.id)
+    assert moved.messages == 2
+    back = await store.transfer.take(given)
+    assert back.session_id == own.id
+    assert await store.transfer.give(own.id) == given
+    assert (await store.get_session(own.id)).external_id is None
+
+
+async def test_what_is_being_written_stays(store: SessionStore) -> None:
+    own, _ = await begin(store, "said")
+    await store.append_message(own.id, NewMessage(Role.ASSISTANT, "gro", status=MessageStatus.STREAMING))
+    assert [one.content for one in (await store.transfer.give(own.id)).messages] == ["said"]
+
+
+async def test_sessions_go_out_by_age_without_those_in_the_bin(store: SessionStore) -> None:
+    late = await store.transfer.take(replace(session(name="late"), created_at=THEN + timedelta(days=1)))
+    early = await store.transfer.take(session(name="early"))
+    binned = await store.transfer.take(session(name="binned"))
+    await store.bin_session(binned.session_id)
+    assert await store.transfer.all_ids() == [early.session_id, late.session_id]
+    with pytest.raises(SessionNotFound):
+        await store.transfer.give("nobody")

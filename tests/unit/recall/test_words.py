@@ -1,0 +1,38 @@
+"""Which words of a question count, and whom it names."""
+
+from memory.recall.words import addresses_machine, content_words, named, only_asks, without_names
+
+SPEAKERS = ["user", "assistant", "caroline", "jon smith", ""]
+
+
+def test_function_words_are_left_out_unless_there_is_nothing_else() -> None:
+    assert content_words(["what", "did", "carolin", "research"]) == ["carolin", "research"]
+    assert content_words(["what", "did", "you"]) == ["what", "did", "you"]
+    assert content_words([]) == []
+
+
+def test_speakers_are_found_by_whole_or_first_name() -> None:
+    assert named("What did Caroline say to Jon?", SPEAKERS) == {2, 3}
+    assert named("Jonathan's carolines", SPEAKERS) == frozenset()
+    assert named("", SPEAKERS) == frozenset()
+
+
+def test_names_leave_the_question_but_never_nothing() -> None:
+    assert without_names("What did Caroline's friend say?", ["caroline"]) == "What did friend say?"
+    assert without_names("What did Jon say?", ["jon smith"]) == "What did say?"
+    assert without_names("Caroline?", ["caroline"]) == "Caroline?"
+    assert without_names("untouched  text", []) == "untouched  text"
+    assert without_names("a (b) question", ["(b"]) == "a ( ) question"
+
+
+def test_who_is_asked_for() -> None:
+    assert addresses_machine("What did you recommend?")
+    assert addresses_machine("the book you suggested")
+    assert not addresses_machine("What did I say about you?")
+
+
+def test_a_message_that_ends_with_a_question_only_asks() -> None:
+    assert only_asks('He said "really?"')
+    assert only_asks("本当？\n")
+    assert not only_asks("Why? Because.")
+    assert not only_asks("")
