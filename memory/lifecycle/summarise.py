@@ -41,6 +41,30 @@ class _Source:
     topics: tuple[str, ...]
 
 
+class Trust:
+    """Whether a model is worth asking: each answer that fails costs seconds, and small models fail for hours.
+
+    After `patience` failures in a row only every `rest`-th summary is asked for, until one passes. The others
+    are made without it; they are improved when there is time.
+    """
+
+    def __init__(self, *, patience: int = 3, rest: int = 8) -> None:
+        self._patience = patience
+        self._rest = rest
+        self._failed: dict[str, int] = {}
+        self._skipped: dict[str, int] = {}
+
+    def worth_asking(self, model: str) -> bool:
+        """Whether to ask the model (a fingerprint) now; each refusal is counted."""
+        if self._failed.get(model, 0) < self._patience:
+            return True
+        self._skipped[model] = self._skipped.get(model, 0) + 1
+        return self._skipped[model] % self._rest == 0
+
+    def note(self, model: str, *, passed: bool) -> None:
+        self._failed[model] = 0 if passed else self._failed.get(model, 0) + 1
+
+
 class Summariser:
     """Summarises messages, and merges summaries.
 
@@ -61,6 +85,7 @@ class Summariser:
         self._counter = counter
         self._embedder = embedder
         self._checkpoint = checkpoint
+        self._trust = Trust()
         self._asker = Asker(model, counter, results=results, checkpoint=checkpoint, task_tokens=task_tokens)
 
     async def fingerprint(self) -> str:
@@ -132,7 +157,10 @@ class Summariser:
         if not source.passages:
             return self._nothing(source)
         model = await self._asker.fingerprint()
+        if not self._trust.worth_asking(model):
+            return await self._extracted(source, self._embedder, None)
         text = await self._asker.ask(source.question, source.most)
+        self._trust.note(model, passed=text is not None)
         if text is None:
             return await self._extracted(source, self._embedder, model)
         return Draft(await self._completed(text, source), source.topics, model=model)
