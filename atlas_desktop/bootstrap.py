@@ -207,9 +207,11 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
 
     logical = psutil.cpu_count() or 1
     real = psutil.cpu_count(logical=False) or logical
-    # A number of threads that the person chose is not tried to be bettered.
+    # A number of threads that the person chose is not tried to be bettered, and while other programs work it
+    # cannot be found out: fewer threads then only look faster.
     threads = settings.models.threads
-    plan = Plan(threads=() if threads else thread_counts(real, logical))
+    busy = psutil.getloadavg()[0] >= real
+    plan = Plan(threads=() if threads or busy else thread_counts(real, logical))
     if quick:
         plan = Plan(threads=(), batches=(), attention=False, tokens=128, held=0)
     note = KernelsNote.beside(paths.models)
