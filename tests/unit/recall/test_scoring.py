@@ -1,0 +1,124 @@
+"""The score: what each kind of evidence does, and what no evidence can do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from memory.recall.scoring import SESSION_WORDS, Evidence, Weights, score
+
+N = 4
+WEIGHTS = Weights()
+
+
+def nothing(n: int = N) -> Evidence:
+    return Evidence(
+        words=np.zeros(n),
+        near_words=np.zeros(n),
+        session_words=np.zeros(n),
+        session_length=np.full(n, 100.0),
+        meaning=None,
+        near_meaning=None,
+        session_meaning=None,
+        speaker=np.zeros(n, bool),
+        time=None,
+        dated=np.zeros(n, bool),
+        machine=np.zeros(n, bool),
+        asks=np.zeros(n, bool),
+        recency=np.zeros(n),
+        important=np.zeros(n, bool),
+    )
+
+
+def only(at: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    values = np.zeros(N)
+    values[at] = 1.0
+    return values
+
+
+@pytest.mark.parametrize(
+    ("field", "part"),
+    [
+        ("near_words", "lexical"),
+        ("words", "lexical"),
+        ("meaning", "semantic"),
+        ("near_meaning", "neighbour"),
+        ("session_words", "session"),
+        ("session_meaning", "session"),
+        ("time", "time"),
+        ("recency", "recency"),
+    ],
+)
+def test_each_kind_of_evidence_lifts_what_has_it(field: str, part: str) -> None:
+    scores = score(replace(nothing(), **{field: only(2)}), WEIGHTS)
+    assert int(scores.total.argmax()) == 2
+    assert scores.parts[part][2] > 0
+    assert [name for name, values in scores.parts.items() if values.any()] == [part]
+
+
+@pytest.mark.parametrize("field", ["speaker", "dated", "important"])
+def test_each_mark_lifts_what_has_it(field: str) -> None:
+    scores = score(replace(nothing(), **{field: only(1).astype(bool)}), WEIGHTS)
+    assert int(scores.total.argmax()) == 1
+
+
+@pytest.mark.parametrize(("field", "part"), [("machine", "machine"), ("asks", "question")])
+def test_words_of_a_model_and_mere_questions_stand_back(field: str, part: str) -> None:
+    scores = score(replace(nothing(), **{field: only(1).astype(bool)}), WEIGHTS)
+    assert int(scores.total.argmin()) == 1
+    assert scores.parts[part][1] == 1.0
+
+
+def test_a_long_session_says_less_about_each_of_its_messages() -> None:
+    lengths = np.array([0.0, 0.0, SESSION_WORDS, 100 * SESSION_WORDS])
+    evidence = replace(nothing(), session_words=np.array([0.0, 1.0, 1.0, 1.0]), session_length=lengths)
+    session = score(evidence, WEIGHTS).parts["session"]
+    assert session[1] == pytest.approx(2 * session[2])
+    assert session[3] < session[2] / 10
+
+
+def test_a_missing_vector_counts_as_the_average() -> None:
+    meaning = np.array([0.0, 1.0, 0.5, np.nan])
+    semantic = score(replace(nothing(), meaning=meaning), WEIGHTS).parts["semantic"]
+    assert semantic[3] == pytest.approx(0.5)
+    none = score(replace(nothing(), meaning=np.full(N, np.nan)), WEIGHTS)
+    assert not none.parts["semantic"].any()
+
+
+@given(values=arrays(float, (5, 6), elements=st.floats(0, 50)), marks=arrays(bool, (3, 6)))
+def test_totals_and_parts_stay_between_0_and_1(values: object, marks: object) -> None:
+    numbers, flags = np.asarray(values), np.asarray(marks)
+    evidence = replace(
+        nothing(6),
+        words=numbers[0],
+        near_words=numbers[1],
+        session_words=numbers[2],
+        meaning=numbers[3] / 50,
+        near_meaning=numbers[4] / 50,
+        machine=flags[0],
+        asks=flags[1],
+        important=flags[2],
+    )
+    scores = score(evidence, WEIGHTS)
+    for array in (scores.total, *scores.parts.values()):
+        assert ((array >= -1e-12) & (array <= 1 + 1e-12)).all()
+
+
+@given(ages=arrays(float, N, elements=st.floats(0, 1)), important=arrays(bool, N))
+def test_age_and_marks_never_hide_clearly_better_evidence(ages: object, important: object) -> None:
+    """The best answer, in words or in meaning, stays first however old and unmarked it is."""
+    bounded = {"recency": np.asarray(ages), "important": np.asarray(important)}
+    assert WEIGHTS.recency + WEIGHTS.importance < 0.2 * min(WEIGHTS.lexical, WEIGHTS.semantic)
+    for field in ("near_words", "meaning"):
+        values = np.array([1.0, 0.7, 0.5, 0.0])
+        old = {**bounded, "recency": bounded["recency"] * np.array([0, 1, 1, 1])}
+        old["important"] = bounded["important"] & np.array([False, True, True, True])
+        scores = score(replace(nothing(), **{field: values}, **old), WEIGHTS)
+        assert int(scores.total.argmax()) == 0
+
+
+def test_no_messages_have_no_scores() -> None:
+    assert len(score(nothing(0), WEIGHTS).total) == 0

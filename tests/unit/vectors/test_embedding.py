@@ -1,0 +1,96 @@
+"""Vectors that are missing are made, in batches, and once."""
+
+import asyncio
+import struct
+
+import pytest
+
+from memory.entities import NewMessage
+from memory.testing import InMemorySessionStore
+from memory.vectors.embedding import BATCH, VectorMaker
+from models.messages import Role
+from models.testing import HashEmbedder
+from tests.contract.talk import begin, talk
+
+
+async def test_every_text_gets_its_vector_once() -> None:
+    store, embedder = InMemorySessionStore(), HashEmbedder()
+    _, said = await talk(store, BATCH + 3)
+    maker = VectorMaker(store.vectors, embedder)
+    steps = 0
+
+    async def between() -> None:
+        nonlocal steps
+        steps += 1
+
+    assert await maker.make_missing(between=between) == len(said)
+    assert steps == 2
+    assert await maker.make_missing() == 0
+    assert sorted(embedder.embedded) == sorted(message.content for message in said)
+
+
+async def test_vectors_are_little_endian_and_of_length_1() -> None:
+    store, embedder = InMemorySessionStore(), HashEmbedder()
+    await begin(store, "hello there")
+    await VectorMaker(store.vectors, embedder).make_missing()
+    (row,) = await store.vectors.scan(embedder.fingerprint)
+    numbers = struct.unpack(f"<{embedder.dimension}f", row.data)
+    assert sum(x * x for x in numbers) == pytest.approx(1.0, abs=1e-6)
+
+
+async def test_a_long_text_has_a_vector_for_each_passage() -> None:
+    store, embedder = InMemorySessionStore(), HashEmbedder()
+    await begin(store, "One sentence of several. " * 60)
+    await VectorMaker(store.vectors, embedder).make_missing()
+    rows = await store.vectors.scan(embedder.fingerprint)
+    assert [row.part for row in rows] == list(range(len(embedder.embedded)))
+    assert len(rows) > 2
+
+
+async def test_only_one_session_when_it_is_named() -> None:
+    store = InMemorySessionStore()
+    session, _ = await talk(store, 2)
+    await talk(store, 2)
+    maker = VectorMaker(store.vectors, HashEmbedder())
+    assert await maker.make_missing(session=session.id) == 2
+    assert await maker.make_missing() == 2
+
+
+async def test_stopped_between_batches_it_goes_on_where_it_was() -> None:
+    store, embedder = InMemorySessionStore(), HashEmbedder()
+    await talk(store, 2 * BATCH)
+
+    async def stop() -> None:
+        raise asyncio.CancelledError
+
+    maker = VectorMaker(store.vectors, embedder)
+    with pytest.raises(asyncio.CancelledError):
+        await maker.make_missing(between=stop)
+    assert len(embedder.embedded) == BATCH
+    assert await maker.make_missing() == BATCH
+    assert len(embedder.embedded) == 2 * BATCH
+
+
+async def test_another_model_takes_over_and_only_then_the_old_vectors_go() -> None:
+    store = InMemorySessionStore()
+    session, _ = await talk(store, 3)
+    await VectorMaker(store.vectors, HashEmbedder("old")).make_missing()
+    await VectorMaker(store.vectors, HashEmbedder("new")).make_missing(session=session.id)
+    assert (await store.vectors.counts()).by_model == {"old": 3, "new": 3}
+    await VectorMaker(store.vectors, HashEmbedder("new")).make_missing()
+    assert (await store.vectors.counts()).by_model == {"new": 3}
+
+
+async def test_an_edit_meanwhile_is_embedded_the_next_time() -> None:
+    store = InMemorySessionStore()
+    session, _ = await begin(store, "before")
+
+    class Editing(HashEmbedder):
+        async def embed(self, texts):  # type: ignore[no-untyped-def]
+            if "before" in texts:
+                await store.append_message(session.id, NewMessage(Role.USER, "added meanwhile"))
+            return await super().embed(texts)
+
+    maker = VectorMaker(store.vectors, Editing())
+    assert await maker.make_missing() == 1
+    assert await maker.make_missing() == 1

@@ -1,0 +1,98 @@
+"""The index follows the room, whatever is written to it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from memory.entities import MessagePatch, NewMessage, NewSession
+from memory.ports import SessionStore
+from memory.storage.room import open_off_record
+from memory.testing import FakeClock, InMemorySessionStore
+from memory.testing.vectors import BruteForceVectorIndex
+from memory.vectors.embedding import VectorMaker
+from memory.vectors.entities import Scope
+from memory.vectors.mirror import IndexMirror
+from models.messages import Role
+from models.testing import HashEmbedder
+from tests.contract.talk import begin, talk
+
+
+@pytest.fixture(params=["fake", "real"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[SessionStore]:
+    clock = FakeClock()
+    opened: SessionStore = (
+        InMemorySessionStore(clock) if request.param == "fake" else await open_off_record(clock)
+    )
+    yield opened
+    await opened.close()
+
+
+async def owners(mirror: IndexMirror, scope: Scope | None = None) -> set[str]:
+    near = await mirror.index.search([1.0] + [0.0] * 63, limit=1000, scope=scope or Scope())
+    return set(near.owners)
+
+
+async def embed(store: SessionStore, fingerprint: str = "hash") -> None:
+    await VectorMaker(store.vectors, HashEmbedder(fingerprint)).make_missing()
+
+
+async def test_it_is_filled_with_the_vectors_of_one_model(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.vectors.mirror.PAGE", 2)
+    _, said = await talk(store, 5)
+    await embed(store)
+    mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
+    assert mirror.model is None
+    await mirror.follow()
+    assert await mirror.index.count() == 0
+    assert await mirror.fill("hash") == 5
+    assert await owners(mirror) == {message.id for message in said}
+    assert await mirror.fill("hash") == 5
+
+
+async def test_it_follows_new_edited_forgotten_and_erased_messages(store: SessionStore) -> None:
+    session, said = await talk(store, 3)
+    other, kept = await begin(store, "kept")
+    await embed(store)
+    mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
+    await mirror.fill("hash")
+
+    added = await store.append_message(session.id, NewMessage(Role.USER, "added"))
+    await embed(store)
+    await mirror.follow()
+    assert added.id in await owners(mirror)
+
+    await store.update_message(said[0].id, MessagePatch(content="edited"))
+    await store.forget_message(said[1].id)
+    await mirror.follow()
+    assert await owners(mirror) == {said[2].id, added.id, kept.id}
+
+    await embed(store)
+    await store.erase_session(session.id)
+    await mirror.follow()
+    assert await owners(mirror) == {kept.id}
+    assert await mirror.index.count() == 1
+    assert other.id
+
+
+async def test_a_new_session_in_a_project_is_found_by_it(store: SessionStore) -> None:
+    await begin(store, "elsewhere")
+    mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
+    await mirror.fill("hash")
+    _, message = await store.create_session(NewSession("a", project="Home"), NewMessage(Role.USER, "here"))
+    await embed(store)
+    await mirror.follow()
+    assert await owners(mirror, Scope(project="Home")) == {message.id}
+
+
+async def test_another_model_fills_it_anew(store: SessionStore) -> None:
+    await talk(store, 3)
+    await embed(store, "old")
+    mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
+    await mirror.fill("old")
+    assert await mirror.fill("new") == 0
+    assert mirror.model == "new"
+    await embed(store, "new")
+    await mirror.follow()
+    assert await mirror.index.count() == 3
