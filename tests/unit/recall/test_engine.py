@@ -65,7 +65,7 @@ async def say(store: SessionStore, *texts: str, project: str | None = None, titl
 
 
 async def travelled(store: SessionStore, name: str, *said: tuple[Role, str, str], at: datetime = MAY) -> str:
-    messages = []
+    messages: list[TravellingMessage] = []
     for n, (role, speaker, text) in enumerate(said):
         parent = messages[-1].id if messages else None
         messages.append(

@@ -1,6 +1,7 @@
 """The score: what each kind of evidence does, and what no evidence can do."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def only(at: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     ],
 )
 def test_each_kind_of_evidence_lifts_what_has_it(field: str, part: str) -> None:
-    scores = score(replace(nothing(), **{field: only(2)}), WEIGHTS)
+    changes: dict[str, Any] = {field: only(2)}
+    scores = score(replace(nothing(), **changes), WEIGHTS)
     assert int(scores.total.argmax()) == 2
     assert scores.parts[part][2] > 0
     assert [name for name, values in scores.parts.items() if values.any()] == [part]

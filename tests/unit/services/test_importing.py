@@ -1,0 +1,182 @@
+"""Lines in, lines out: what is understood, what is left out, and that nothing is lost on the way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from atlas_desktop.services.exporting import Exporter
+from atlas_desktop.services.importing import Importer, ImportReport, Unreadable, read_line
+from memory.entities import NewMessage
+from memory.ports import SessionStore
+from memory.storage.room import open_off_record
+from memory.testing import FakeClock, InMemorySessionStore
+from models.messages import Role
+from tests.contract.talk import assistant, begin
+
+LINE: dict[str, Any] = {
+    "id": "conv/1",
+    "title": "T ünï",
+    "project": "P",
+    "created_at": "2024-02-03T04:05:06+01:00",
+    "tags": ["a", "b"],
+    "colour": {"deep": [1, 2]},
+    "messages": [
+        {
+            "id": "m1",
+            "role": "user",
+            "speaker": "Dana",
+            "content": "x = '1'\n漢字 😀",
+            "created_at": "2024-02-03T04:06:06Z",
+        },
+        {"id": "m2", "role": "assistant", "content": "yes", "mood": None},
+    ],
+}  # fmt: skip
+
+
+def line(**changes: Any) -> bytes:
+    return json.dumps({**LINE, **changes}).encode()
+
+
+async def take(store: SessionStore, path: Path, **options: Any) -> ImportReport:
+    report = ImportReport()
+    await Importer(store.transfer).jsonl(path, report=report, **options)
+    return report
+
+
+async def lines_of(store: SessionStore) -> list[str]:
+    return [text async for text in Exporter(store.transfer).jsonl()]
+
+
+def test_a_line_is_read_with_its_times_and_its_unknown_fields() -> None:
+    session = read_line(line())
+    assert session.created_at.isoformat() == "2024-02-03T03:05:06+00:00"
+    assert json.loads(session.meta) == {"colour": {"deep": [1, 2]}}
+    first, second = session.messages
+    assert (first.parent, second.parent) == (None, "m1")
+    assert first.created_at.isoformat() == "2024-02-03T04:06:06+00:00"
+    # A message without a time has that of its session.
+    assert second.created_at == session.created_at
+    assert json.loads(second.meta) == {"mood": None}
+    assert session.updated_at == first.created_at
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"not json", "not a JSON object"),
+        (b'{"id": "x"}', "Object missing required field `messages`"),
+        (
+            line(messages=[{"id": "m", "role": "robot", "content": "secret"}]),
+            "Not what is expected at $.role",
+        ),
+        (line(created_at="yesterday"), "at $.created_at"),
+        (line(id=""), "at $.id"),
+        (line(created_at=None, messages=[]), "no time"),
+        (line(messages=[LINE["messages"][0]] * 2), "two messages with the same id"),
+        (b"[" * 100_000, "not a JSON object"),
+        (b"\xff\xfe", "not"),
+    ],
+)
+def test_what_cannot_be_read_is_told_without_its_words(data: bytes, why: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read_line(data)
+    assert why in caught.value.why
+    assert "secret" not in caught.value.why
+    assert "yesterday" not in caught.value.why
+
+
+async def test_good_lines_come_in_and_bad_ones_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    orphan = line(id="s3", messages=[{"id": "a", "role": "user", "content": "x", "parent": "nobody"}])
+    file.write_bytes(b"\n".join([line(), b"", b"broken", orphan, line(id="s2")]))
+    store = InMemorySessionStore()
+    tried = await take(store, file, dry_run=True)
+    assert (tried.sessions, tried.messages) == (2, 4)
+    assert await lines_of(store) == []
+    report = await take(store, file)
+    assert (report.sessions, report.messages, report.already_there) == (2, 4, 0)
+    assert [one.where for one in report.skipped] == ["in.jsonl:3", "in.jsonl:4"]
+    again = await take(store, file)
+    assert (again.sessions, again.messages, again.already_there) == (0, 0, 4)
+
+
+async def test_a_project_may_be_given(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(line())
+    store = InMemorySessionStore()
+    await take(store, file, project="Other")
+    assert [session.project for session in await store.list_sessions()] == ["Other"]
+
+
+async def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atlas_desktop.services.importing.LONGEST_LINE", 1000)
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(b"x" * 5000 + b"\n" + line())
+    report = await take(InMemorySessionStore(), file)
+    assert report.sessions == 1
+    assert [one.where for one in report.skipped] == ["in.jsonl:1"]
+
+
+async def test_out_and_in_and_out_again_is_the_same(tmp_path: Path) -> None:
+    source, target = await open_off_record(FakeClock()), await open_off_record(FakeClock())
+    given_file = tmp_path / "given.jsonl"
+    given_file.write_bytes(line() + b"\n" + line(id="s2", starred=True, memory_mode="reads"))
+    await take(source, given_file)
+    session, asked = await begin(source, "own words", "Own")
+    await source.append_message(session.id, assistant("one answer"))
+    await source.append_message(session.id, NewMessage(Role.ASSISTANT, "another"), parent_id=asked.id)
+    first = await lines_of(source)
+    out = tmp_path / "out.jsonl"
+    out.write_text("\n".join(first), encoding="utf-8")
+    report = await take(target, out)
+    assert (report.sessions, report.skipped) == (3, [])
+    assert await lines_of(target) == first
+    assert (await take(source, out)).messages == 0
+    await source.close()
+    await target.close()
+
+
+async def test_a_usual_session_is_written_as_the_format_says() -> None:
+    store = InMemorySessionStore()
+    await store.transfer.take(read_line(line()))
+    (text,) = await lines_of(store)
+    written = json.loads(text)
+    assert list(written) == [
+        "id", "title", "project", "created_at", "updated_at", "tags", "colour", "messages",
+    ]  # fmt: skip
+    assert [list(message) for message in written["messages"]] == [
+        ["id", "role", "speaker", "content", "created_at"],
+        ["id", "role", "speaker", "content", "created_at", "mood"],
+    ]
+
+
+WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "role": st.sampled_from(["user", "assistant", "system"]),
+            "content": WORDS,
+            "speaker": WORDS,
+            "important": st.booleans(),
+        },
+        optional={"mood": st.none() | st.integers() | WORDS},
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(title=WORDS, messages=MESSAGES, starred=st.booleans())
+async def test_any_session_survives_the_way_out_and_in(
+    title: str, messages: list[dict[str, Any]], starred: bool
+) -> None:
+    numbered = [{"id": f"m{n}", **message} for n, message in enumerate(messages)]
+    first, second = InMemorySessionStore(), InMemorySessionStore()
+    await first.transfer.take(read_line(line(title=title, messages=numbered, starred=starred)))
+    (text,) = await lines_of(first)
+    await second.transfer.take(read_line(text.encode()))
+    assert await lines_of(second) == [text]

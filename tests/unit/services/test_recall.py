@@ -1,0 +1,125 @@
+"""What keeps recall complete: jobs after replies and imports, models that change or fail."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.recall import ALL, KIND, RecallService
+from atlas_desktop.setting_types import JobSettings
+from memory.entities import NewMessage
+from memory.gate import ForegroundGate
+from memory.testing import FakeClock, InMemorySessionStore
+from memory.testing.vectors import BruteForceVectorIndex
+from models.errors import NoModel
+from models.messages import Role
+from models.testing import HashEmbedder
+from tests.contract.talk import begin, talk
+
+
+class Broken(HashEmbedder):
+    async def embedding_fingerprint(self) -> str:
+        raise NoModel("embed")
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise NoModel("embed")
+
+
+class Room:
+    """A service over the fakes, with the embedder that `use` says."""
+
+    def __init__(self) -> None:
+        clock = FakeClock()
+        self.store = InMemorySessionStore(clock)
+        self.index = BruteForceVectorIndex()
+        self.embedder: HashEmbedder | None = HashEmbedder()
+        self.background = BackgroundService(self.store, clock, ForegroundGate(), JobSettings())
+        self.recall = RecallService(
+            self.store, lambda: self.embedder, lambda: self.index, clock, self.background
+        )
+
+
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_prepared_it_finds_by_meaning_what_the_queue_has_embedded(room: Room) -> None:
+    await talk(room.store, 3)
+    await room.recall.prepare()
+    assert [(job.kind, job.key) for job in await room.store.jobs.list()] == [(KIND, ALL)]
+    assert not (await room.index.count())
+    report = await room.background.run()
+    assert (report.done, report.failed) == (1, 0)
+    found = await room.recall.answer("message 2", k=1)
+    assert found.semantic
+    assert found.hits[0].text == "message 2"
+    assert await room.index.count() == 3
+
+
+async def test_before_it_is_prepared_words_serve(room: Room) -> None:
+    await begin(room.store, "a green bicycle")
+    found = await room.recall.answer("bicycle")
+    assert not found.semantic
+    assert [hit.text for hit in await room.recall.recall("bicycle")] == ["a green bicycle"]
+
+
+async def test_one_session_is_embedded_after_its_reply(room: Room) -> None:
+    session, _ = await talk(room.store, 2)
+    other, _ = await talk(room.store, 2)
+    await room.recall.remember(session.id)
+    (job,) = await room.store.jobs.list()
+    assert (job.session_id, dict(job.payload)) == (session.id, {"session": session.id})
+    await room.background.run()
+    assert {row.session_id for row in await room.store.vectors.scan("hash")} == {session.id}
+    assert other.id != session.id
+
+
+async def test_without_an_embedding_model_words_serve_and_nothing_fails(room: Room) -> None:
+    await begin(room.store, "a green bicycle")
+    room.embedder = None
+    await room.recall.prepare()
+    assert not (await room.recall.answer("bicycle")).semantic
+    assert await room.store.jobs.list() == []
+
+
+async def test_a_model_that_cannot_embed_costs_the_meaning_only(room: Room) -> None:
+    await begin(room.store, "a green bicycle")
+    await room.recall.prepare()
+    await room.background.run()
+    room.embedder = Broken()
+    found = await room.recall.answer("bicycle")
+    assert not found.semantic
+    assert len(found.hits) == 1
+    # It is left alone for a while, even when another one takes its place.
+    room.embedder = HashEmbedder()
+    assert not (await room.recall.answer("bicycle")).semantic
+
+
+async def test_another_model_embeds_anew_while_words_serve(room: Room) -> None:
+    await begin(room.store, "a green bicycle")
+    await room.recall.prepare()
+    await room.background.run()
+    room.embedder = HashEmbedder("another")
+    assert not (await room.recall.answer("bicycle")).semantic
+    await room.recall.remember()
+    await room.background.run()
+    assert (await room.recall.answer("bicycle")).semantic
+    assert (await room.store.vectors.counts()).by_model == {"another": 1}
+
+
+async def test_what_is_said_next_is_found_at_once(room: Room) -> None:
+    session, _ = await begin(room.store, "a green bicycle")
+    await room.recall.prepare()
+    await room.background.run()
+    await room.store.append_message(session.id, NewMessage(Role.USER, "the lighthouse"))
+    assert [hit.text for hit in await room.recall.recall("lighthouse", k=1)] == ["the lighthouse"]
+
+
+async def test_started_in_the_background_it_can_be_stopped(room: Room) -> None:
+    faults: list[BaseException] = []
+    await talk(room.store, 2)
+    room.recall.start(faults.append)
+    await room.recall.stop()
+    assert faults == []
+    await room.recall.stop()
