@@ -3,7 +3,7 @@
 import argparse
 import sys
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
@@ -17,6 +17,11 @@ from atlas_desktop.cli.turns import (
 )
 from atlas_desktop.explain import Exit, UsageError
 
+if TYPE_CHECKING:
+    from atlas_desktop.services.events import Replied
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.turn import Turn
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
@@ -27,27 +32,52 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("text", metavar="TEXT", help="what to say; `-` reads it from standard input")
     add_turn_options(parser)
+    parser.add_argument(
+        "--split",
+        action="store_true",
+        help="say a text that is too long in parts, attachments before your words",
+    )
     parser.set_defaults(handler=ask, exclusive=True)
 
 
 async def ask(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.events import Delta, Notice, Replied
+    from atlas_desktop.services.parts import part_options
     from models.messages import StopReason
 
     text = sys.stdin.read() if args.text == "-" else args.text
     if not text.strip():
         raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
-    text = with_attachments(text, args.attach)
     refuse_what_is_for_new_sessions(args)
     room = await open_for(ctx, args)
     session = None if args.session == "new" else args.session
-    turn = room.chat.turn(text, session=session, options=options_for(ctx, args))
+    options = options_for(ctx, args)
+    parts = [with_attachments(text, args.attach)]
+    if args.split:
+        # What is asked comes last, next to the answer.
+        whole = "\n\n".join(filter(None, [with_attachments("", args.attach).lstrip(), text]))
+        parts = await room.chat.in_parts(whole, session=session, options=options)
+    for number, part in enumerate(parts, 1):
+        turn = room.chat.turn(part, session=session, options=part_options(options, number, len(parts)))
+        done = await _run(ctx, room, turn, show=number == len(parts))
+        session = done.session.id
+        if done.completion.stop_reason is StopReason.CANCELLED:
+            break
+        if number < len(parts):
+            ctx.note(f"Part {number} of {len(parts)} is said.")
+    ctx.emit(shapes.reply(done), "\n" if not done.message.content.endswith("\n") else "")
+    return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
+
+
+async def _run(ctx: Context, room: "OpenRoom", turn: "Turn", *, show: bool) -> "Replied":
+    """The end of a turn; with `show` its words are printed as they come."""
+    from atlas_desktop.services.events import Delta, Notice, Replied
+
     done: Replied | None = None
     with on_interrupt(lambda _number: turn.stop()):
         # Closed before the room is: a reader that goes away (`| head`) must not cost the reply.
         async with aclosing(room.background.attend(turn)) as events:
             async for event in events:
-                if isinstance(event, Delta) and not ctx.json:
+                if isinstance(event, Delta) and show and not ctx.json:
                     print(event.text, end="", flush=True)
                 elif isinstance(event, Notice):
                     ctx.note(event.text)
@@ -55,5 +85,4 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
                     done = event
     if done is None:
         raise RuntimeError("a turn ended without its end")
-    ctx.emit(shapes.reply(done), "\n" if not done.message.content.endswith("\n") else "")
-    return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
+    return done

@@ -1,20 +1,18 @@
 """`atlas chat`: a conversation line by line, for plain terminals and for programs."""
 
 import argparse
-import asyncio
 import json
 import shlex
 import signal
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_shapes, shapes
+from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.context_commands import compaction_text
+from atlas_desktop.cli.lines import Lines
 from atlas_desktop.cli.turns import (
     add_turn_options,
     on_interrupt,
@@ -29,6 +27,7 @@ from atlas_desktop.services.cleaning import clean
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.turn import Turn, TurnOptions
+    from memory.context.engine import Compaction
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
 
@@ -58,6 +57,8 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         room.background.start(talk.report)
     if not ctx.json and sys.stdin.isatty():
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
+    if session is not None:
+        await talk.remind()
     lines = Lines(prompt=not ctx.json)
     while not talk.ended:
         line = await lines.next()
@@ -69,48 +70,12 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-class Lines:
-    """Lines of standard input, read by a thread that nobody waits for.
-
-    A thread of asyncio's own would be joined at the end, and Ctrl-C at the prompt would wait for Enter.
-    """
-
-    def __init__(self, *, prompt: bool) -> None:
-        self._prompt = prompt and sys.stdin.isatty()
-        self._loop = asyncio.get_running_loop()
-        self._wanted = threading.Semaphore(0)
-        self._found: asyncio.Queue[str | None] = asyncio.Queue()
-        threading.Thread(target=self._read, name="lines", daemon=True).start()
-
-    async def next(self) -> str | None:
-        """The next line without its end, or None at the end of the input."""
-        self._wanted.release()
-        return await self._found.get()
-
-    def _read(self) -> None:
-        line: str | None = ""
-        while line is not None:
-            self._wanted.acquire()
-            line = self._line()
-            try:
-                self._loop.call_soon_threadsafe(self._found.put_nowait, line)
-            except RuntimeError:
-                # The loop has ended while the person was still typing.
-                return
-
-    def _line(self) -> str | None:
-        if self._prompt:
-            try:
-                return input("> ")
-            except EOFError:
-                return None
-        line = sys.stdin.readline()
-        return line.rstrip("\r\n") if line else None
-
-
 @dataclass(slots=True)
 class Conversation:
-    """The state of one `atlas chat`: which session is talked in, and whether it is over."""
+    """The state of one `atlas chat`: which session is talked in, and whether it is over.
+
+    `stopped` says whether the newest reply was stopped.
+    """
 
     ctx: Context
     room: "OpenRoom"
@@ -118,22 +83,14 @@ class Conversation:
     session: str | None
     pending: str = ""
     ended: bool = False
+    stopped: bool = False
     commands: dict[str, Callable[[str], Awaitable[None]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.commands = {
-            "/help": self._help,
-            "/new": self._new,
-            "/sessions": self._sessions,
-            "/resume": self._resume,
-            "/rename": self._rename,
-            "/regenerate": self._regenerate,
-            "/context": self._context,
-            "/summarise": self._summarise,
-            "/important": self._important,
-            "/save": self._save,
-            "/quit": self._quit,
-        }
+        from atlas_desktop.cli.chat_commands import ChatCommands
+
+        self.commands = ChatCommands(self).by_name()
+        self.room.epochs.on_compaction = self._compacted
 
     async def take(self, line: str) -> None:
         """Does what one line says. Errors are printed; the conversation goes on."""
@@ -176,21 +133,19 @@ class Conversation:
     async def _say(self, text: str) -> None:
         if self.pending:
             text, self.pending = f"{text}\n\n{self.pending}", ""
-        await self._run(self.room.chat.turn(text, session=self.session, options=self.options))
+        await self.run(self.room.chat.turn(text, session=self.session, options=self.options))
 
-    async def _regenerate(self, _rest: str) -> None:
-        if self.session is None:
-            raise UsageError("There is nothing to answer again yet.", "Say something first.")
-        await self._run(self.room.chat.regenerate(self.session, options=self.options))
-
-    async def _run(self, turn: "Turn") -> None:
+    async def run(self, turn: "Turn") -> None:
+        """Runs a turn and prints what it tells. Ctrl-C ends the reply, which is kept."""
         from atlas_desktop.services.events import Accepted, Delta, Notice
 
         def stop(number: int) -> None:
             turn.stop()
+            self.stopped = True
             # A polite kill ends the conversation too, once the reply is saved.
             self.ended = self.ended or number == signal.SIGTERM
 
+        self.stopped = False
         with on_interrupt(stop):
             async with aclosing(self.room.background.attend(turn)) as events:
                 async for event in events:
@@ -205,81 +160,36 @@ class Conversation:
         if not self.ctx.json:
             print(flush=True)
 
-    # --- commands ---------------------------------------------------------------------------------
-
-    async def _help(self, _rest: str) -> None:
-        """/help: list the commands."""
-        docs = [act.__doc__ or "" for act in self.commands.values()]
-        self._tell("help", "\n".join(doc for doc in docs if doc))
-
-    async def _new(self, _rest: str) -> None:
-        """/new (or !clear): begin a new session; the old one is kept."""
-        self.session = None
-        self._tell("new", "A new session begins with your next words.")
-
-    async def _sessions(self, _rest: str) -> None:
-        """/sessions: list the latest sessions."""
-        found = await self.room.sessions.recent(limit=10)
-        self._tell("sessions", "\n".join(f"{s.id}  {s.title}" for s in found) or "There are none yet.")
-
-    async def _resume(self, rest: str) -> None:
-        """/resume ID|last: go on with an earlier session."""
-        view = await self.room.sessions.view(rest or "last")
-        self.session = view.session.id
-        self._tell("resumed", f"{view.session.title} ({len(view.messages)} messages)")
-
-    async def _rename(self, rest: str) -> None:
-        """/rename TITLE: name this session."""
-        try:
-            session = await self.room.sessions.rename(self._begun(), rest)
-        except ValueError:
-            raise UsageError("A title is needed.", "Write /rename followed by the title.") from None
-        self._tell("renamed", session.title)
-
-    async def _context(self, _rest: str) -> None:
-        """/context: what the model is given next, by tier, and its exact words."""
-        from atlas_desktop.services.meter import meter, next_prompt
-
-        view = await self.room.chat.context.view(self._begun(), reply=self.options.params.max_tokens)
-        assert view is not None
-        if self.ctx.json:
-            print(dumps({"type": "context", **context_shapes.context(view)}), flush=True)
-        else:
-            self._tell("context", f"{meter(view)}\n\n{next_prompt(view)}")
-
-    async def _summarise(self, _rest: str) -> None:
-        """/summarise: summarise all but the newest messages now."""
-        made = await self.room.epochs.summarise_now(self._begun())
-        self._tell("compacted", compaction_text(made))
-
-    async def _important(self, rest: str) -> None:
-        """/important [last|ID]: keep a message (your newest) in sight longest."""
-        await self.room.sessions.mark_important(self._begun(), rest or "last")
-        self._tell("important", "The message is marked as important.")
-
-    def _begun(self) -> str:
+    def begun(self) -> str:
         """The session's id. Raises `UsageError` before its first words."""
         if self.session is None:
             raise UsageError("This session has not begun.", "Say something first.")
         return self.session
 
-    async def _save(self, _rest: str) -> None:
-        """/save (or !save): nothing to do, every word is saved as it comes."""
-        kept = "Nothing is saved here: this conversation is off the record."
-        off = self.options.memory_mode == "off"
-        self._tell("saved", kept if off else "Everything is saved already.")
-
-    async def _quit(self, _rest: str) -> None:
-        """/quit (or exit, quit): end."""
-        self.ended = True
+    async def remind(self) -> None:
+        """Shows what the session was about when it rests for a while. The model is not told."""
+        session = (await self.room.sessions.view(self.begun())).session
+        found = await self.room.continuity.reminder(session)
+        if found is not None:
+            self.tell("last_time", f"Last time ({found.last.astimezone():%Y-%m-%d %H:%M}): {found.text}")
 
     # --- output -----------------------------------------------------------------------------------
 
-    def _tell(self, code: str, text: str) -> None:
+    def tell(self, code: str, text: str) -> None:
         if self.ctx.json:
             print(dumps({"type": "notice", "code": code, "text": text, "session": self.session}), flush=True)
         else:
             print(clean(text), flush=True)
+
+    def _compacted(self, made: "Compaction") -> None:
+        from atlas_desktop.services.events import compaction_notice
+
+        if made.session_id == self.session:
+            notice = compaction_notice(made)
+            if self.ctx.json:
+                self.tell(notice.code, notice.text)
+            else:
+                self.ctx.note(notice.text)
 
     def report(self, error: BaseException) -> None:
         """Prints an error as its words."""

@@ -39,6 +39,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "--forever", action="store_true", help="erase it and all that was made from it, with a receipt"
     )
     add("restore", restore_session, "bring a session back from the bin").add_argument("session", metavar="ID")
+    fork = add("fork", fork_session, "begin a new session with a copy of what was said")
+    fork.add_argument("session", metavar="ID")
+    fork.add_argument("--message", metavar="ID", help="the last message to take along (the newest)")
+    fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)
 
 
@@ -103,6 +107,13 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
     except ValueError:
         raise UsageError("The title is empty.", "Give at least one visible character.") from None
     ctx.emit(shapes.session(session), f"Renamed to {session.title}")
+    return Exit.DONE
+
+
+async def fork_session(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    session = await room.sessions.fork(args.session, message=args.message, title=args.title)
+    ctx.emit(shapes.session(session), f"{session.id}  {session.title}")
     return Exit.DONE
 
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.continuity import ContinuityService
 from atlas_desktop.services.events import Accepted, Notice
+from atlas_desktop.services.parts import labelled
 from atlas_desktop.services.titles import first_words
 from atlas_desktop.services.turn import Turn, TurnOptions
 from memory.context.assembly import Prompt
@@ -20,12 +21,18 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
+from memory.errors import MessageNotFound
 from memory.ports import SessionStore
 from models.messages import Completion, GenerationParams, Role
 from models.ports import ChatModel, Generation
 
 _NEW = 2
 """Messages of a session that has just begun."""
+
+NOT_APPEND_ONLY = (
+    "This model's prompts cannot only grow: a part of what was said is read again with every turn, so "
+    "replies begin later in long sessions."
+)
 
 BECAUSE = {
     Boundary.PAUSE: "the last words are a while ago",
@@ -51,6 +58,7 @@ class ChatService:
         self._continuity = continuity
         self._store = store
         self._model = model
+        self._told_of: set[str] = set()
 
     def turn(self, text: str, *, session: str | None = None, options: TurnOptions | None = None) -> Turn:
         """Says `text` in `session` (an id, a prefix, `last`), or in a new session. Iterate to run it."""
@@ -59,6 +67,23 @@ class ChatService:
     def regenerate(self, session: str, *, options: TurnOptions | None = None) -> Turn:
         """Answers the person's newest message once more; the earlier answers stay as variants."""
         return Turn(self, options or TurnOptions(), text=None, session=session)
+
+    def edit(self, session: str, message_id: str, text: str, *, options: TurnOptions | None = None) -> Turn:
+        """Says `text` in the place of one of the person's messages; what followed stays, as a variant."""
+        return Turn(self, options or TurnOptions(), text=clean(text), session=session, edits=message_id)
+
+    async def in_parts(self, text: str, *, session: str | None, options: TurnOptions) -> list[str]:
+        """What to say, one turn after another, when `text` is too long for one; else the text alone.
+
+        Each part says which it is; all but the last ask for no more than a word. Say them with
+        `atlas_desktop.services.parts.part_options`.
+        """
+        system = options.system
+        if session is not None:
+            system = (await self._store.get_session(session)).system_prompt
+        return labelled(
+            await self.context.in_parts(clean(text), system=system, reply=options.params.max_tokens)
+        )
 
     async def accept(self, turn: Turn) -> Accepted:
         """Stores what the person said and the empty row that the reply will grow in, in one step."""
@@ -75,7 +100,14 @@ class ChatService:
             )
             return Accepted(*await self._store.begin_turn(None, new, said, empty))
         session = turn.before = await self._store.get_session(turn.session)
-        if self._continuity is not None and self._continuity.automatic and session.deleted_at is None:
+        if turn.edits is not None:
+            branch = await self._store.branch(session.id)
+            if not any(m.id == turn.edits and m.role is Role.USER for m in branch):
+                raise MessageNotFound(turn.edits)
+            await self._store.edit_message(turn.edits, turn.text)
+            return await self._accept_again(session.id, empty)
+        automatic = self._continuity is not None and self._continuity.automatic and not turn.options.goes_on
+        if self._continuity is not None and automatic and session.deleted_at is None:
             turn.boundary = await self._continuity.boundary(session, turn.text)
             if turn.boundary is not None:
                 new = NewSession(
@@ -105,6 +137,8 @@ class ChatService:
             return Notice("new_session", f"A new session has begun: {BECAUSE[turn.boundary]}.")
         if self._continuity is None or turn.before is None or turn.text is None:
             return None
+        if turn.options.goes_on or turn.edits is not None:
+            return None
         found = await self._continuity.boundary(turn.before, turn.text)
         if found is None:
             return None
@@ -120,6 +154,14 @@ class ChatService:
     async def ended(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
         """Keeps what the reply's prompt was made of; returns whether the session's next epoch is due."""
         return await self.context.record(prepared, reply, completion)
+
+    def about_model(self, prepared: Prepared) -> Notice | None:
+        """What a person should know of the model in use, once while the program runs."""
+        info = prepared.info
+        if info.prefix_stable or info.fingerprint in self._told_of:
+            return None
+        self._told_of.add(info.fingerprint)
+        return Notice("not_append_only", NOT_APPEND_ONLY)
 
     def generate(self, prompt: Prompt, params: GenerationParams) -> Generation:
         return self._model.generate(prompt.messages, params)

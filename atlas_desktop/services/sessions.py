@@ -13,6 +13,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, MessageNotFound
+from memory.lifecycle.history import tiers
 from memory.ports import SessionStore
 from models.messages import Role
 
@@ -52,6 +53,18 @@ class SessionService:
         patch = SessionPatch(title=line[:200], title_source=TitleSource.PERSON)
         return await self._store.update_session(session.id, patch)
 
+    async def fork(self, ref: str, *, message: str | None = None, title: str | None = None) -> Session:
+        """A new session that begins with what was said up to a message (an id or a prefix of one; the end).
+
+        Raises `MessageNotFound`, `AmbiguousId`.
+        """
+        view = await self.view(ref)
+        found = [m for m in view.messages if message is None or m.id.startswith(message.lower())]
+        if not found or (message is not None and len(found) > 1):
+            raise AmbiguousId(message or "", len(found)) if found else MessageNotFound(message or ref)
+        name = clean_line(title or "") or view.session.title
+        return await self._store.fork_session(view.session.id, found[-1].id, name[:200])
+
     async def delete(self, ref: str) -> Session:
         """Moves a session to the bin."""
         session = await self._store.get_session(ref)
@@ -84,6 +97,18 @@ class SessionService:
         """All that stand for messages of a session, oldest first; merged ones too."""
         session = await self._store.get_session(ref)
         return await self._store.context.summaries(session.id)
+
+    async def standing_summaries(self, ref: str) -> list[Summary]:
+        """Those that stand for the older messages of the branch that is shown, oldest first."""
+        view = await self.view(ref)
+        found = await self._store.context.summaries(view.session.id)
+        return list(tiers(view.messages, found).summaries)
+
+    async def covered(self, summary: Summary) -> list[Message]:
+        """The messages that a summary stands for, oldest first."""
+        branch = await self._store.branch(summary.session_id, summary.covers[-1], since=summary.covers[:1])
+        ids = set(summary.covers)
+        return [m for m in branch if m.id in ids]
 
     async def summary(self, ref: str) -> Summary:
         """By id or unique prefix. Raises `SummaryNotFound`."""

@@ -23,13 +23,15 @@ SAVE_EVERY_S = 0.4
 class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
-    `memory_mode` is the mode from this turn on; None leaves a session's own.
+    `memory_mode` is the mode from this turn on; None leaves a session's own. A turn that `goes_on` with the
+    one before it never begins something new.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
     memory_mode: MemoryMode | None = None
     system: str | None = None
     project: str | None = None
+    goes_on: bool = False
 
 
 class TurnKeeper(Protocol):
@@ -40,6 +42,8 @@ class TurnKeeper(Protocol):
     async def something_new(self, turn: "Turn") -> Notice | None: ...
 
     async def prepare(self, session: Session, said_id: str, params: GenerationParams) -> Prepared: ...
+
+    def about_model(self, prepared: Prepared) -> Notice | None: ...
 
     def generate(self, prompt: Prompt, params: GenerationParams) -> Generation: ...
 
@@ -58,9 +62,18 @@ class Turn:
     """
 
     def __init__(
-        self, service: TurnKeeper, options: TurnOptions, *, text: str | None, session: str | None
+        self,
+        service: TurnKeeper,
+        options: TurnOptions,
+        *,
+        text: str | None,
+        session: str | None,
+        edits: str | None = None,
     ) -> None:
+        """Without a `text` the newest message is answered again; with `edits`, the text takes the place of
+        the message of that id."""
         self.text = text
+        self.edits = edits
         self.session = session
         self.options = options
         self.before: Session | None = None
@@ -97,6 +110,8 @@ class Turn:
             prepare_ms = 1000 * (time.perf_counter() - began)
             completion = Completion("", (), StopReason.CANCELLED, Timings())
             if prepared is not None:
+                if (notice := self._service.about_model(prepared)) is not None:
+                    yield notice
                 if prepared.compacted is not None:
                     yield compaction_notice(prepared.compacted)
                 found: Completion | None = None

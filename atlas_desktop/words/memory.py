@@ -81,7 +81,8 @@ def _too_small(e: memory.ContextTooSmall) -> Explained:
         "This message is too long for the model",
         f"With the instructions and room for a reply it needs {e.needed} tokens; the model reads {e.limit}. "
         "The message is saved; nothing was cut.",
-        "Send it in parts, allow a shorter reply, or choose a model with a longer context.",
+        "Say it in parts (`atlas ask --split`, or /split in a chat), allow a shorter reply, or "
+        "choose a model with a longer context.",
     )
 
 

@@ -9,14 +9,17 @@ from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
 from memory.context.folding import Folder, Room
 from memory.context.head import Head, make_head
 from memory.context.lineage import trace, traced
+from memory.context.parts import in_parts
 from memory.context.recalling import Recalling
 from memory.context.serving import Serving
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
 from memory.ports import SessionStore
 from memory.recall.entities import Hit
-from models.messages import ChatMessage, Completion, ModelInfo
+from models.messages import ChatMessage, Completion, ModelInfo, Role
 from models.ports import ChatModel, TokenCounter
+
+_LEAST_PART = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,20 @@ class ContextEngine:
             if prompt.tokens > budget.limit:
                 raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
         return Prepared(prompt, info, budget, session, said, epoch, recalled, compacted)
+
+    async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
+        """The text alone when one message can hold it, else parts of it (`memory.context.parts`).
+
+        `system` is the session's own system prompt, None for the default. A part takes a third of the
+        working memory at most, so that the ones before it can stand beside it.
+        """
+        own = self._default_system if system is None else system
+        info, bare, budget = await self._measures_for(own, reply)
+        (tokens,) = await self._counter.count([text])
+        # The head of a session that goes on may have grown to the target.
+        if tokens + info.shape.overhead[Role.USER] <= budget.limit - budget.target:
+            return [text]
+        return await in_parts(text, self._counter, max(_LEAST_PART, (budget.working - bare.tokens) // 3))
 
     async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
         """Keeps what the reply's prompt was made of; returns whether the next epoch is due."""
@@ -265,8 +282,11 @@ class ContextEngine:
 
     async def _measures(self, session: Session, reply: int) -> tuple[ModelInfo, Head, Budget]:
         """The model, the head of a session that has no epoch yet, and the budget."""
+        return await self._measures_for(self.system_of(session), reply)
+
+    async def _measures_for(self, system: str, reply: int) -> tuple[ModelInfo, Head, Budget]:
         info = await self._model.info()
-        bare = await make_head(self.system_of(session), counter=self._counter, shape=info.shape)
+        bare = await make_head(system, counter=self._counter, shape=info.shape)
         budget = allocate(
             self._limits(),
             context_length=info.context_length,

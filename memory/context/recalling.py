@@ -53,7 +53,9 @@ class Recalling:
     ) -> list[Hit]:
         shown = {message.id for message in messages}
         shown.update(*(part.ids for part in epoch.parts))
-        return await recall.recall(
+        # A copy of a session has the same words under other ids.
+        texts = {message.content for message in messages}
+        found = await recall.recall(
             messages[-1].content,
             k=_MOST_HITS,
             project=session.project,
@@ -61,6 +63,7 @@ class Recalling:
             now=messages[-1].created_at,
             widen=True,
         )
+        return [hit for hit in found if hit.text not in texts]
 
     async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
         """The best hits whose lines fit, each counted with its mark and end of line."""

@@ -1,0 +1,143 @@
+"""Where one session ends and another begins, and what is told when one is taken up again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from atlas_desktop.services.turn import TurnOptions
+from memory.context.entities import NewSummary
+from memory.entities import MemoryMode
+from models.errors import ModelsError
+from models.testing import ScriptedChatModel
+from tests.unit.services.scene import Scene
+
+SEA = "the sea is wide and the gulls are loud"
+TAX = "quarterly depreciation schedules need auditing"
+
+
+def settings(new_session: str, **more: object) -> dict[str, dict[str, object]]:
+    return {"sessions": {"new_session": new_session, "topic_similarity": -1.0, **more}}
+
+
+async def at_a_boundary(scene: Scene, why: str) -> tuple[str, str]:
+    """A session that is over for that reason, and the words that come next."""
+    done, _ = await scene.say(SEA)
+    match why:
+        case "pause":
+            scene.clock.advance(timedelta(minutes=31))
+            return done.session.id, SEA
+        case "length":
+            await scene.say(SEA, done.session)
+            return done.session.id, SEA
+        case _:
+            return done.session.id, TAX
+
+
+REASONS: dict[str, tuple[dict[str, object], str]] = {
+    "pause": ({"after_minutes": 30}, "a while ago"),
+    "length": ({"after_turns": 2}, "grown long"),
+    "topic": ({"topic_similarity": 0.3}, "topic"),
+}
+
+
+@pytest.mark.parametrize("why", REASONS)
+@pytest.mark.parametrize("how", ["off", "offer", "automatic"])
+async def test_a_new_session_is_offered_begun_or_neither(how: str, why: str) -> None:
+    changed, words = REASONS[why]
+    scene = Scene(settings(how, **changed))
+    session, text = await at_a_boundary(scene, why)
+    done, notices = await scene.say(text, session)
+    codes = [notice.code for notice in notices]
+    match how:
+        case "off":
+            assert codes == []
+        case "offer":
+            assert codes == ["boundary"]
+            assert "/new" in notices[0].text
+        case _:
+            assert codes == ["new_session"]
+    assert all(words in notice.text for notice in notices)
+    assert (done.session.id != session) == (how == "automatic")
+
+
+@pytest.mark.parametrize("how", ["offer", "automatic"])
+async def test_before_a_boundary_nothing_is_told(how: str) -> None:
+    scene = Scene(settings(how, topic_similarity=0.3))
+    done, notices = await scene.say(SEA)
+    assert notices == []
+    scene.clock.advance(timedelta(minutes=29))
+    again, notices = await scene.say(f"{SEA}, still", done.session)
+    assert (again.session.id, notices) == (done.session.id, [])
+
+
+async def test_a_session_begun_by_itself_takes_along_what_it_was_begun_with() -> None:
+    scene = Scene(settings("automatic"))
+    options = TurnOptions(memory_mode=MemoryMode.BLANK, system="Be brief.", project="sails")
+    first, _ = await scene.say(SEA, options=options)
+    scene.clock.advance(timedelta(hours=2))
+    second, _ = await scene.say(SEA, first.session)
+    assert second.session.id != first.session.id
+    assert second.session.memory_mode is MemoryMode.BLANK
+    assert (second.session.project, second.session.system_prompt) == ("sails", "Be brief.")
+
+
+async def test_parts_of_one_message_stay_together() -> None:
+    scene = Scene(settings("automatic", topic_similarity=0.3))
+    first, _ = await scene.say(SEA)
+    second, notices = await scene.say(TAX, first.session, TurnOptions(goes_on=True))
+    assert (second.session.id, notices) == (first.session.id, [])
+
+
+async def test_an_embedding_model_that_fails_costs_no_turn() -> None:
+    scene = Scene(settings("offer", topic_similarity=0.3))
+    done, _ = await scene.say(SEA)
+
+    async def fail(texts: Sequence[str]) -> list[list[float]]:
+        raise ModelsError
+
+    scene.embedder.embed = fail  # type: ignore[method-assign]
+    again, notices = await scene.say(TAX, done.session)
+    assert (again.message.content, notices) == ("Hello.", [])
+
+
+async def test_a_session_that_rests_is_told_of_and_the_model_is_not() -> None:
+    scene = Scene(settings("off"))
+    done, _ = await scene.say("We go to Reine in June.")
+    await scene.say("And the ferry is booked.", done.session)
+    session = await scene.store.get_session(done.session.id)
+    assert await scene.room.continuity.reminder(session) is None
+
+    scene.clock.advance(timedelta(minutes=31))
+    found = await scene.room.continuity.reminder(session)
+    assert found is not None
+    assert found.text == "We go to Reine in June. … And the ferry is booked."
+    assert found.turns == 2
+
+    said = [message.id for message in await scene.store.branch(session.id)][:2]
+    await scene.store.context.add_summary(session.id, NewSummary("They plan a trip to Reine.", tuple(said)))
+    found = await scene.room.continuity.reminder(session)
+    assert found is not None
+    assert found.text == "They plan a trip to Reine."
+
+    scene.settings = Scene({"sessions": {"reminder": False}}).settings
+    assert await scene.room.continuity.reminder(session) is None
+    await scene.say("Go on.", session)
+    sent = "\n".join(message.content for message in scene.model.prompts[-1])
+    assert "They plan a trip to Reine." not in sent
+
+
+async def test_a_model_whose_prompts_cannot_only_grow_is_told_of_once() -> None:
+    class Rewriting(ScriptedChatModel):
+        def __init__(self) -> None:
+            super().__init__()
+            self._info = replace(self._info, prefix_stable=False)
+
+    scene = Scene(settings("off"), model=Rewriting())
+    first, notices = await scene.say(SEA)
+    assert [notice.code for notice in notices] == ["not_append_only"]
+    _, notices = await scene.say("more", first.session)
+    assert notices == []
+    _, notices = await Scene().say(SEA)
+    assert notices == []
