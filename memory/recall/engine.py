@@ -2,23 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memory.ports import Clock
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import Hit, Posting, Recalled, Text
-from memory.recall.gathering import Question, Rows, gather
+from memory.recall.entities import Grounds, Hit, Posting, Recalled, Text
+from memory.recall.gathering import Question, Rows, gather, shared
 from memory.recall.moments import asks_when, spans
 from memory.recall.ports import KINDS, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
-from memory.recall.scoring import Scores, Weights, score
+from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.selecting import best_of, in_scope, may_be_found
 from memory.recall.words import addresses_machine, content_words, named, without_names
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.passages import passages
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PAGE = 5000
 NEAREST = 3000
@@ -58,12 +63,15 @@ class RecallEngine:
         mirror: IndexMirror | None = None,
         vectors: QueryVectors | None = None,
         weights: Weights | None = None,
+        scorer: Callable[[Evidence, Weights], Scores] = score,
     ) -> None:
+        """`scorer` is replaced only to measure other ways of scoring."""
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
         self._vectors = vectors
         self._weights = weights or Weights()
+        self._scorer = scorer
         self._catalogue: Catalogue | None = None
         self._version = 0
         self._lock = asyncio.Lock()
@@ -177,7 +185,8 @@ class RecallEngine:
         embedding = asyncio.ensure_future(self._embedded(without_names(wanted.query, names)))
         try:
             stems = await self._evidence.stems(without_names(wanted.query, names))
-            postings = await self._evidence.postings(content_words(stems), at_most=COMMON)
+            looked_for = content_words(stems)
+            postings = await self._evidence.postings(looked_for, at_most=COMMON)
             vector = await embedding
         finally:
             embedding.cancel()
@@ -187,6 +196,7 @@ class RecallEngine:
             asks_machine=addresses_machine(wanted.query),
             asks_when=asks_when(wanted.query),
             now=wanted.now,
+            words=len(looked_for),
         )
         narrow = wanted.session is None and wanted.project is not None
         hits: list[Hit] = []
@@ -222,8 +232,9 @@ class RecallEngine:
         chosen = in_scope(catalogue, project=project, session=wanted.session)
         if not len(chosen):
             return []
-        evidence = gather(catalogue, Rows(catalogue, chosen), postings, near, question)
-        scores = score(evidence, self._weights)
+        rows = Rows(catalogue, chosen)
+        evidence = gather(catalogue, rows, postings, near, question)
+        scores = self._scorer(evidence, self._weights)
         allowed = may_be_found(
             catalogue,
             chosen,
@@ -236,7 +247,10 @@ class RecallEngine:
         texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[chosen[best]]])
         place = {int(catalogue.seq[chosen[at]]): int(at) for at in best}
         parts = _best_parts(near)
-        return [_hit(text, place[text.seq], scores, parts) for text in texts]
+        words = shared(catalogue, rows, postings, question.words)
+        return [
+            _hit(text, at := place[text.seq], scores, parts, _grounds(evidence, words, at)) for text in texts
+        ]
 
 
 def _best_parts(near: Near | None) -> dict[str, int]:
@@ -248,7 +262,13 @@ def _best_parts(near: Near | None) -> dict[str, int]:
     return found
 
 
-def _hit(text: Text, at: int, scores: Scores, parts: dict[str, int]) -> Hit:
+def _grounds(evidence: Evidence, words: "NDArray[np.float64]", at: int) -> Grounds:
+    cosine = None if evidence.meaning is None else float(evidence.meaning[at])
+    # Not a number: the message has no vector yet.
+    return Grounds(cosine if cosine == cosine else None, float(words[at]))
+
+
+def _hit(text: Text, at: int, scores: Scores, parts: dict[str, int], grounds: Grounds) -> Hit:
     message = text.source.message or ""
     pieces = passages(text.text)
     part = min(parts.get(message, 0), len(pieces) - 1)
@@ -260,4 +280,5 @@ def _hit(text: Text, at: int, scores: Scores, parts: dict[str, int]) -> Hit:
         score=float(scores.total[at]),
         parts={name: float(values[at]) for name, values in scores.parts.items()},
         source=text.source,
+        grounds=grounds,
     )

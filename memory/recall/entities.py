@@ -18,6 +18,18 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Grounds:
+    """What speaks for a hit by itself: unlike its parts, these compare across queries.
+
+    `cosine` is that of the question and the nearest passage (None without vectors), `words` the share of the
+    question's words that the message holds, each word weighed by its rarity (0 … 1).
+    """
+
+    cosine: float | None = None
+    words: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """Something that was found. `score` is between 0 and 1 and compares hits of one query only; `parts` are
     the reasons, each between 0 and 1. `passage` is the part of `text` that answers best."""
@@ -29,6 +41,7 @@ class Hit:
     score: float
     parts: Mapping[str, float]
     source: Source
+    grounds: Grounds = Grounds()
 
 
 @dataclass(frozen=True, slots=True)

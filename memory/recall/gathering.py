@@ -29,13 +29,15 @@ _NEAREST_OF_SESSION = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks."""
+    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks, and
+    how many words are looked for."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
     asks_machine: bool
     asks_when: bool
     now: datetime
+    words: int = 0
 
 
 class Rows:
@@ -136,13 +138,32 @@ def _counts(by_seq: Mapping[int, int], rows: Rows, posting: Posting, n: int) -> 
     return counts
 
 
+def shared(
+    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], words: int
+) -> "NDArray[np.float64]":
+    """The share of the question's words (so many) that each message holds, each weighed by its rarity."""
+    import numpy as np
+
+    n = len(rows.rows)
+    held, whole = np.zeros(n), (words - len(postings)) * _rarity(n, 0)
+    for posting in postings:
+        present = _counts(catalogue.by_seq, rows, posting, n) > 0
+        weight = _rarity(n, int(present.sum()))
+        held += weight * present
+        whole += weight
+    return held / whole if whole > 0 else held
+
+
+def _rarity(n: int, holders: int) -> float:
+    return math.log(1 + (n - holders + 0.5) / (holders + 0.5))
+
+
 def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
 
 
 def _bm25(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    n, holders = len(counts), int((counts > 0).sum())
-    weight = math.log(1 + (n - holders + 0.5) / (holders + 0.5))
+    weight = _rarity(len(counts), int((counts > 0).sum()))
     return weight * counts * (K1 + 1) / (counts + norm)
 
 
