@@ -29,7 +29,10 @@ PAGE = 5000
 NEAREST = 3000
 """Passages that a search asks the index for; what is further away counts like the last of them."""
 COMMON = 20_000
-"""A word in more messages than this tells them apart too little for the time it would take."""
+COMMON_SHARE = 0.25
+FEW = 1_000
+"""A word in more messages than `COMMON`, or than this share of more than a `FEW`, tells them apart too little
+for the time it would take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,8 @@ class RecallEngine:
         try:
             stems = await self._evidence.stems(without_names(wanted.query, names))
             looked_for = content_words(stems)
-            postings = await self._evidence.postings(looked_for, at_most=COMMON)
+            most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
+            postings = await self._evidence.postings(looked_for, at_most=most)
             vector = await embedding
         finally:
             embedding.cancel()
