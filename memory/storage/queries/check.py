@@ -23,6 +23,12 @@ def structure(conn: Connection) -> list[str]:
     ]
 
 
+_INDEX_CHECKS = tuple(
+    (label, f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 - names of this package
+    for label, table in (("full text", "messages_fts"), ("full text of pieces", "messages_pieces"))
+)
+
+
 def references(conn: Connection) -> list[str]:
     """Rows that point at rows which are not there."""
     rows = conn.execute("PRAGMA foreign_key_check").fetchmany(_MOST)
@@ -30,14 +36,16 @@ def references(conn: Connection) -> list[str]:
 
 
 def full_text(conn: Connection) -> list[str]:
-    """Whether the full-text index matches the messages. Needs a write transaction; writes nothing."""
-    try:
-        conn.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
-    except sqlcipher.DatabaseError as error:
-        if fault_of(error) is None:
-            raise
-        return ["full text: the index does not match the messages"]
-    return []
+    """Whether the full-text indices match the messages. Needs a write transaction; writes nothing."""
+    problems: list[str] = []
+    for label, check in _INDEX_CHECKS:
+        try:
+            conn.execute(check)
+        except sqlcipher.DatabaseError as error:
+            if fault_of(error) is None:
+                raise
+            problems.append(f"{label}: the index does not match the messages")
+    return problems
 
 
 def contents(conn: Connection) -> list[str]:
