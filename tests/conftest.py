@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.paths import Paths, find_home
+from atlas_desktop.settings import describe
 
 CHAT_MODEL = "smollm2-135m-instruct"
 EMBED_MODEL = "all-minilm-l6-v2"
@@ -30,10 +31,8 @@ def no_home_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     """A test that forgets to say where its home is must not find the person's."""
     monkeypatch.setenv("ATLAS_HOME", str(tmp_path_factory.getbasetemp() / "nobodys-home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    for name in [
-        name for name in os.environ if name.startswith(("ATLAS_CHAT_", "ATLAS_MODELS_", "ATLAS_UI_"))
-    ]:
-        monkeypatch.delenv(name)
+    for info in describe():
+        monkeypatch.delenv(info.env, raising=False)
 
 
 @pytest.fixture
