@@ -109,7 +109,10 @@ def keys_table() -> str:
 
     rows = ["| key | action | where | what it does |", "|---|---|---|---|"]
     for action in ACTIONS:
-        keys = " or ".join(f"`{key}`" for key in action.key.split(",")) if action.key else "palette only"
+        ways = [f"`{key}`" for key in action.key.split(",") if key] + (
+            [f"`{action.slash}`"] if action.slash else []
+        )
+        keys = " or ".join(ways) or "palette only"
         rows.append(f"| {keys} | {action.name} | {action.where} | {action.help} |")
     return "\n".join(rows)
 

@@ -27,7 +27,7 @@ from atlas_desktop.services.cleaning import clean
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.turn import Turn, TurnOptions
-    from memory.context.engine import Compaction
+    from memory.context.beginning import Compaction
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
 

@@ -9,7 +9,7 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
-    from memory.context.engine import Compaction
+    from memory.context.beginning import Compaction
     from memory.context.entities import Summary
 
 Add = Callable[..., argparse.ArgumentParser]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
-from memory.context.engine import Compaction, ContextEngine
+from memory.context.beginning import Compaction
+from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode
 from memory.errors import SessionNotFound
 from memory.jobs import Job, Priority

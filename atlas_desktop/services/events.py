@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memory.context.engine import Compaction
+from memory.context.beginning import Compaction
 from memory.context.entities import TierUse
 from memory.entities import Message, Session
 from memory.recall.entities import Hit

@@ -20,6 +20,7 @@ class Action:
     """`run` is the name of the method (`action_…`); `key` the default keys, `label` its word in the footer.
 
     `priority` keys work while text is being typed. An action without a label is not shown in the footer.
+    `slash` is what can be typed in place of a message to carry it out.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Action:
     label: str = ""
     priority: bool = False
     in_palette: bool = True
+    slash: str = ""
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -71,6 +73,7 @@ ACTIONS: tuple[Action, ...] = (
         "ctrl+n",
         "New",
         priority=True,
+        slash="/new",
     ),
     Action(
         "session.list",
@@ -91,6 +94,7 @@ ACTIONS: tuple[Action, ...] = (
         "ctrl+r",
         "Again",
         priority=True,
+        slash="/regenerate",
     ),
     Action(
         "session.rename",
@@ -101,6 +105,7 @@ ACTIONS: tuple[Action, ...] = (
         "ctrl+t",
         "Rename",
         priority=True,
+        slash="/rename",
     ),
     Action(
         "session.delete",
@@ -136,6 +141,32 @@ ACTIONS: tuple[Action, ...] = (
         "undo",
         "u",
         in_palette=False,
+    ),
+    Action(
+        "context.show",
+        "What the model is given",
+        "Show the tiers of the context, the summaries (to read and to edit), and the exact next prompt.",
+        Where.CHAT,
+        "show_context",
+        "f5",
+        priority=True,
+        slash="/context",
+    ),
+    Action(
+        "context.summarise",
+        "Summarise older turns now",
+        "Put summaries in the place of all but the newest messages of this conversation.",
+        Where.CHAT,
+        "summarise",
+        slash="/summarise",
+    ),
+    Action(
+        "message.important",
+        "Mark your newest message as important",
+        "It stays in the model's sight word for word longest.",
+        Where.CHAT,
+        "mark_important",
+        slash="/important",
     ),
     Action(
         "view.sidebar",
@@ -222,6 +253,7 @@ ACTIONS: tuple[Action, ...] = (
         "f1",
         "Help",
         priority=True,
+        slash="/help",
     ),
     Action(
         "app.quit",
@@ -236,6 +268,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 BY_ID = {action.id: action for action in ACTIONS}
+SLASH = {action.slash: action for action in ACTIONS if action.slash}
 
 
 def bindings(where: Where) -> Iterator[Binding]:

@@ -167,6 +167,7 @@ class AtlasApp(App[None]):
     async def _enter(self, key: "RoomKey | None") -> None:
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         room.background.listen(self.turns.job_moved)
+        room.epochs.on_compaction = self.turns.compacted
         room.background.start(self._background_failed)
         self.attempt(self.arrivals.start(), group="ahead")
         if await self.models.chat_model() is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from atlas_desktop.tui.app import AtlasApp
     from memory.background import Stage
+    from memory.context.beginning import Compaction
     from memory.jobs import Job
 
 GROUP = "turns"
@@ -89,6 +90,13 @@ class TurnNoticed(Event):
 
 
 @dataclass
+class Compacted(Event):
+    """Older turns of a session were summarised."""
+
+    compaction: "Compaction"
+
+
+@dataclass
 class TurnEnded(Event):
     """The turn is over: with `replied`, with an `error`, or (neither) because the program is closing.
 
@@ -125,6 +133,9 @@ class Turns:
         known = self._known.setdefault(session.id, Conversation(session))
         known.session = session
         return known
+
+    def compacted(self, made: "Compaction") -> None:
+        self._post(Compacted(made))
 
     def job_moved(self, job: "Job", stage: "Stage") -> None:
         self._post(JobMoved(job, stage))

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memory.context.assembly import Prompt, TokenSizes, assemble, sendable, to_send
+from memory.context.beginning import Beginnings, Compaction, Place
 from memory.context.budget import Budget, Limits, allocate
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
-from memory.context.folding import Folder, Room
+from memory.context.folding import Folder
 from memory.context.head import Head, make_head
 from memory.context.lineage import trace, traced
 from memory.context.parts import in_parts
@@ -37,16 +38,6 @@ class Prepared:
     epoch: Epoch | NewEpoch
     recalled: tuple[Hit, ...]
     compacted: "Compaction | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """A new epoch: tokens of the prompt before and after it, and what it begins with."""
-
-    session_id: str
-    epoch: Epoch
-    before: int
-    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,7 @@ class ContextEngine:
         self._store = store
         self._model = model
         self._counter = counter
-        self._folder = folder
+        self._beginnings = Beginnings(store, folder)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
@@ -100,7 +91,7 @@ class ContextEngine:
         """
         info, bare, budget = await self._measures(session, reply)
         sizes = self._sizes_for(info)
-        epoch, messages = await self._serving.for_turn(session.id, said_id, info.fingerprint, bare)
+        epoch, messages = await self._current(session, said_id, info, bare, budget, turn=True)
         said = messages[-1]
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
         if alone > budget.limit:
@@ -120,7 +111,8 @@ class ContextEngine:
         prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
         compacted = None
         if prompt.tokens > budget.limit:
-            compacted = await self._begin_epoch(session, said, info, budget, prompt.tokens, quick=True)
+            place = Place(session, self.system_of(session), said)
+            compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, prompt.tokens)
             epoch = compacted.epoch
             messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
             prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
@@ -201,12 +193,12 @@ class ContextEngine:
             return None
         info, bare, budget = await self._measures(session, 0)
         sizes = self._sizes_for(info)
-        epoch, messages = await self._serving.newest(session.id, session.head_id, info.fingerprint, bare)
+        epoch, messages = await self._current(session, session.head_id, info, bare, budget, turn=False)
         before = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
         if before <= budget.working and not force:
             return None
-        newest = sendable(messages)[-1]
-        return await self._begin_epoch(session, newest, info, budget, before, quick=False, force=force)
+        place = Place(session, self.system_of(session), sendable(messages)[-1])
+        return await self._beginnings.planned(place, sizes, self._limits(), budget, before, force=force)
 
     def wait_for(self, compaction: Compaction) -> None:
         """From now on the epoch serves only when `ready` has been called for it."""
@@ -231,49 +223,25 @@ class ContextEngine:
             return None
         info, bare, budget = await self._measures(session, reply)
         sizes = self._sizes_for(info)
-        epoch, messages = await self._serving.newest(session.id, session.head_id, info.fingerprint, bare)
+        epoch, messages = await self._current(session, session.head_id, info, bare, budget, turn=False)
         kept = sendable(messages)
         recent = TierUse("recent", sum(await sizes.of(kept)), tuple(m.id for m in kept))
         sent = to_send(epoch.head, messages, sizes)
         return ContextView(session, info, budget, (*epoch.parts, recent), sent)
 
-    async def _begin_epoch(
-        self,
-        session: Session,
-        newest: Message,
-        info: ModelInfo,
-        budget: Budget,
-        before: int,
-        *,
-        quick: bool,
-        force: bool = False,
-    ) -> Compaction:
-        sizes = self._sizes_for(info)
-        limits = self._limits()
-        branch = await self._store.branch(session.id, newest.id)
-        sent = sendable(branch)
-        counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
-        each = [counted.get(m.id, 0) for m in branch]
-        wanted = {"summary": budget.most("summary"), "pinned": budget.most("pinned")}
-        recent = budget.divide(wanted)["recent"]
-        if quick:
-            # The message that did not fit any more must fit now.
-            recent = max(0, min(recent + each[-1], budget.limit - budget.system - sum(wanted.values())))
-            limits = replace(limits, recent_messages_min=1)
-        room = Room(-1 if force else recent, wanted["summary"], wanted["pinned"])
-        folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
-        start = folded.start
-        head = await make_head(
-            self.system_of(session),
-            summaries=folded.summaries,
-            pinned=folded.pinned,
-            counter=self._counter,
-            shape=info.shape,
-        )
-        epoch = await self._store.context.add_epoch(
-            NewEpoch(session.id, info.fingerprint, head.text, head.parts, branch[start].id)
-        )
-        return Compaction(session.id, epoch, before, head.tokens + sum(each[start:]))
+    async def _current(
+        self, session: Session, leaf_id: str, info: ModelInfo, bare: Head, budget: Budget, *, turn: bool
+    ) -> tuple[Epoch | NewEpoch, list[Message]]:
+        """The epoch that serves a branch, and the branch from its start on."""
+        find = self._serving.for_turn if turn else self._serving.newest
+        epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare)
+        if isinstance(epoch, Epoch):
+            return epoch, messages
+        place = Place(session, self.system_of(session), messages[-1])
+        begun = await self._beginnings.from_summaries(place, self._sizes_for(info), self._limits(), budget)
+        if begun is None:
+            return epoch, messages
+        return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
 
     async def _with_preface(self, said: Message, preface: str) -> Message:
         if preface == said.preface:

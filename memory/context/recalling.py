@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 from memory.context.budget import Limits
 from memory.context.entities import Epoch, NewEpoch
 from memory.context.preface import preface, recall_line, time_line
+from memory.context.worth import needs_nothing
 from memory.entities import MemoryMode, Message, Session
 from memory.ports import Clock
 from memory.recall.entities import Hit
@@ -14,7 +15,6 @@ from models.messages import Role
 from models.ports import TokenCounter
 
 _USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
-_MOST_HITS = 4
 
 
 class Recalling:
@@ -38,7 +38,8 @@ class Recalling:
     ) -> tuple[str, tuple[Hit, ...]]:
         """The text, and what was recalled in it, for the last of `messages` (those in the prompt).
 
-        At most `tokens` tokens are recalled. What is in the prompt already is never repeated.
+        At most `tokens` tokens are recalled, and only what is worth them. What is in the prompt already is
+        never repeated.
         """
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
@@ -51,19 +52,22 @@ class Recalling:
     async def _found(
         self, recall: Recall, session: Session, messages: Sequence[Message], epoch: Epoch | NewEpoch
     ) -> list[Hit]:
+        asked = messages[-1].content
+        if needs_nothing(asked):
+            return []
         shown = {message.id for message in messages}
         shown.update(*(part.ids for part in epoch.parts))
         # A copy of a session has the same words under other ids.
         texts = {message.content for message in messages}
         found = await recall.recall(
-            messages[-1].content,
-            k=_MOST_HITS,
+            asked,
+            k=LOOKED_AT,
             project=session.project,
             exclude_messages=shown,
             now=messages[-1].created_at,
             widen=True,
         )
-        return [hit for hit in found if hit.text not in texts]
+        return worthwhile(asked, [hit for hit in found if hit.text not in texts])
 
     async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
         """The best hits whose lines fit, each counted with its mark and end of line."""

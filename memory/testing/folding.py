@@ -1,4 +1,4 @@
-"""A folder that stores one summary of what was left out, without a model."""
+"""A folder that stores one summary of what is left out, without a model."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from memory.context.budget import Limits
 from memory.context.entities import NewSummary
 from memory.context.folding import Folded, Room
 from memory.entities import Message
+from memory.lifecycle.standing import standing
 from memory.ports import SessionStore
 from models.messages import Role
 
@@ -28,6 +29,10 @@ class CountingFolder:
         quick: bool,
     ) -> Folded:
         self.quick.append(quick)
+        known = await self._store.context.summaries(session_id)
+        found = standing([m.id for m in branch], known, keep=limits.recent_messages_min)
+        if found and sum(sizes[found[-1].end :]) <= room.recent:
+            return Folded(found[-1].end, tuple(s.summary for s in found if s.summary is not None))
         latest = len(branch) - limits.recent_messages_min
         begins = [i for i, m in enumerate(branch) if m.role is Role.USER and 0 < i <= latest]
         fitting = [i for i in begins if sum(sizes[i:]) <= room.recent]

@@ -11,8 +11,12 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from atlas_desktop.explain import explain
+from atlas_desktop.services.epochs import EPOCH, SNAPSHOT
+from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.titles import KIND as TITLE
-from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.services.tuning import KIND as TUNE
+from atlas_desktop.tui.actions import SLASH, Action, Where, bindings
+from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
@@ -24,15 +28,23 @@ from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
 from memory.background import Stage
 from memory.entities import MemoryMode, Message, MessageStatus, RoomKind
+from memory.lifecycle.compaction import IMPROVE
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
-_DOING = {TITLE: "naming conversations"}
+_DOING = {
+    TITLE: "naming conversations",
+    EPOCH: "summarising",
+    SNAPSHOT: "keeping the model's place",
+    IMPROVE: "writing summaries anew",
+    EMBED: "learning what was said",
+    TUNE: "tuning the model",
+}
 
 
-class ChatScreen(SessionActions, VariantActions, Screen[None]):
+class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
@@ -143,6 +155,11 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         shown = self.current
         text = event.text.strip()
+        if (action := SLASH.get(text)) is not None:
+            self.prompt.remember(text)
+            self.prompt.put("")
+            self.run_worker(self._command(action), group="command")
+            return
         if text:
             self.prompt.remember(text)
             self.prompt.put("")
@@ -154,6 +171,14 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
             self.say(shown, shown.waiting.pop(0))
         elif text:
             self.say(shown, text)
+
+    async def _command(self, action: Action) -> None:
+        """Does what a typed command says, if it can be done now."""
+        target = self.app if action.where is Where.EVERYWHERE else self
+        if target.check_action(action.run, ()):
+            await self.app.run_action(action.run, target)
+        else:
+            self.notify(f"{action.slash} cannot be done now.", severity="warning")
 
     def say(self, conversation: Conversation, text: str) -> None:
         self.turns.send(conversation, text)
@@ -287,6 +312,8 @@ class ChatScreen(SessionActions, VariantActions, Screen[None]):
             return bool((self.current.busy or self.current.waiting) and not self.has_class("-over"))
         if action == "regenerate":
             return True if self.current.id and not self.current.busy and not self.current.waiting else None
+        if action in ("show_context", "summarise", "mark_important"):
+            return True if self.current.id else None
         if action in ("page_up", "page_down"):
             return not self.query_one(Sidebar).sessions.has_focus
         return super().check_action(action, parameters)

@@ -26,6 +26,8 @@ class SessionActions(DOMNode):
 
         def tell(self) -> None: ...
 
+        async def resumed(self, session: Session) -> None: ...
+
         async def show_conversation(
             self, conversation: Conversation, messages: tuple[Message, ...]
         ) -> None: ...
@@ -67,8 +69,11 @@ class SessionActions(DOMNode):
     async def _open(self, ref: str) -> None:
         async with self.turning:
             view = await self.atlas.room.sessions.view(ref)
-            await self.show_conversation(self.turns.of(view.session), view.messages)
+            conversation = self.turns.of(view.session)
+            await self.show_conversation(conversation, view.messages)
         self.refresh_list()
+        if not conversation.busy:
+            await self.resumed(view.session)
 
     async def sessions_renamed(self, ids: list[str]) -> None:
         """Shows new titles of conversations that were named in the background."""

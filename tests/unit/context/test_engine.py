@@ -227,3 +227,18 @@ def test_no_prompt_ever_overflows_whatever_is_said(
         assert all(fault.needed > context for fault in refused)
 
     asyncio.run(run())
+
+
+async def test_a_summary_that_a_person_has_changed_stands_in_the_very_next_prompt() -> None:
+    talk = Talk()
+    for _ in range(6):
+        await talk.say()
+    assert talk.session is not None
+    made = await talk.engine.next_epoch(talk.session.id, force=True)
+    assert made is not None
+    summary = (await talk.store.context.summaries(talk.session.id))[-1]
+    await talk.store.context.rewrite_summary(summary.id, "My own words.", edited=True)
+    prepared = await talk.say()
+    assert "My own words." in prepared.prompt.messages[0].content
+    again = await talk.say()
+    assert begins(prepared.prompt.messages, again.prompt.messages)

@@ -1,0 +1,85 @@
+"""The part of the conversation screen that shows and steers what the model is given."""
+
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.turns import Compacted, Conversation
+from atlas_desktop.tui.widgets.message import Remark
+from atlas_desktop.tui.widgets.transcript import Transcript
+from models.errors import ModelsError
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.entities import Session
+
+WARM = "warm"
+
+
+class ContextActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    current: Conversation
+
+    if TYPE_CHECKING:
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+    def action_show_context(self) -> None:
+        self.atlas.attempt(self._show_context(), group="context", exclusive=True)
+
+    async def _show_context(self) -> None:
+        from atlas_desktop.tui.screens.inspector import InspectorScreen
+
+        room, session_id = self.atlas.room, self.current.id
+        assert session_id is not None
+        reply = self.atlas.desk.turn_options().params.max_tokens
+        view = await room.chat.context.view(session_id, reply=reply)
+        if view is not None:
+            standing = await room.sessions.standing_summaries(session_id)
+            await self.app.push_screen(InspectorScreen(self.atlas, view, standing))
+
+    def action_summarise(self) -> None:
+        self.atlas.attempt(self._summarise(), group="context", exclusive=True)
+
+    async def _summarise(self) -> None:
+        assert self.current.id is not None
+        made = await self.atlas.room.epochs.summarise_now(self.current.id)
+        if made is not None:
+            self.post_message(Compacted(made))
+
+    def action_mark_important(self) -> None:
+        self.atlas.attempt(self._mark_important(), group="context")
+
+    async def _mark_important(self) -> None:
+        assert self.current.id is not None
+        await self.atlas.room.sessions.mark_important(self.current.id, "last")
+        text = "Your newest message is marked as important: it stays in sight longest."
+        await self.transcript.note(Remark(text))
+
+    async def on_compacted(self, event: Compacted) -> None:
+        """One line with what the summary saved; the details are a key away."""
+        made = event.compaction
+        if made.session_id == self.current.id and not self.atlas.leaving:
+            sizes = f"{made.before:,} → {made.after:,} tokens"
+            text = f"Older turns were summarised: {sizes}. F5 shows the summaries."
+            await self.transcript.note(Remark(text))
+
+    async def resumed(self, session: "Session") -> None:
+        """Says what a session was about that is taken up again, and has the model read it meanwhile."""
+        found = await self.atlas.room.continuity.reminder(session)
+        if found is not None and self.current.id == session.id:
+            when = long(found.last, self.atlas.now())
+            await self.transcript.note(Remark(f"Last time ({when}): {clean_line(found.text)}"))
+        self.atlas.attempt(self._warm(session.id), group=WARM, exclusive=True)
+
+    async def _warm(self, session_id: str) -> None:
+        try:
+            await self.atlas.room.epochs.warm(session_id)
+        except ModelsError:
+            # The next turn meets the same and says so, once the person's words are stored.
+            return

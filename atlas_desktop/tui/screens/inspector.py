@@ -1,0 +1,133 @@
+"""What the model is given of a conversation: by tier, by summary, and to the letter."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.meter import meter, next_prompt
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.context.engine import ContextView
+    from memory.context.entities import Summary
+
+_BOX = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 96;
+        max-width: 94%;
+        height: 92%;
+        padding: 1 1 0 2;
+        background: $surface;
+        border: round $primary;
+        border-title-color: $primary;
+        border-title-style: bold;
+    }}
+    .hint {{ color: $quiet; height: auto; }}
+    .heading {{ color: $accent; text-style: bold; margin-top: 1; }}
+    VerticalScroll {{ height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }}
+    OptionList {{ height: auto; max-height: 12; border: none; padding: 0; background: $surface; }}
+    TextArea {{ height: 1fr; min-height: 4; margin-bottom: 1; }}
+}}
+"""
+
+
+class InspectorScreen(ModalScreen[None]):
+    """The meter, the summaries (Enter opens one), and the exact next prompt."""
+
+    DEFAULT_CSS = _BOX.format(name="InspectorScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f5", "close", "Close")]
+
+    def __init__(self, app: "AtlasApp", view: "ContextView", summaries: Sequence["Summary"]) -> None:
+        super().__init__()
+        self.atlas = app
+        self._view = view
+        self._summaries = list(summaries)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "What the model is given"
+            box.border_subtitle = "Esc closes"
+            with VerticalScroll():
+                yield Static(Content(clean(meter(self._view))), id="meter", markup=False)
+                if self._summaries:
+                    yield Static("Summaries (Enter opens one)", classes="heading", markup=False)
+                    yield OptionList(*[_option(s) for s in self._summaries], id="summaries", markup=False)
+                yield Static("The next prompt, before your next words", classes="heading", markup=False)
+                yield Static(Content(clean(next_prompt(self._view))), id="prompt-text", markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        chosen = self._summaries[event.option_index]
+        self.app.push_screen(SummaryScreen(self.atlas, chosen), self._edited)
+
+    def _edited(self, text: str | None) -> None:
+        if text is not None:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def _option(summary: "Summary") -> Option:
+    marks = [f"{len(summary.covers)} messages"]
+    marks += ["without a model"] if summary.fallback else []
+    marks += ["your own words"] if summary.edited else []
+    first = Content.styled(", ".join(marks), "$quiet")
+    return Option(Content.assemble(first, "\n", clean_line(summary.text)), id=summary.id)
+
+
+class SummaryScreen(ModalScreen[str | None]):
+    """A summary beside what it stands for; dismissed with its new text, or None when it stays as it is."""
+
+    DEFAULT_CSS = _BOX.format(name="SummaryScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "save", "Save", priority=True),
+    ]
+
+    def __init__(self, app: "AtlasApp", summary: "Summary") -> None:
+        super().__init__()
+        self.atlas = app
+        self._summary = summary
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Summary"
+            yield Static("Yours to change: no job writes over it.", classes="hint", markup=False)
+            yield TextArea(clean(self._summary.text), id="summary-text", soft_wrap=True)
+            yield Static("What it stands for", classes="heading", markup=False)
+            with VerticalScroll():
+                yield Static("", id="covered", markup=False)
+            yield Static("Ctrl+S saves · Esc leaves it as it is", classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        self.atlas.attempt(self._show_covered(), group="summary", exclusive=True)
+
+    async def _show_covered(self) -> None:
+        messages = await self.atlas.room.sessions.covered(self._summary)
+        lines = [f"{m.speaker or m.role}: {' '.join(m.content.split())}" for m in messages]
+        self.query_one("#covered", Static).update(Content(clean("\n\n".join(lines))))
+
+    def action_save(self) -> None:
+        self.atlas.attempt(self._save(), group="summary", exclusive=True)
+
+    async def _save(self) -> None:
+        text = self.query_one(TextArea).text.strip()
+        if not text or text == self._summary.text:
+            self.dismiss(None)
+            return
+        await self.atlas.room.sessions.edit_summary(self._summary.id, text)
+        self.dismiss(text)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)

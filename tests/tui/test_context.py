@@ -1,0 +1,105 @@
+"""What the model is given, seen and steered from the conversation."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from textual.widgets import OptionList, TextArea
+
+from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
+from memory.entities import Session
+from memory.testing import FakeClock, InMemorySessionStore
+from models.messages import Role
+from tests.tui.desk import NOW, NamedModel, Stage, talk
+from tests.tui.driving import assert_until, chat, on, say, settle, shown
+
+Make = Callable[..., Stage]
+SIZE = (120, 40)
+
+
+async def with_a_long_talk(turns: int = 12) -> tuple[InMemorySessionStore, Session]:
+    store = InMemorySessionStore(FakeClock(NOW))
+    said = [(f"Remark {n} about the garden wall.", f"Answer {n}, with some words.") for n in range(turns)]
+    return store, await talk(store, "Garden", said)
+
+
+async def test_f5_shows_the_meter_and_the_exact_next_prompt(make: Make) -> None:
+    place = make(model=NamedModel(["A fine answer."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "Good morning")
+        await settle(pilot)
+        await pilot.press("f5")
+        await assert_until(pilot, lambda: on(place.app, InspectorScreen))
+        await pilot.pause()
+        text = shown(place)
+        assert "instructions" in text
+        assert "recent, verbatim" in text
+        assert "[user]" in text
+        assert "A fine answer." in text
+        await pilot.press("escape")
+        assert chat(place.app).prompt.has_focus
+
+
+async def test_typed_commands_are_done_and_not_said(make: Make) -> None:
+    place = make(model=NamedModel(["Fine."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "My code is 4711")
+        await settle(pilot)
+        await say(pilot, "/important")
+        await assert_until(pilot, lambda: "marked as important" in shown(place))
+        session = chat(place.app).current.id
+        assert session is not None
+        marked = [m.content for m in await place.store.branch(session) if m.important]
+        assert marked == ["My code is 4711"]
+        assert len(place.model.prompts) == 1
+
+
+async def test_a_command_that_cannot_be_done_now_says_so(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=SIZE, notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "/context")
+        await assert_until(pilot, lambda: "/context cannot be done now" in shown(place))
+        assert await place.store.list_sessions() == []
+
+
+async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(make: Make) -> None:
+    store, session = await with_a_long_talk()
+    place = make(store=store, resume=session.id, model=NamedModel(["They spoke of the garden wall."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "/summarise")
+        await assert_until(pilot, lambda: "Older turns were summarised" in shown(place))
+        await pilot.press("f5")
+        await assert_until(pilot, lambda: on(place.app, InspectorScreen))
+        found = place.app.screen.query_one(OptionList)
+        found.focus()
+        found.highlighted = 0
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, SummaryScreen))
+        await assert_until(pilot, lambda: "Remark 0 about the garden wall." in shown(place))
+        place.app.screen.query_one(TextArea).text = "It was all about roses."
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: chat(place.app).prompt.has_focus)
+        await say(pilot, "And now?")
+        await settle(pilot)
+        head = place.model.prompts[-1][0]
+        assert head.role is Role.SYSTEM
+        assert "It was all about roses." in head.content
+
+
+async def test_who_comes_back_after_a_pause_is_told_what_it_was_about(make: Make) -> None:
+    clock = FakeClock(NOW - timedelta(days=2))
+    store = InMemorySessionStore(clock)
+    session = await talk(store, "Boat", [("Let us paint the boat green", "Gladly.")])
+    clock.advance(timedelta(days=2))
+    place = make(store=store, resume=session.id)
+    place.desk.clock = clock
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await assert_until(pilot, lambda: "Last time (" in shown(place))
+        assert "Let us paint the boat green" in shown(place)
+        await say(pilot, "Go on")
+        await settle(pilot)
+        assert all("Last time" not in m.content for m in place.model.prompts[-1])
