@@ -238,6 +238,7 @@ async def test_a_summary_that_a_person_has_changed_stands_in_the_very_next_promp
     assert made is not None
     summary = (await talk.store.context.summaries(talk.session.id))[-1]
     await talk.store.context.rewrite_summary(summary.id, "My own words.", edited=True)
+    await talk.store.context.drop_epochs(talk.session.id)
     prepared = await talk.say()
     assert "My own words." in prepared.prompt.messages[0].content
     again = await talk.say()
