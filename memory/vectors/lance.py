@@ -1,11 +1,12 @@
 """`VectorIndex` on LanceDB, opened in memory: nothing of it reaches the disk.
 
-Its calls block, so each runs in a thread, one after another.
+Its calls block, so they run in a thread of their own, one after another.
 """
 
 import asyncio
 import os
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -23,7 +24,8 @@ class LanceVectorIndex:
     """The table is made with the first vector, whose length all others must share."""
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
+        # A call whose waiter was cancelled still ends before the next one begins.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vectors")
         self._connection: Any = None
         self._table: Any = None
         self._dimension = 0
@@ -47,8 +49,7 @@ class LanceVectorIndex:
         await self._alone(self._clear)
 
     async def _alone(self, work: Callable[[], T]) -> T:
-        async with self._lock:
-            return await asyncio.to_thread(work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _add(self, rows: Sequence[StoredVector]) -> None:
         arrow = _load()

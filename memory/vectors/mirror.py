@@ -1,9 +1,13 @@
 """Keeps the index in memory in step with the vectors in the room."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from memory.vectors.entities import StoredVector, VectorKey
 from memory.vectors.ports import VectorIndex, VectorStore
+
+T = TypeVar("T")
 
 PAGE = 2000
 
@@ -30,6 +34,13 @@ class IndexMirror:
     async def fill(self, model: str) -> int:
         """Puts all vectors of `model` into the index, unless they are there; returns how many passages there
         are in it. Raises what storage raises."""
+        return await _whole(self._filled(model))
+
+    async def follow(self) -> None:
+        """Takes up what was written since. Raises what storage raises."""
+        await _whole(self._followed())
+
+    async def _filled(self, model: str) -> int:
         async with self._lock:
             if self.model != model:
                 self.model = None
@@ -42,8 +53,7 @@ class IndexMirror:
             await self._follow()
             return await self._index.count()
 
-    async def follow(self) -> None:
-        """Takes up what was written since. Raises what storage raises."""
+    async def _followed(self) -> None:
         async with self._lock:
             await self._follow()
 
@@ -81,3 +91,11 @@ class IndexMirror:
             self._owners.add(row.owner_id)
             if row.session_id is not None:
                 self._projects[row.session_id] = row.project
+
+
+async def _whole(work: Coroutine[Any, Any, T]) -> T:
+    """Carries `work` out to its end, even when the one who awaits it is cancelled: an index that was changed
+    by half would hold rows twice."""
+    task = asyncio.create_task(work)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(task)

@@ -1,6 +1,8 @@
 """The score: what each kind of evidence does, and what no evidence can do."""
 
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +126,10 @@ def test_age_and_marks_never_hide_clearly_better_evidence(ages: object, importan
 
 def test_no_messages_have_no_scores() -> None:
     assert len(score(nothing(0), WEIGHTS).total) == 0
+
+
+def test_the_weights_are_those_that_are_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "recall.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (\w+) \| ([−≤ 0-9.]+) \|", text, re.MULTILINE))
+    told = {name: float(value.strip("−≤ ")) for name, value in rows.items()}
+    assert told == {field.name: getattr(WEIGHTS, field.name) for field in fields(WEIGHTS)}

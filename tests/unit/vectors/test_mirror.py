@@ -1,6 +1,7 @@
 """The index follows the room, whatever is written to it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -10,7 +11,7 @@ from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vectors.embedding import VectorMaker
-from memory.vectors.entities import Scope
+from memory.vectors.entities import Scope, StoredVector
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
 from models.testing import HashEmbedder
@@ -96,3 +97,29 @@ async def test_another_model_fills_it_anew(store: SessionStore) -> None:
     await embed(store, "new")
     await mirror.follow()
     assert await mirror.index.count() == 3
+
+
+async def test_a_question_that_is_given_up_leaves_no_half_change(store: SessionStore) -> None:
+    class Slow(BruteForceVectorIndex):
+        def __init__(self) -> None:
+            super().__init__()
+            self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+        async def add(self, rows: Sequence[StoredVector]) -> None:
+            await super().add(rows)
+            self.begun.set()
+            await self.go_on.wait()
+
+    index = Slow()
+    mirror = IndexMirror(store.vectors, index)
+    await mirror.fill("hash")
+    await talk(store, 3)
+    await embed(store)
+    following = asyncio.create_task(mirror.follow())
+    await index.begun.wait()
+    following.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await following
+    index.go_on.set()
+    await mirror.follow()
+    assert await index.count() == 3
