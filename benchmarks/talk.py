@@ -1,7 +1,7 @@
 """What the benchmarks of context share: a throw-away home, turns, and talk to fill a long session with."""
 
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from atlas_desktop.bootstrap import build_desk
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.desk import Desk
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.room import OpenRoom
+from atlas_desktop.services.room import Model, OpenRoom
 
 PASSPHRASE = "a lamp by the harbour"
 _TOPICS = (
@@ -58,14 +58,22 @@ class Place:
 
 
 @asynccontextmanager
-async def place(home: Path, *, new: bool = True) -> AsyncIterator[Place]:
-    """Opens a home: a new vault in it, or (`new` False) the one of an earlier `place`."""
+async def place(
+    home: Path, *, new: bool = True, model: Callable[[Model], Model] | None = None
+) -> AsyncIterator[Place]:
+    """Opens a home: a new vault in it, or (`new` False) the one of an earlier `place`.
+
+    `model` gives what is used in place of the model.
+    """
     paths = Paths(home)
     if new:
         paths.ensure()
         paths.models.rmdir()
         paths.models.symlink_to(Paths(find_home()).models)
     desk = build_desk(paths)
+    if model is not None:
+        start = desk.start_model
+        desk.start_model = lambda settings, chosen: model(start(settings, chosen))
     try:
         if new:
             key = (await desk.vault.create(PASSPHRASE)).key

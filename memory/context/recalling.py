@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from memory.context.budget import Limits
 from memory.context.entities import Epoch, NewEpoch
 from memory.context.preface import preface, recall_line, time_line
-from memory.context.worth import needs_nothing
+from memory.context.worth import LOOKED_AT, needs_nothing, worthwhile
 from memory.entities import MemoryMode, Message, Session
 from memory.ports import Clock
 from memory.recall.entities import Hit

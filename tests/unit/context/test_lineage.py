@@ -11,7 +11,7 @@ from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.context.recalling import Recalling
 from memory.entities import Message, NewMessage, NewSession, Session
-from memory.recall.entities import Hit, Recalled, Source
+from memory.recall.entities import Grounds, Hit, Recalled, Source
 from memory.testing import CountingFolder, InMemorySessionStore
 from memory.testing.clock import FakeClock
 from models.errors import WorkerCrashed
@@ -26,7 +26,7 @@ class Remembering:
 
     def __init__(self, message: Message) -> None:
         source = Source(message.session_id, message.id, None, None, WHEN, "user")
-        self.hit = Hit(message.id, "message", message.content, message.content, 1.0, {}, source)
+        self.hit = Hit(message.id, "message", message.content, message.content, 1.0, {}, source, Grounds(0.9))
 
     async def recall(self, query: str, **_: object) -> list[Hit]:
         return [self.hit] if query else []

@@ -1,0 +1,145 @@
+"""What of all that a search finds may take the time of a turn."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.context.budget import Limits
+from memory.context.entities import NewEpoch
+from memory.context.recalling import Recalling
+from memory.context.worth import MOST_HITS, asks, says_more, worthwhile
+from memory.entities import Message, NewMessage, NewSession
+from memory.recall.entities import Grounds, Hit, Source
+from memory.testing import InMemorySessionStore
+from memory.testing.clock import FakeClock
+from models.messages import Role
+from models.testing import WordCounter
+
+WHEN = datetime(2026, 1, 3, tzinfo=UTC)
+ASKED = "When is my sister's appointment?"
+
+
+def hit(text: str, cosine: float | None, words: float = 0.0) -> Hit:
+    source = Source("s", text, None, None, WHEN, "")
+    return Hit(text, "message", text, text, 0.5, {}, source, Grounds(cosine, words))
+
+
+def test_a_question_has_what_is_close_to_it() -> None:
+    close, far = hit("The doctor sees Clara on 9 May.", 0.5), hit("We painted the shed.", 0.05)
+    assert worthwhile(ASKED, [close, far]) == [close]
+    assert worthwhile(ASKED, [far]) == []
+    assert worthwhile(ASKED, []) == []
+
+
+def test_with_one_close_memory_a_question_has_those_beside_it() -> None:
+    beside = hit("It will be in Ghent, I think.", 0.3)
+    assert worthwhile(ASKED, [beside]) == []
+    close = hit("My sister is expecting a call from the clinic.", 0.6)
+    assert worthwhile(ASKED, [beside, close]) == [beside, close]
+
+
+def test_the_words_of_a_question_speak_for_a_memory_as_well() -> None:
+    assert worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.35)]) == []
+    assert len(worthwhile(ASKED, [hit("Clara's appointment is on 9 May.", 0.35, 0.5)])) == 1
+
+
+def test_what_asks_for_nothing_has_only_what_is_very_close() -> None:
+    told = "I am off to see my sister."
+    close, very = hit("Clara lives in Ghent.", 0.5), hit("My sister Clara lives in Ghent.", 0.6)
+    assert worthwhile(told, [close, very]) == [very]
+    assert len(worthwhile(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
+
+
+def test_without_vectors_words_decide() -> None:
+    half, few = hit("Clara's appointment is on 9 May.", None, 0.5), hit("My shed is new.", None, 0.1)
+    assert worthwhile(ASKED, [half, few]) == [half]
+    assert worthwhile(ASKED, [few]) == []
+    assert worthwhile("I wonder about that appointment of hers", [hit("It is on 9 May.", None, 0.3)]) == []
+
+
+@pytest.mark.parametrize(
+    "passage", [ASKED, "my sister's appointment", "Thanks!", "When does the doctor see Clara?", "¿Cuándo?"]
+)
+def test_an_echo_a_question_and_small_talk_tell_nothing(passage: str) -> None:
+    assert not says_more(ASKED, passage)
+    assert worthwhile(ASKED, [hit(passage, 1.0, 1.0)]) == []
+
+
+@pytest.mark.parametrize(
+    "passage", ["It is on 9 May.", "Clara sees the doctor on 9 May. Can you note that?", "Am 9. Mai"]
+)
+def test_what_tells_something_new_may_stand(passage: str) -> None:
+    assert says_more(ASKED, passage)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (ASKED, True),
+        ("私の姉は\uff1f", True),
+        ("Do it as we discussed last week.", True),
+        ("I had lunch.", False),
+    ],
+)
+def test_who_asks(text: str, asked: bool) -> None:
+    assert asks(text) is asked
+
+
+@given(
+    st.text(max_size=40),
+    st.lists(
+        st.builds(
+            hit,
+            st.text(min_size=1, max_size=40),
+            st.none() | st.floats(-1, 1),
+            st.floats(0, 1),
+        ),
+        max_size=12,
+    ),
+)
+def test_what_is_kept_is_in_its_order_and_never_much(text: str, hits: list[Hit]) -> None:
+    kept = worthwhile(text, hits)
+    assert len(kept) <= MOST_HITS
+    places = [next(i for i, one in enumerate(hits) if one is each) for each in kept]
+    assert places == sorted(set(places))
+    assert all(says_more(text, one.passage) for one in kept)
+
+
+class Asked:
+    """Finds the same every time, and counts how often it is asked."""
+
+    def __init__(self, *hits: Hit) -> None:
+        self.hits = list(hits)
+        self.times = 0
+
+    async def recall(self, query: str, **_: object) -> list[Hit]:
+        self.times += 1
+        return self.hits
+
+    async def answer(self, query: str, **_: object) -> object:
+        raise AssertionError("recall was asked for")
+
+
+async def preface_for(text: str, recall: Asked) -> tuple[str, tuple[Hit, ...]]:
+    store = InMemorySessionStore(FakeClock(WHEN))
+    session, message = await store.create_session(NewSession("now"), NewMessage(Role.USER, text))
+    recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=recall, zone=UTC)  # type: ignore[arg-type]
+    epoch = NewEpoch(session.id, "m", "", (), message.id)
+    messages: list[Message] = [message]
+    return await recalling.preface(session, messages, epoch, Limits(date_and_time=False), 100)
+
+
+async def test_small_talk_asks_nothing_of_memory() -> None:
+    recall = Asked(hit("Clara sees the doctor on 9 May.", 0.9))
+    assert await preface_for("Good morning!", recall) == ("", ())
+    assert recall.times == 0
+
+
+async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
+    close = hit("Clara sees the doctor on 9 May.", 0.7)
+    text, hits = await preface_for(ASKED, Asked(hit("We painted the shed.", 0.1), close))
+    assert hits == (close,)
+    assert "9 May" in text
+    assert "shed" not in text
