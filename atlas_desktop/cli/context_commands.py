@@ -1,7 +1,7 @@
 """What `atlas sessions` can show and do about a session's context."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.cli import context_shapes, shapes
@@ -11,6 +11,8 @@ from atlas_desktop.explain import Exit, UsageError
 if TYPE_CHECKING:
     from memory.context.beginning import Compaction
     from memory.context.entities import Summary
+    from memory.entities import Message
+    from memory.lifecycle.history import TieredHistory
 
 Add = Callable[..., argparse.ArgumentParser]
 
@@ -20,6 +22,9 @@ def register(add: Add) -> None:
     context = add("context", show_context, "what the model is given of a session, by tier")
     context.add_argument("session", metavar="ID")
     context.add_argument("--prompt", action="store_true", help="print the exact next prompt too")
+    add("history", show_history, "a session by tier: verbatim, summaries, archived").add_argument(
+        "session", metavar="ID"
+    )
     add("summarise", summarise, "summarise all but the newest messages now").add_argument(
         "session", metavar="ID"
     )
@@ -46,6 +51,44 @@ async def show_context(ctx: Context, args: argparse.Namespace) -> int:
         lambda: "\n\n".join([meter(found), *([next_prompt(found)] if args.prompt else [])]),
     )
     return Exit.DONE
+
+
+async def show_history(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    settings = ctx.desk.settings.context
+    found = await room.sessions.history(
+        args.session,
+        recent_messages_min=settings.recent_messages_min,
+        most_archived=settings.max_archived_in_view,
+    )
+    ctx.emit(
+        {
+            "active": [shapes.message(m) for m in found.active],
+            "summaries": [context_shapes.summary(s) for s in found.summaries],
+            "archived": [shapes.message(m) for m in found.archived],
+            "archived_total": found.archived_total,
+        },
+        lambda: history_text(found),
+    )
+    return Exit.DONE
+
+
+def history_text(found: "TieredHistory") -> str:
+    """What summaries stand for, the summaries, and what is verbatim; each message as one line."""
+
+    def lines(messages: "Sequence[Message]") -> list[str]:
+        return [f"  {m.speaker or m.role}: {' '.join(m.content.split())[:100]}" for m in messages]
+
+    return "\n".join(
+        [
+            f"Archived: the newest {len(found.archived)} of {found.archived_total}",
+            *lines(found.archived),
+            f"Summaries: {len(found.summaries)}",
+            *(f"  {' '.join(s.text.split())}" for s in found.summaries),
+            f"Word for word: {len(found.active)}",
+            *lines(found.active),
+        ]
+    )
 
 
 async def summarise(ctx: Context, args: argparse.Namespace) -> int:

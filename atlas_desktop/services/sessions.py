@@ -13,7 +13,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, MessageNotFound
-from memory.lifecycle.history import tiers
+from memory.lifecycle.history import TieredHistory, tiers
 from memory.ports import SessionStore
 from models.messages import Role
 
@@ -109,6 +109,16 @@ class SessionService:
         branch = await self._store.branch(summary.session_id, summary.covers[-1], since=summary.covers[:1])
         ids = set(summary.covers)
         return [m for m in branch if m.id in ids]
+
+    async def history(self, ref: str, *, recent_messages_min: int, most_archived: int) -> TieredHistory:
+        """What of a session is verbatim, what summaries stand for, and the newest of what they stand for."""
+        view = await self.view(ref)
+        return tiers(
+            view.messages,
+            await self._store.context.summaries(view.session.id),
+            recent_messages_min=recent_messages_min,
+            max_archived_in_view=most_archived,
+        )
 
     async def summary(self, ref: str) -> Summary:
         """By id or unique prefix. Raises `SummaryNotFound`."""
