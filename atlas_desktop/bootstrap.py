@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import Desk
-from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
@@ -16,17 +15,17 @@ from memory.entities import RoomKind
 from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
-from models.catalog import ModelRole, load_catalog
 from models.errors import NoModel
-from models.library import ModelLibrary
 
 if TYPE_CHECKING:
     from atlas_desktop.services.doctor import Doctor
+    from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.room import Model
     from atlas_desktop.services.tuning import TuningService
     from memory.context.snapshots import SnapshotStore
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
+    from models.library import ModelLibrary
     from models.tuning import RunSettings
 
 
@@ -38,14 +37,13 @@ def build_desk(paths: Paths) -> Desk:
     async def open_store(key: RoomKey | None, room: RoomKind) -> SessionStore:
         return await _open_store(paths, key, room)
 
-    library = model_library(paths)
     return Desk(
         paths=paths,
         settings_file=settings_file,
         vault=build_vault(paths),
-        models=build_models(paths),
+        make_models=lambda: build_models(paths),
         open_store=open_store,
-        start_model=lambda settings, chosen: _start_model(paths, library, settings, chosen),
+        start_model=lambda settings, chosen: _start_model(paths, settings, chosen),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
         vector_index=_vector_index,
@@ -70,8 +68,10 @@ def build_doctor(paths: Paths) -> "Doctor":
     return Doctor(paths, SettingsFile(paths.config), build_vault(paths), build_models(paths))
 
 
-def build_models(paths: Paths) -> ModelService:
+def build_models(paths: Paths) -> "ModelService":
     """Models of a home; works without settings and without a vault."""
+    from atlas_desktop.services.models import ModelService
+    from models.catalog import load_catalog
     from models.fetch import ModelFetcher
 
     library = model_library(paths)
@@ -92,7 +92,10 @@ def build_models(paths: Paths) -> ModelService:
     )
 
 
-def model_library(paths: Paths) -> ModelLibrary:
+def model_library(paths: Paths) -> "ModelLibrary":
+    from models.catalog import load_catalog
+    from models.library import ModelLibrary
+
     return ModelLibrary(paths.models, load_catalog())
 
 
@@ -113,9 +116,11 @@ async def open_with_clock(paths: Paths, key: RoomKey, clock: Clock) -> SessionSt
     return await open_room(paths.rooms / f"{RoomKind.OPEN}.db", key, RoomKind.OPEN, clock)
 
 
-def _start_model(paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None) -> "Model":
+def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":
     from atlas_desktop.services.room import Model
+    from models.catalog import ModelRole
 
+    library = model_library(paths)
     host = build_host(paths, library, settings, chosen)
     try:
         library.default(ModelRole.EMBED)
@@ -154,9 +159,10 @@ def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[],
 
 
 def build_host(
-    paths: Paths, library: ModelLibrary, settings: Settings, chosen: str | None = None
+    paths: Paths, library: "ModelLibrary", settings: Settings, chosen: str | None = None
 ) -> "ModelHost":
     """The supervisor of the model's process; `chosen` names a model other than the default."""
+    from models.catalog import ModelRole
     from models.host import HostSpec, ModelHost
     from models.kernels import KernelsNote
     from models.tuned import TunedStore

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.models import ModelService
-from atlas_desktop.services.turn import TurnOptions
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
@@ -18,11 +16,12 @@ from memory.gate import ForegroundGate, Power
 from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
-from models.messages import GenerationParams
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.room import Model, OpenRoom, RoomParts
     from atlas_desktop.services.tuning import TuningService
+    from atlas_desktop.services.turn import TurnOptions
     from memory.context.snapshots import SnapshotStore
     from memory.vectors.ports import VectorIndex
 
@@ -39,7 +38,7 @@ class Desk:
     paths: Paths
     settings_file: SettingsFile
     vault: VaultService
-    models: ModelService
+    make_models: Callable[[], "ModelService"]
     open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
     start_model: Callable[[Settings, str | None], "Model"]
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
@@ -51,12 +50,20 @@ class Desk:
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     power: Power | None = None
     tuning: Callable[[Settings], "TuningService"] | None = None
+    _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms: list["OpenRoom"] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
         return self.settings_file.settings
+
+    @property
+    def models(self) -> "ModelService":
+        """The models of the home. Made when first asked for: no first screen needs their catalogue."""
+        if self._models is None:
+            self._models = self.make_models()
+        return self._models
 
     @property
     def model(self) -> "Model":
@@ -94,8 +101,11 @@ class Desk:
             tuning=None if tuning is None else lambda: tuning(self.settings),
         )
 
-    def turn_options(self) -> TurnOptions:
+    def turn_options(self) -> "TurnOptions":
         """How the settings, and the makers of the model in use, would have a turn made."""
+        from atlas_desktop.services.turn import TurnOptions
+        from models.messages import GenerationParams
+
         model_id = self.chosen_model or self._default_model()
         makers = self.models.sampling(model_id)
         given = self.settings_file.given

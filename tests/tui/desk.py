@@ -216,7 +216,7 @@ def stage(
         paths=Paths(home),
         settings_file=settings,
         vault=cast("VaultService", keys),
-        models=cast("ModelService", FakeModelService()),
+        make_models=lambda: cast("ModelService", FakeModelService()),
         open_store=open_store,
         start_model=lambda _settings, _chosen: Model(chat, WordCounter(), close),
         watch_models=watch or (lambda _arrived: lambda: None),
