@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PAGE = 5000
+PAGE = 1000
+"""Messages that are read at a time: other calls of the room wait for no more than that."""
 NEAREST = 3000
 """Passages that a search asks the index for; what is further away counts like the last of them."""
 COMMON = 20_000
