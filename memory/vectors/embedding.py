@@ -9,7 +9,9 @@ from memory.vectors.ports import VectorStore
 from models.ports import Embedder
 
 BATCH = 16
-"""Texts a step: after each step turns may go first."""
+"""Texts that are stored at a time."""
+STEP = 8
+"""Passages that are embedded at a time: after each step turns may go first."""
 
 
 class VectorMaker:
@@ -27,27 +29,30 @@ class VectorMaker:
     ) -> int:
         """Embeds what has no vector yet, of one session or of all, and returns how many texts that were.
 
-        `between` is awaited after every batch. Raises `models.errors.ModelsError` and what storage raises.
+        `between` is awaited after every step. Raises `models.errors.ModelsError` and what storage raises.
         When all texts have vectors of the model in use, those of other models are erased.
         """
         model = await self._embedder.embedding_fingerprint()
         made, before = 0, None
         while found := await self._store.unembedded(model, limit=BATCH, before=before, session=session):
             before = min(one.seq for one in found)
-            made += await self._store.put(model, await self._embedded(found))
-            if between is not None:
-                await between()
+            made += await self._store.put(model, await self._embedded(found, between))
         if session is None:
             await self._store.drop_others(model)
         return made
 
-    async def _embedded(self, texts: Sequence[Unembedded]) -> list[Embedded]:
+    async def _embedded(
+        self, texts: Sequence[Unembedded], between: Callable[[], Awaitable[None]] | None
+    ) -> list[Embedded]:
         parts = [passages(one.text) for one in texts]
-        vectors = iter(await self._embedder.embed([part for one in parts for part in one]))
-        return [
-            Embedded(one, tuple(packed(next(vectors)) for _ in own))
-            for one, own in zip(texts, parts, strict=True)
-        ]
+        flat = [part for own in parts for part in own]
+        vectors: list[bytes] = []
+        for at in range(0, len(flat), STEP):
+            vectors += map(packed, await self._embedder.embed(flat[at : at + STEP]))
+            if between is not None:
+                await between()
+        made = iter(vectors)
+        return [Embedded(one, tuple(next(made) for _ in own)) for one, own in zip(texts, parts, strict=True)]
 
 
 def packed(vector: Sequence[float]) -> bytes:
