@@ -175,6 +175,8 @@ def details_text(value: "ModelDetails") -> str:
         rows.append(("Template", stable))
         checked = "fetched and tried by the authors" if entry.verified else "not tried by the authors"
         rows.append(("Checked", checked))
+    elif "chat" in summary.roles:
+        rows.append(("Template", "tried when the model is loaded: a chat says if prompts cannot only grow"))
     if model:
         rows.append(("File", clean_line(str(model.path)) + (" (linked)" if model.linked else "")))
         rows.append(("SHA-256", model.sha256 or "not computed yet: `atlas models verify` does"))

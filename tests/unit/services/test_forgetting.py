@@ -73,3 +73,17 @@ async def test_a_room_that_leaves_nothing_behind_keeps_no_states_to_erase() -> N
     done, _ = await scene.say(LONG)
     receipt = await scene.room.forgetting.erase_session(done.session.id)
     assert (receipt.snapshots, receipt.verified) == (0, True)
+
+
+async def test_recall_finds_nothing_of_it_any_more() -> None:
+    scene = Scene()
+    done, _ = await scene.say("the code word is heliotrope")
+    await scene.say("something else entirely")
+    await scene.room.recall.prepare()
+    await scene.room.background.run()
+    before = await scene.room.recall.recall("heliotrope code word")
+    assert done.session.id in {hit.source.session for hit in before}
+    await scene.room.forgetting.erase_session(done.session.id)
+    after = await scene.room.recall.recall("heliotrope code word")
+    assert done.session.id not in {hit.source.session for hit in after}
+    assert all("heliotrope" not in hit.text for hit in after)
