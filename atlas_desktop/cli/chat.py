@@ -53,6 +53,7 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     talk = Conversation(ctx, room, options, session, pending=first)
     # Lines that a program sends follow one another at once: what is due is done between them.
     scripted = not sys.stdin.isatty()
+    room.recall.start(talk.report)
     if not scripted:
         room.background.start(talk.report)
     if not ctx.json and sys.stdin.isatty():

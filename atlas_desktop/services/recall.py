@@ -202,7 +202,8 @@ class RecallService:
         if embedder is None:
             return
         model = await embedder.embedding_fingerprint()
-        if self._mirror is not None and self._mirror.model != model:
+        if self._mirror is None or self._mirror.model != model:
+            # The first work of a room also makes what there is already findable by its meaning.
             await self._fill(model)
         session = job.payload.get("session")
         await VectorMaker(self._store.vectors, embedder).make_missing(
