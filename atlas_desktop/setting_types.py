@@ -64,8 +64,8 @@ class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=256,
             le=1_048_576,
-            description="What remains after that, in tokens, scaled down in the same measure; two thirds where "
-            "that is not less.",
+            description="What remains after that, in tokens, scaled down alike; two thirds where that is not "
+            "less.",
         ),
     ] = 20_000
     immediate_turns: Annotated[

@@ -29,7 +29,8 @@ def fill(conn: Connection) -> None:
     conn.execute("INSERT INTO projects (id, name, created_at) VALUES ('p', 'Home', 1)")
     conn.execute(
         "INSERT INTO sessions"
-        " (id, project_id, title, title_source, memory_mode, starred, created_at, updated_at) VALUES (?, 'p', 'Garden', 'person', 'reads', 1, 1000000, 2000000)",
+        " (id, project_id, title, title_source, memory_mode, starred, created_at, updated_at)"
+        " VALUES (?, 'p', 'Garden', 'person', 'reads', 1, 1000000, 2000000)",
         (SESSION,),
     )
     conn.execute("INSERT INTO session_tags (session_id, tag) VALUES (?, 'plants')", (SESSION,))
