@@ -1,0 +1,110 @@
+"""The commands of `atlas chat`, on a room of fakes."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from atlas_desktop.cli.chat import Conversation
+from atlas_desktop.cli.context import Context
+from atlas_desktop.paths import Paths
+from atlas_desktop.services.turn import TurnOptions
+from models.messages import GenerationParams
+from models.testing import ScriptedChatModel
+from tests.unit.services.scene import Scene
+
+OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50))
+LONG = "\n\n".join(f"Paragraph {n} has these words." + " more" * 60 for n in range(30))
+
+
+class Talk:
+    """A conversation and what it printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], home: Paths, scene: Scene) -> None:
+        self.scene = scene
+        self.talk = Conversation(Context(home, json=True, jsonl=True), scene.room, OPTIONS, None)
+        self._capsys = capsys
+
+    async def take(self, *lines: str) -> list[dict[str, Any]]:
+        for line in lines:
+            await self.talk.take(line)
+        return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+
+    async def users(self) -> list[str]:
+        assert self.talk.session is not None
+        return [m.content for m in await self.scene.store.branch(self.talk.session) if m.role == "user"]
+
+
+async def test_the_newest_message_that_did_not_fit_is_said_in_parts_in_its_place(
+    capsys: pytest.CaptureFixture[str], home: Paths
+) -> None:
+    talk = Talk(capsys, home, Scene(model=ScriptedChatModel(context_length=1000)))
+    events = await talk.take("Hello.", json.dumps({"say": LONG}))
+    assert events[-1]["error"]["code"] == "message_too_long"
+    events = await talk.take("/split")
+    replies = [event for event in events if event["type"] == "reply"]
+    assert len(replies) > 3
+    assert not [event for event in events if event["type"] == "error"]
+    said = await talk.users()
+    assert said[0] == "Hello."
+    numbered = [text.partition(".")[0].removesuffix(", the last one") for text in said[1:]]
+    assert numbered == [f"Part {number} of {len(replies)}" for number in range(1, len(replies) + 1)]
+    assert LONG not in said
+    for number in range(30):
+        assert any(f"Paragraph {number} has" in text for text in said)
+
+
+async def test_what_fits_is_not_split(capsys: pytest.CaptureFixture[str], home: Paths) -> None:
+    talk = Talk(capsys, home, Scene())
+    events = await talk.take("Hello.", "/split")
+    assert events[-1]["error"]["code"] == "usage"
+    await talk.take("/split How are you?")
+    assert await talk.users() == ["Hello.", "How are you?"]
+
+
+async def test_words_are_edited_and_sessions_forked_and_resumed(
+    capsys: pytest.CaptureFixture[str], home: Paths
+) -> None:
+    scene = Scene({"sessions": {"new_session": "off"}})
+    talk = Talk(capsys, home, scene)
+    assert [e["error"]["code"] for e in await talk.take("/edit no", "/fork", "/split", "/regenerate")] == [
+        "usage"
+    ] * 4
+    await talk.take("one", "two", "/edit three")
+    assert await talk.users() == ["one", "three"]
+    first = talk.talk.session
+    events = await talk.take("/edit", "/fork another", "four")
+    assert events[0]["error"]["code"] == "usage"
+    assert events[1]["code"] == "forked"
+    assert talk.talk.session != first
+    assert await talk.users() == ["one", "three", "four"]
+
+    scene.clock.advance(timedelta(hours=1))
+    events = await talk.take(f"/resume {first}")
+    assert [event["code"] for event in events] == ["resumed", "last_time"]
+    assert "one … three" in events[1]["text"]
+    assert await talk.users() == ["one", "three"]
+    sent = len(scene.model.prompts)
+    await talk.take("five")
+    assert all("Last time" not in message.content for message in scene.model.prompts[sent])
+
+
+async def test_a_compaction_in_the_background_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], home: Paths
+) -> None:
+    quiet: dict[str, object] = {"new_session": "off"}
+    scene = Scene(
+        {"context": {"max_tokens": 512, "recall": False}, "sessions": quiet},
+        model=ScriptedChatModel(context_length=4096),
+    )
+    talk = Talk(capsys, home, scene)
+    events: list[dict[str, Any]] = []
+    for number in range(8):
+        events += await talk.take(f"Number {number} of my list is this." + " word" * 90)
+        await scene.room.background.run()
+        events += await talk.take()
+    told = [event for event in events if event.get("code") == "compacted"]
+    assert told
+    assert all(event["session"] == talk.talk.session for event in told)
+    assert all("→" in event["text"] for event in told)
