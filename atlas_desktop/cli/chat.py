@@ -98,7 +98,7 @@ class Conversation:
         try:
             text, command = self._understand(line)
             if command:
-                name, _, rest = command.partition(" ")
+                name, rest, *_ = (*command.split(maxsplit=1), "", "")
                 await self._command(name)(rest.strip())
             elif text.strip():
                 await self._say(text)

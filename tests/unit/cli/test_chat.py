@@ -60,7 +60,10 @@ async def test_what_fits_is_not_split(capsys: pytest.CaptureFixture[str], home: 
     events = await talk.take("Hello.", "/split")
     assert events[-1]["error"]["code"] == "usage"
     await talk.take("/split How are you?")
-    assert await talk.users() == ["Hello.", "How are you?"]
+    # What comes in JSON may begin on a line of its own.
+    await talk.take(json.dumps({"command": "/split\nAnd\n\nyou?"}))
+    assert await talk.users() == ["Hello.", "How are you?", "And\n\nyou?"]
+    assert (await talk.take(json.dumps({"command": " "})))[0]["error"]["code"] == "usage"
 
 
 async def test_words_are_edited_and_sessions_forked_and_resumed(
