@@ -12,6 +12,7 @@ GAP = 200
 """Turns between telling and asking."""
 
 _MARKED_EVERY = 5
+_LONG_EVERY = 4
 
 
 class Kind(StrEnum):
@@ -74,11 +75,13 @@ def talk(name: str, *, at_most: int | None = None, seed: int = 7) -> Talk:
 
 
 def _cases(data: dict[str, Any], name: str, draw: random.Random) -> list[Case]:
-    found = []
+    found: list[Case] = []
     for kind, told, asked, fills in data[name]:
         for subject, answer in fills:
-            words = told.format(a=subject, v=answer)
-            text = draw.choice(data["opening"]) + _capital(words) + draw.choice(data["ending"])
+            words = _capital(told.format(a=subject, v=answer))
+            text = draw.choice(data["opening"]) + words + draw.choice(data["ending"])
+            if len(found) % _LONG_EVERY == 0:
+                text = _amid(text, draw.sample(data["rambling"], draw.randint(3, 8)), draw)
             found.append(Case(Kind(kind), text, _capital(asked.format(a=subject)), answer))
     draw.shuffle(found)
     marked = {id(case) for case in found[::_MARKED_EVERY]}
@@ -86,6 +89,11 @@ def _cases(data: dict[str, Any], name: str, draw: random.Random) -> list[Case]:
         Case(Kind.MARKED, case.told, case.asked, case.answer) if id(case) in marked else case
         for case in found
     ]
+
+
+def _amid(text: str, others: list[str], draw: random.Random) -> str:
+    place = draw.randint(0, len(others))
+    return " ".join([*others[:place], text, *others[place:]])
 
 
 def _filler(data: dict[str, Any], draw: random.Random) -> Said:

@@ -6,6 +6,8 @@ It is stored with the message, so it is part of every later prompt of the epoch:
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from memory.vectors.passages import PASSAGE_CHARS
+
 FRESH = timedelta(minutes=30)
 """The time is told again after so long."""
 
@@ -26,8 +28,8 @@ def preface(time: str, recalled: Sequence[str]) -> str:
     return "\n".join(lines) + "\n\n" if lines else ""
 
 
-def recall_line(text: str, speaker: str, when: datetime, *, longest: int = 400) -> str:
-    """A remembered message as one line, cut at a word when it is long (`longest` is in characters)."""
+def recall_line(text: str, speaker: str, when: datetime, *, longest: int = PASSAGE_CHARS) -> str:
+    """A remembered passage as one line, cut at a word when it is long (`longest` is in characters)."""
     line = " ".join(text.split())
     if len(line) > longest:
         line = line[:longest].rpartition(" ")[0] + " …"

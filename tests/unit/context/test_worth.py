@@ -21,9 +21,10 @@ WHEN = datetime(2026, 1, 3, tzinfo=UTC)
 ASKED = "When is my sister's appointment?"
 
 
-def hit(text: str, cosine: float | None, words: float = 0.0) -> Hit:
+def hit(text: str, cosine: float | None, words: float = 0.0, *, marked: bool = False) -> Hit:
     source = Source("s", text, None, None, WHEN, "")
-    return Hit(text, "message", text, text, 0.5, {}, source, Grounds(cosine, words))
+    parts = {"importance": float(marked)}
+    return Hit(text, "message", text, text, 0.5, parts, source, Grounds(cosine, words))
 
 
 def test_a_question_has_what_is_close_to_it() -> None:
@@ -50,6 +51,11 @@ def test_what_asks_for_nothing_has_only_what_is_very_close() -> None:
     close, very = hit("Clara lives in Ghent.", 0.5), hit("My sister Clara lives in Ghent.", 0.6)
     assert worthwhile(told, [close, very]) == [very]
     assert len(worthwhile(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
+
+
+def test_what_was_marked_may_be_less_close() -> None:
+    assert worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3)]) == []
+    assert len(worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3, marked=True)])) == 1
 
 
 def test_without_vectors_words_decide() -> None:
