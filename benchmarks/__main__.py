@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
-for name in ("storage", "turns", "program"):
+NAMES = ("storage", "turns", "program", "context", "states", "tuning", "continuity")
+
+for name in NAMES:
     print(f"\n== {name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
