@@ -97,7 +97,8 @@ def reminder(
     elif len(said) == 1:
         text = said[0].content
     else:
-        text = f"{_short(said[0].content)} … {_short(said[-1].content)}"
+        first, last = _short(said[0].content), _short(said[-1].content)
+        text = f"{first.removesuffix('…')} … {last}"
     return Reminder(messages[-1].created_at, _short(text, 240), len(said))
 
 
