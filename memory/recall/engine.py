@@ -16,7 +16,7 @@ from memory.recall.ports import KINDS, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.selecting import best_of, in_scope, may_be_found
-from memory.recall.words import addresses_machine, content_words, named, without_names
+from memory.recall.words import addresses_machine, carries_meaning, content_words, named, without_names
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.passages import passages
@@ -201,7 +201,7 @@ class RecallEngine:
             asks_machine=addresses_machine(wanted.query),
             asks_when=asks_when(wanted.query),
             now=wanted.now,
-            words=len(looked_for),
+            words=len(looked_for) if carries_meaning(stems) else 0,
         )
         narrow = wanted.session is None and wanted.project is not None
         hits: list[Hit] = []

@@ -145,6 +145,8 @@ def shared(
     import numpy as np
 
     n = len(rows.rows)
+    if not words:
+        return np.zeros(n)
     held, whole = np.zeros(n), (words - len(postings)) * _rarity(n, 0)
     for posting in postings:
         present = _counts(catalogue.by_seq, rows, posting, n) > 0

@@ -26,6 +26,11 @@ def content_words(stems: Iterable[str]) -> list[str]:
     return [stem for stem in known if stem not in _KNOWN] or known
 
 
+def carries_meaning(stems: Iterable[str]) -> bool:
+    """Whether any of the stems tells what is asked about; "how are you" has none."""
+    return any(stem not in _KNOWN for stem in stems)
+
+
 def addresses_machine(question: str) -> bool:
     """Whether it asks for what the model said: "what did you recommend"."""
     return _ADDRESSED.search(question) is not None

@@ -9,7 +9,7 @@ import pytest
 from memory.entities import MemoryMode, MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Hit, QueryVector
+from memory.recall.entities import Grounds, Hit, QueryVector
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
@@ -101,6 +101,21 @@ async def test_meaning_joins_in(store: SessionStore) -> None:
     assert found.hits[0].text == "green bicycle shop"
     assert found.hits[0].parts["semantic"] == 1.0
     assert found.took_ms > 0
+
+
+async def test_a_hit_says_what_speaks_for_it_by_itself(store: SessionStore) -> None:
+    await say(store, "green bicycle shop", "weather report for the shop", "how will you")
+    engine = by_words(store)
+    whole, part = await engine.recall("bicycle shop", k=2)
+    assert whole.grounds == Grounds(None, 1.0)
+    assert 0 < part.grounds.words < 0.5
+    unknown = (await engine.recall("bicycle of Marmaduke", k=1))[0]
+    assert 0 < unknown.grounds.words < 1
+    # Words that are in everything tell nothing.
+    (alike,) = await engine.recall("how will you", k=1)
+    assert (alike.text, alike.grounds.words) == ("how will you", 0.0)
+    (near,) = await (await with_meaning(store)).recall("green bicycle shop", k=1)
+    assert near.grounds.cosine == pytest.approx(1.0, abs=1e-5)
 
 
 async def test_what_is_said_later_edited_or_forgotten_is_followed(store: SessionStore) -> None:
