@@ -48,13 +48,14 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     if not text.strip():
         raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
     refuse_what_is_for_new_sessions(args)
+    said, attached = with_attachments(text, args.attach), with_attachments("", args.attach).lstrip()
     room = await open_for(ctx, args)
     session = None if args.session == "new" else args.session
     options = options_for(ctx, args)
-    parts = [with_attachments(text, args.attach)]
+    parts = [said]
     if args.split:
         # What is asked comes last, next to the answer.
-        whole = "\n\n".join(filter(None, [with_attachments("", args.attach).lstrip(), text]))
+        whole = "\n\n".join(filter(None, [attached, text]))
         parts = await room.chat.in_parts(whole, session=session, options=options)
     for number, part in enumerate(parts, 1):
         turn = room.chat.turn(part, session=session, options=part_options(options, number, len(parts)))

@@ -1,11 +1,11 @@
 """The next epoch of a conversation, made and read while nobody waits; the model's state, kept for later.
 
-Two kinds of job: `epoch` (summarise, then have the model read the new beginning beside the chat) and
-`snapshot` (keep what the model holds of a session, encrypted).
+The job `epoch` has older turns summarised and the new beginning read beside the chat. What the model holds of
+a session is kept encrypted when nothing has been said for a while, and at the end.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.background import BackgroundService
@@ -15,7 +15,7 @@ from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode
 from memory.errors import SessionNotFound
 from memory.jobs import Job, Priority
-from memory.ports import Clock, SessionStore
+from memory.ports import SessionStore
 from models.errors import ModelsError, StateRefused
 from models.messages import common_tokens
 from models.ports import PrefixKeeper
@@ -23,10 +23,11 @@ from models.ports import PrefixKeeper
 if TYPE_CHECKING:
     from memory.context.snapshots import SnapshotStore
 
-EPOCH, SNAPSHOT = "epoch", "snapshot"
+EPOCH = "epoch"
 WORTH_KEEPING = 256
 """Tokens. Less is read again sooner than it is fetched."""
-_REST = timedelta(seconds=20)
+REST_S = 20.0
+"""So long after a reply its state is kept, unless the talk goes on."""
 
 
 class EpochService:
@@ -42,7 +43,6 @@ class EpochService:
         engine: Callable[[], ContextEngine],
         model: Callable[[], PrefixKeeper | None],
         background: BackgroundService,
-        clock: Clock,
         *,
         snapshots: "SnapshotStore | None" = None,
     ) -> None:
@@ -51,12 +51,11 @@ class EpochService:
         self._engine = engine
         self._model = model
         self._background = background
-        self._clock = clock
+        self._keeping: asyncio.Task[None] | None = None
         self._snapshots = snapshots
         self._held: dict[str, str] = {}
         self._back: set[str] = set()
         background.register(EPOCH, self._prepare)
-        background.register(SNAPSHOT, self._keep)
         background.register_hook(self._after_reply)
 
     # --- a resumed session ------------------------------------------------------------------------
@@ -125,10 +124,7 @@ class EpochService:
             return
         if replied.completion.held_tokens >= WORTH_KEEPING:
             self._held[session.id] = replied.completion.held_hash
-            later = self._clock.now() + _REST
-            await self._background.add(
-                SNAPSHOT, session.id, session_id=session.id, priority=Priority.LOW, not_before=later
-            )
+            self._keep_soon()
 
     async def _prepare(self, job: Job) -> None:
         """Makes the next epoch, has it read, and lets it serve from the next turn on."""
@@ -169,21 +165,31 @@ class EpochService:
 
     # --- snapshots --------------------------------------------------------------------------------
 
-    async def _keep(self, job: Job) -> None:
-        assert job.session_id is not None
-        await self.keep(job.session_id)
+    def _keep_soon(self) -> None:
+        """Keeps states once nothing has been said for a while. What the model holds does not outlive this
+        run, so it is no job for the queue."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+        self._keeping = asyncio.create_task(self._keep_later(), name="snapshots")
+
+    async def _keep_later(self) -> None:
+        await asyncio.sleep(REST_S)
+        await self._background.gate.idle()
+        await self._keep_held()
 
     async def keep(self, session_id: str) -> bool:
         """Keeps what the model holds of a session, if it still does; returns whether it was kept."""
-        held, model = self._held.pop(session_id, None), self._model()
+        held, model = self._held.get(session_id), self._model()
         if held is None or model is None or self._snapshots is None:
             return False
         try:
-            state = await model.save_state(held)
+            kept = await self._snapshots.put(session_id, await model.save_state(held))
         except ModelsError:
             # A snapshot only saves time: without one the words are read again.
-            return False
-        return await self._snapshots.put(session_id, state)
+            kept = False
+        if self._held.get(session_id) == held:
+            del self._held[session_id]
+        return kept
 
     async def forget(self, session_ids: Sequence[str]) -> int:
         """Gives up what is kept of these sessions, and all that the model holds; returns how many states.
@@ -200,7 +206,14 @@ class EpochService:
             await model.drop_states()
         return gone
 
-    async def keep_all(self) -> None:
-        """Keeps every session's state that is not kept yet: before the program ends."""
+    async def close(self) -> None:
+        """Keeps every session's state that is not kept yet."""
+        task, self._keeping = self._keeping, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+        await self._keep_held()
+
+    async def _keep_held(self) -> None:
         for session_id in list(self._held):
             await self.keep(session_id)

@@ -69,7 +69,7 @@ class OpenRoom:
         """Ends what goes on in it and closes it."""
         await self.recall.stop()
         await self.background.stop()
-        await self.epochs.keep_all()
+        await self.epochs.close()
         if self.snapshots is not None:
             await self.snapshots.close()
         await self.store.close()
@@ -112,7 +112,6 @@ class RoomParts:
             lambda: room.chat.context,
             lambda: self.model().prefixes,
             background,
-            self.clock,
             snapshots=snapshots,
         )
         room = OpenRoom(

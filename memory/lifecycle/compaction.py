@@ -97,10 +97,13 @@ class Compactor:
 
     async def improve(self, *, limit: int = 20) -> list[Summary]:
         """Makes stale summaries anew, and fallbacks that the present model was not asked about yet."""
+        found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
+        if not found:
+            return []
         model = await self._summariser.fingerprint()
         waiting = [
             summary
-            for summary in await self._store.context.to_improve(limit=_LOOKED_THROUGH)
+            for summary in found
             if summary.state is SummaryState.STALE or summary.model != model
         ]
         made = [await self._remake(s, quick=False) for s in sorted(waiting[:limit], key=lambda s: s.level)]

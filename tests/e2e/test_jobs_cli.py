@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -38,6 +38,11 @@ def in_room(program: Program, work: Callable[[SessionStore], Awaitable[T]]) -> T
 
 def queue(program: Program, kind: str, key: str) -> None:
     in_room(program, lambda store: store.jobs.add(kind, key))
+
+
+def titles(program: Program) -> list[dict[str, Any]]:
+    """The jobs that name conversations."""
+    return [job for job in program.json("jobs", "list")["jobs"] if job["kind"] == "title"]
 
 
 def chat_model_of(program: Program) -> Path:
@@ -94,8 +99,8 @@ def test_titles_are_made_by_the_queue_and_a_missing_model_is_told_of(program: Pr
     said = program.json(
         "ask", "Why are there two high tides a day, and not one?", "--max-tokens", "12", "--temperature", "0"
     )
-    (job,) = program.json("jobs", "list")["jobs"]
-    assert (job["kind"], job["session"], job["state"]) == ("title", said["session"], "queued")
+    (job,) = titles(program)
+    assert (job["session"], job["state"]) == (said["session"], "queued")
 
     model = chat_model_of(program)
     hidden = model.rename(program.paths.home / "elsewhere")
@@ -104,7 +109,7 @@ def test_titles_are_made_by_the_queue_and_a_missing_model_is_told_of(program: Pr
     report = json.loads(failed.stdout)
     assert set(report) == {"done", "failed", "remaining", "held"}
     assert (report["failed"], report["remaining"], report["held"]) == (1, 1, None)
-    (waiting,) = program.json("jobs", "list")["jobs"]
+    (waiting,) = titles(program)
     assert (waiting["state"], waiting["attempts"]) == ("queued", 1)
     assert waiting["error"].split()[0] in ("NoModel", "ModelFileMissing")
     hidden.rename(model)
@@ -136,10 +141,11 @@ def test_ctrl_c_queues_the_job_again(program: Program) -> None:
     with running:
         assert running.stderr is not None
         # The model is loaded for the job, so it cannot be over yet.
-        assert running.stderr.readline().startswith("title ")
+        while not running.stderr.readline().startswith("title "):
+            assert running.poll() is None
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
     assert running.returncode == 130
     assert "Traceback" not in rest
-    (job,) = program.json("jobs", "list")["jobs"]
-    assert (job["kind"], job["state"], job["attempts"], job["error"]) == ("title", "queued", 0, None)
+    (job,) = titles(program)
+    assert (job["state"], job["attempts"], job["error"]) == ("queued", 0, None)

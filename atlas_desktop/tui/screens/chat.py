@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from atlas_desktop.explain import explain
-from atlas_desktop.services.epochs import EPOCH, SNAPSHOT
+from atlas_desktop.services.epochs import EPOCH
 from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _DOING = {
     TITLE: "naming conversations",
     EPOCH: "summarising",
-    SNAPSHOT: "keeping the model's place",
     IMPROVE: "writing summaries anew",
     EMBED: "learning what was said",
     TUNE: "tuning the model",

@@ -34,7 +34,7 @@ async def test_a_state_that_was_about_to_be_kept_is_not() -> None:
     done, _ = await scene.say(LONG)
     await scene.room.forgetting.erase_session(done.session.id)
     assert not await scene.room.epochs.keep(done.session.id)
-    await scene.room.epochs.keep_all()
+    await scene.room.epochs.close()
     assert scene.snapshots is not None
     assert scene.snapshots.states == {}
 
