@@ -199,6 +199,9 @@ def private_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        # A key that is pressed must not wait for the model's threads to give up the processor.
+        os.nice(5)
     source, sink = private_pipes()
     sending = threading.Lock()
 

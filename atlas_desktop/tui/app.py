@@ -214,6 +214,8 @@ class AtlasApp(App[None]):
         self.model_id = self.model_name = info.id
         self.context_length = info.context_length
         self._tell_chat()
+        # The index of what was said is filled beside the conversation, once the model is there.
+        self.room.recall.start(self._background_failed)
 
     def model_needed(self, error: BaseException) -> None:
         """Leads to the choice of a model when that is what is missing."""
