@@ -102,9 +102,7 @@ class Compactor:
             return []
         model = await self._summariser.fingerprint()
         waiting = [
-            summary
-            for summary in found
-            if summary.state is SummaryState.STALE or summary.model != model
+            summary for summary in found if summary.state is SummaryState.STALE or summary.model != model
         ]
         made = [await self._remake(s, quick=False) for s in sorted(waiting[:limit], key=lambda s: s.level)]
         return [summary for summary in made if summary]
