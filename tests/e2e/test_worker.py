@@ -320,6 +320,8 @@ async def test_a_reply_cut_by_a_stop_sequence_keeps_no_tokens(host: ModelHost) -
 
 
 async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next(spec: HostSpec) -> None:
+    # Other tests may keep workers of their own.
+    before = set(psutil.Process().children())
     host = ModelHost(spec)
     first = asyncio.create_task(host.info())
     await asyncio.sleep(0)
@@ -328,9 +330,9 @@ async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next(spec: Host
     info = await host.info()
     assert info.context_length == 2048
     assert host.pid is not None
-    assert len(psutil.Process().children()) == 1
+    assert len(set(psutil.Process().children()) - before) == 1
     await host.close()
-    assert psutil.Process().children() == []
+    assert set(psutil.Process().children()) <= before
 
 
 @pytest.mark.parametrize(
