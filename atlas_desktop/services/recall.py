@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
-from datetime import datetime
+from collections.abc import Callable
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
@@ -11,8 +10,7 @@ from memory.entities import MemoryMode
 from memory.jobs import Job, Priority
 from memory.ports import Clock, SessionStore
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Hit, QueryVector, Recalled
-from memory.recall.ports import KINDS
+from memory.recall.entities import QueryVector
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.ports import VectorIndex
@@ -83,71 +81,12 @@ class RecallService:
         self._vectors = QueryEmbedder(embedder)
         self._mirror: IndexMirror | None = None
         self._engine = RecallEngine(store.evidence, clock, vectors=self._vectors)
+        # Finding is the engine's alone; this service keeps it complete.
+        self.recall = self._engine.recall
+        self.answer = self._engine.answer
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)
-
-    # --- finding ----------------------------------------------------------------------------------
-
-    async def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-    ) -> list[Hit]:
-        """As `memory.recall.ports.Recall.recall`."""
-        return await self._engine.recall(
-            query,
-            k=k,
-            kinds=kinds,
-            session=session,
-            project=project,
-            exclude_messages=exclude_messages,
-            exclude_sessions=exclude_sessions,
-            since=since,
-            before=before,
-            now=now,
-            widen=widen,
-        )
-
-    async def answer(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-    ) -> Recalled:
-        """As `memory.recall.ports.Recall.answer`."""
-        return await self._engine.answer(
-            query,
-            k=k,
-            kinds=kinds,
-            session=session,
-            project=project,
-            exclude_messages=exclude_messages,
-            exclude_sessions=exclude_sessions,
-            since=since,
-            before=before,
-            now=now,
-            widen=widen,
-        )
 
     # --- being complete ---------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ def work_and_die(place: Place, steps: int) -> list[tuple[str, str]]:
     return [(word, key) for word, key in (line.split() for line in seen if line.endswith("\n"))]
 
 
-async def check(place: Place, rounds: int, seed: int) -> None:
+async def assert_no_job_is_lost(place: Place, rounds: int, seed: int) -> None:
     chance = random.Random(seed)
     interrupted = 0
     for _ in range(rounds):
@@ -71,9 +71,9 @@ async def check(place: Place, rounds: int, seed: int) -> None:
 
 
 async def test_no_job_is_lost(place: Place) -> None:
-    await check(place, rounds=5, seed=20261122)
+    await assert_no_job_is_lost(place, rounds=5, seed=20261122)
 
 
 @pytest.mark.soak
 async def test_no_job_is_lost_in_a_long_run(place: Place) -> None:
-    await check(place, rounds=200, seed=11)
+    await assert_no_job_is_lost(place, rounds=200, seed=11)

@@ -332,6 +332,8 @@ async def test_a_turn_does_not_wait_for_itself(bench: Bench) -> None:
         await asyncio.wait_for(asyncio.create_task(bench.gate.checkpoint()), 1)
         async with bench.gate.foreground():
             await asyncio.wait_for(bench.gate.checkpoint(), 1)
+        assert bench.gate.busy
+    assert not bench.gate.busy
 
 
 async def test_work_outside_the_queue_waits_for_turns_too(bench: Bench) -> None:
@@ -492,6 +494,8 @@ async def test_the_runner_ends_with_its_room(bench: Bench) -> None:
     await room.close()
     runner.wake()
     await asyncio.wait_for(ending, 1)
+    assert ending.done()
+    assert runner.running is None
 
 
 async def test_a_full_disk_is_waited_out(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

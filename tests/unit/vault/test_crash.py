@@ -44,7 +44,7 @@ def opened(vault: Vault, acknowledged: int) -> tuple[RoomKey, int]:
         return vault.unlock(passphrase(acknowledged + 1)), acknowledged + 1
 
 
-def check(folder: Path, rounds: int, seed: int) -> None:
+def assert_keys_survive(folder: Path, rounds: int, seed: int) -> None:
     chance = random.Random(seed)
     vault = Vault(folder, RoomKind.OPEN, CHEAP)
     key, recovery_key = vault.create(passphrase(0))
@@ -58,9 +58,9 @@ def check(folder: Path, rounds: int, seed: int) -> None:
 
 
 def test_the_old_or_the_new_passphrase_opens(tmp_path: Path) -> None:
-    check(tmp_path / "rooms", rounds=3, seed=20261121)
+    assert_keys_survive(tmp_path / "rooms", rounds=3, seed=20261121)
 
 
 @pytest.mark.soak
 def test_the_old_or_the_new_passphrase_opens_in_a_long_run(tmp_path: Path) -> None:
-    check(tmp_path / "rooms", rounds=100, seed=7)
+    assert_keys_survive(tmp_path / "rooms", rounds=100, seed=7)
