@@ -156,6 +156,28 @@ class MessageNotFound(MemoryFault):
         self.ref = ref
 
 
+class MemoryNotFound(MemoryFault):
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+class ChangeNotFound(MemoryFault):
+    """No change of memories has this id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+class CannotUndo(MemoryFault):
+    """A change of memories that cannot be taken back: undone already, or changed or forgotten since."""
+
+    def __init__(self, change_id: str) -> None:
+        super().__init__(change_id)
+        self.change_id = change_id
+
+
 class AmbiguousId(MemoryFault):
     """A prefix that fits more than one id."""
 

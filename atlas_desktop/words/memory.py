@@ -195,6 +195,14 @@ WORDS: Words = {
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
     memory.SummaryNotFound: _not_found("summary"),
+    memory.MemoryNotFound: _not_found("memory"),
+    memory.ChangeNotFound: _not_found("change"),
+    memory.CannotUndo: named(
+        "cannot_undo",
+        "This change cannot be undone",
+        "It was undone before, or what it changed has been changed or forgotten since. Nothing was changed.",
+        "Edit the memory itself instead.",
+    ),
     memory.SummaryStale: named(
         "summary_stale",
         "The conversation changed meanwhile",

@@ -8,6 +8,8 @@ from memory.storage.migrations import (
     m0002_background_work,
     m0003_context,
     m0004_vectors,
+    m0005_memories,
+    m0006_rooms,
 )
 
 
@@ -25,5 +27,7 @@ ALL: tuple[Migration, ...] = (
     m0002_background_work,
     m0003_context,
     m0004_vectors,
+    m0005_memories,
+    m0006_rooms,
 )
 LATEST = ALL[-1].VERSION

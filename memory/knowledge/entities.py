@@ -1,0 +1,219 @@
+"""The values of what is known: memories, their sources and versions, and what was changed."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class MemoryKind(StrEnum):
+    """digest: a titled document of a whole conversation that was marked important."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    EVENT = "event"
+    PROCEDURE = "procedure"
+    CODE = "code"
+    QUESTION = "question"
+    DIGEST = "digest"
+
+
+class MemoryTier(StrEnum):
+    """How long something is meant to be known: within a session, for days, as long as a project, for good.
+
+    procedural: how something is done; used only after the person has approved it.
+    """
+
+    WORKING = "working"
+    SHORT_TERM = "short_term"
+    EPISODIC = "episodic"
+    LONG_TERM = "long_term"
+    PROCEDURAL = "procedural"
+
+
+class MemoryState(StrEnum):
+    """inbox: new, in use, not yet looked at; kept: accepted by the person or promoted; rejected: never again
+    learned from the same words; superseded: something newer holds instead; archived: out of use, not lost."""
+
+    INBOX = "inbox"
+    KEPT = "kept"
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+
+
+FINDABLE = frozenset({MemoryState.INBOX, MemoryState.KEPT})
+"""States of memories that are recalled."""
+
+
+class MemoryOrigin(StrEnum):
+    """Who put it into words: the person, a pattern or a model reading the person's words, a merger."""
+
+    PERSON = "person"
+    PATTERN = "pattern"
+    MODEL = "model"
+    CONSOLIDATION = "consolidation"
+
+
+class UseKind(StrEnum):
+    """recalled: stood in a prompt, which alone strengthens nothing; the others do."""
+
+    RECALLED = "recalled"
+    CITED = "cited"
+    CONFIRMED = "confirmed"
+    OPENED = "opened"
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource:
+    """The person's words that a memory was learned from: `quote` is found in the message, letter by letter."""
+
+    message_id: str
+    session_id: str
+    quote: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Something that is known. `confidence` and `importance` are 0 … 1; `uses` counts useful ones.
+
+    `valid_from` and `valid_until` bound the time for which it is true, `expires_at` how long it is kept in
+    use; `superseded_by` is the id of what holds instead. Times are aware, in UTC.
+    """
+
+    id: str
+    kind: MemoryKind
+    tier: MemoryTier
+    state: MemoryState
+    origin: MemoryOrigin
+    subject: str = field(repr=False)
+    text: str = field(repr=False)
+    confidence: float
+    importance: float
+    created_at: datetime
+    updated_at: datetime
+    pinned: bool = False
+    version: int = 1
+    uses: int = 0
+    used_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    superseded_by: str | None = None
+    project: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory before it is stored. `supersedes` are ids of memories that do not hold any more; `parts` are
+    ids of those it is merged from, which are archived."""
+
+    kind: MemoryKind
+    text: str = field(repr=False)
+    origin: MemoryOrigin
+    sources: tuple[MemorySource, ...] = ()
+    tier: MemoryTier = MemoryTier.LONG_TERM
+    state: MemoryState = MemoryState.INBOX
+    subject: str = field(default="", repr=False)
+    confidence: float = 1.0
+    importance: float = 0.5
+    pinned: bool = False
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    project: str | None = None
+    model: str | None = None
+    supersedes: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+
+class Unset:
+    """Marks a field that a patch leaves alone, where None is a value."""
+
+
+UNSET = Unset()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPatch:
+    """Fields to change; None (or UNSET) leaves a field as it is. Another text or subject is a new version."""
+
+    kind: MemoryKind | None = None
+    tier: MemoryTier | None = None
+    state: MemoryState | None = None
+    subject: str | None = field(default=None, repr=False)
+    text: str | None = field(default=None, repr=False)
+    confidence: float | None = None
+    importance: float | None = None
+    pinned: bool | None = None
+    valid_from: datetime | Unset | None = UNSET
+    valid_until: datetime | Unset | None = UNSET
+    expires_at: datetime | Unset | None = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """What a memory said before."""
+
+    memory_id: str
+    version: int
+    subject: str = field(repr=False)
+    text: str = field(repr=False)
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """A reply that a memory served in."""
+
+    memory_id: str
+    reply_id: str
+    session_id: str
+    how: UseKind
+    used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What was done to memories, by the person or (`automatic`) by the program. It can be undone once, while
+    nothing else has changed what it changed."""
+
+    id: str
+    action: str
+    automatic: bool
+    memory_ids: tuple[str, ...]
+    created_at: datetime
+    undone_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories; None leaves a side open. `containing` are words or their beginnings. `project` takes
+    memories of that project and those of none; `session` those with a source in it."""
+
+    states: frozenset[MemoryState] | None = FINDABLE
+    kinds: frozenset[MemoryKind] | None = None
+    tiers: frozenset[MemoryTier] | None = None
+    project: str | None = None
+    session: str | None = None
+    pinned: bool | None = None
+    containing: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCounts:
+    """How many memories there are, by state and by kind (of those that can be found)."""
+
+    by_state: dict[str, int]
+    by_kind: dict[str, int]
+    by_tier: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unlearned:
+    """Messages of a session that nothing has been learned from yet: the newest has `seq`."""
+
+    session_id: str
+    seq: int
+    message_ids: tuple[str, ...]

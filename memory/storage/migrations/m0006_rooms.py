@@ -1,0 +1,32 @@
+"""Moves of sessions between rooms that are under way, and drafts: what was typed and not yet sent."""
+
+from memory.storage.connection import Connection
+
+VERSION = 6
+NAME = "rooms"
+
+_STATEMENTS = (
+    # A session that is on its way to another room. It is here until it has arrived there.
+    """
+    CREATE TABLE moves (
+        session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+        destination TEXT NOT NULL CHECK (destination IN ('open', 'private')),
+        begun_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    # `place` is the session's id, or empty for a session that has not begun.
+    """
+    CREATE TABLE drafts (
+        place TEXT PRIMARY KEY,
+        session_id TEXT REFERENCES sessions (id) ON DELETE CASCADE,
+        text TEXT NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX drafts_by_session ON drafts (session_id) WHERE session_id IS NOT NULL",
+)
+
+
+def apply(conn: Connection) -> None:
+    for statement in _STATEMENTS:
+        conn.execute(statement)
