@@ -66,7 +66,7 @@ class UseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """The person's words that a memory was learned from: `quote` is found in the message, letter by letter."""
+    """The person's words behind a memory: `quote` is found in the message, letter by letter."""
 
     message_id: str
     session_id: str

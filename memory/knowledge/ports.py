@@ -80,7 +80,7 @@ class MemoryStore(Protocol):
         ...
 
     async def use(self, memory_ids: Collection[str], *, reply_id: str, session_id: str, how: UseKind) -> None:
-        """Notes that they served in a reply; every kind of use but `recalled` counts in `uses`, once a reply."""
+        """Notes that they served in a reply; every kind but `recalled` counts in `uses`, once a reply."""
         ...
 
     async def uses(self, memory_id: str) -> list[MemoryUse]:

@@ -20,6 +20,7 @@ _SAMPLES: dict[str, Any] = {
     "available": 1_000_000,
     "free": 10,
     "ref": "abc",
+    "change_id": "0192",
     "suggestions": ("abcd",),
     "role": "chat",
     "source": "somewhere",

@@ -173,7 +173,7 @@ _VECTORS = (
 
 def apply(conn: Connection) -> None:
     view = (
-        f"CREATE VIEW findable_memories AS SELECT seq, subject, text FROM memories WHERE state IN {_FINDABLE}"  # noqa: S608
+        f"CREATE VIEW findable_memories AS SELECT seq, subject, text FROM memories WHERE state IN {_FINDABLE}"
     )
     for statement in (*_TABLES, view, *_FULL_TEXT, *_VECTORS):
         conn.execute(statement)
