@@ -177,7 +177,8 @@ class Growing(Widget):
     def render_line(self, y: int) -> Strip:
         if y < len(self._strips):
             return self._strips[y]
-        return Strip.blank(self._width, self.rich_style)
+        # Not `_width`: what is painted before the first resize event is not painted once more.
+        return Strip.blank(self.content_size.width, self.rich_style)
 
     def _paint(self, rows: Iterable[Row]) -> list[Strip]:
         return [strip for row in rows for strip in self._lines_of(row)]
