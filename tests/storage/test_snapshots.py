@@ -1,7 +1,6 @@
 """The model's states in a file of their own: a cache that never gets in the way."""
 
 import random
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -192,35 +191,3 @@ async def test_a_full_disk_means_no_snapshot(states: SqlSnapshotStore) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert await states.find("t", "m") is None
     assert await loaded(states, "s") == first
-
-
-def write_and_die(place: Place, acknowledgements: int) -> int:
-    """The number of the last state that the process said it had stored before it was killed."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.storage.snapshot_writer"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(f"{place.path}\n{place.key.sqlcipher_hex()}\n")
-        child.stdin.close()
-        said = [int(child.stdout.readline()) for _ in range(acknowledgements)]
-        child.kill()
-    return said[-1]
-
-
-async def test_killed_in_mid_write_it_holds_whole_states_only(place: Place) -> None:
-    chance = random.Random(11)
-    for _ in range(4):
-        last = write_and_die(place, chance.randint(1, 5))
-        store = await open_snapshots(place.path, place.key)
-        assert not store.renewed
-        assert await store.verify() == ()
-        found = [s for n in range(3) if (s := await loaded(store, f"s{n}")) is not None]
-        assert all(s == sealed_state("m", s.tokens, s.chunks) and s.size == 3 * 1024 * KIB for s in found)
-        assert any(s.tokens[0] >= last for s in found)
-        await store.close()

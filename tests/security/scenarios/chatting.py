@@ -1,0 +1,48 @@
+"""Turns of a chat: what the person said, and every reply that was shown as finished, stays."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from atlas_desktop.services.events import Accepted, Replied
+from memory.entities import MessageStatus
+from tests.security.crash import Said, Say, Scenario
+from tests.security.stage import OPTIONS, Stage
+from tests.storage.conftest import Place
+
+
+class Chatting(Scenario):
+    name = "chat"
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.promised: dict[str, tuple[str, str]] = {}
+
+    async def act(self, given: str, say: Say) -> None:
+        stage = await Stage.open(self.place, create=True)
+        session: str | None = None
+        for n in range(10_000):
+            text = f"turn {n} " + "word " * (n % 60)
+            turn = stage.room.chat.turn(text, session=session, options=OPTIONS)
+            async with aclosing(stage.room.background.attend(turn)) as events:
+                async for event in events:
+                    if isinstance(event, Accepted):
+                        session = event.session.id
+                        say("said", event.message.id, event.message.content)
+                    elif isinstance(event, Replied):
+                        say("replied", event.message.id, event.message.content)
+
+    async def look(self, said: Sequence[Said]) -> None:
+        self.promised |= {ref: (what, text) for what, ref, text in said}
+        store = await self.place.open()
+        stored = {
+            message.id: message
+            for session in await store.list_sessions()
+            for message in await store.branch(session.id)
+        }
+        report = await store.verify()
+        await store.close()
+        assert report.problems == ()
+        for ref, (what, text) in self.promised.items():
+            assert stored[ref].content == text
+            assert what == "said" or stored[ref].status is MessageStatus.COMPLETE
+        assert all(message.status is not MessageStatus.STREAMING for message in stored.values())

@@ -1,0 +1,47 @@
+"""Rooms of every earlier schema, killed while they are brought up to date: each opens with all it held."""
+
+from collections.abc import Sequence
+
+from memory.storage.connection import create_file
+from memory.storage.migrations import ALL, LATEST
+from memory.storage.schema import migrate
+from tests.security.crash import Said, Say, Scenario
+from tests.storage.conftest import Place
+from tests.storage.test_upgrade import ANSWER, NOW, QUESTION, SESSION, WORDS, fill
+
+
+class Migrating(Scenario):
+    name = "migration"
+    steps = 1
+    moment_s = 0.03
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.version = 0
+
+    async def prepare(self) -> str:
+        self.version = self.version % (LATEST - 1) + 1
+        folder = self.place.path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        conn = create_file(self.place.path, self.place.key)
+        migrate(conn, NOW, ALL[: self.version])
+        fill(conn)
+        conn.close()
+        return ""
+
+    async def act(self, given: str, say: Say) -> None:
+        say("begins")
+        store = await self.place.open()
+        say("opened")
+        await store.close()
+
+    async def look(self, said: Sequence[Said]) -> None:
+        store = await self.place.open()
+        report = await store.verify()
+        branch = await store.branch(SESSION)
+        await store.close()
+        assert (report.schema_version, report.sessions, report.messages) == (LATEST, 1, len(WORDS))
+        assert report.problems == ()
+        assert [message.id for message in branch] == [QUESTION, ANSWER]

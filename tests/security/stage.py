@@ -1,0 +1,66 @@
+"""A real room with all its services, and a scripted model: what an attack is made on."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from atlas_desktop.services.events import Accepted, Replied
+from atlas_desktop.services.room import Model, OpenRoom, RoomParts
+from atlas_desktop.services.turn import TurnOptions
+from atlas_desktop.settings import parse
+from memory.clock import SystemClock
+from memory.context.snapshots import SnapshotStore
+from memory.gate import ForegroundGate
+from memory.storage.snapshots import open_snapshots
+from memory.storage.store import SqlSessionStore
+from memory.testing.vectors import BruteForceVectorIndex
+from models.messages import GenerationParams
+from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.storage.conftest import Place
+
+OPTIONS = TurnOptions(params=GenerationParams(max_tokens=200), goes_on=True)
+
+
+@dataclass
+class Stage:
+    """A room that is open. The model repeats the last words that it heard, at some length."""
+
+    store: SqlSessionStore
+    room: OpenRoom
+
+    @classmethod
+    async def open(cls, place: Place, *, create: bool = False, states: bool = True) -> "Stage":
+        store = await place.open(create=create)
+        snapshots: SnapshotStore | None = None
+        if states:
+            snapshots = await open_snapshots(place.path.with_name("open-states.db"), place.key)
+        model = ScriptedChatModel(lambda prompt: f"You say: {prompt[-1].content[-120:]}", context_length=8192)
+        settings = parse({})
+        parts = RoomParts(
+            clock=SystemClock(),
+            gate=ForegroundGate(),
+            power=None,
+            model=lambda: Model(model, WordCounter(), _let_go, prefixes=model, embedder=HashEmbedder()),
+            settings=lambda: settings,
+            vector_index=BruteForceVectorIndex,
+        )
+        return cls(store, parts.room(store, snapshots))
+
+    async def turn(self, text: str, session: str | None = None) -> tuple[Accepted, Replied]:
+        accepted = replied = None
+        turn = self.room.chat.turn(text, session=session, options=OPTIONS)
+        async with aclosing(self.room.background.attend(turn)) as events:
+            async for event in events:
+                if isinstance(event, Accepted):
+                    accepted = event
+                elif isinstance(event, Replied):
+                    replied = event
+        assert accepted is not None
+        assert replied is not None
+        return accepted, replied
+
+    async def close(self) -> None:
+        await self.room.close()
+
+
+async def _let_go() -> None:
+    """A scripted model holds nothing that must be given back."""

@@ -1,0 +1,35 @@
+"""Killed at any moment, and as often as one likes, everything opens again and nothing promised is lost."""
+
+import pytest
+
+from tests.security.crash import Scenario, attack
+from tests.security.figures import Figures
+from tests.security.scenarios import SCENARIOS
+from tests.storage.conftest import Place
+
+ROUNDS = 6
+SOAK_ROUNDS = 120
+"""Nine scenarios and more: over 1,000 deaths."""
+
+every_scenario = pytest.mark.parametrize("kind", SCENARIOS, ids=lambda kind: kind.name)
+
+
+async def kill_again_and_again(kind: type[Scenario], place: Place, figures: Figures, rounds: int) -> None:
+    blows = await attack(kind(place), rounds, seed=20261122)
+    assert blows > rounds // 3
+    figures.add(f"kill -9: {kind.name}", attempts=rounds, died=blows, lost=0)
+
+
+@every_scenario
+async def test_it_opens_and_nothing_promised_is_lost(
+    kind: type[Scenario], place: Place, figures: Figures
+) -> None:
+    await kill_again_and_again(kind, place, figures, ROUNDS)
+
+
+@pytest.mark.soak
+@every_scenario
+async def test_it_opens_and_nothing_promised_is_lost_in_a_long_run(
+    kind: type[Scenario], place: Place, figures: Figures
+) -> None:
+    await kill_again_and_again(kind, place, figures, SOAK_ROUNDS)
