@@ -1,0 +1,187 @@
+"""Memories that say nearly the same become one: which belong together, and what the one says.
+
+Pure functions. Only what agrees is merged: two memories with other numbers, other names or another polarity
+contradict one another, and that is for the person or for what was learned last to decide.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.knowledge.entities import (
+    FINDABLE,
+    Memory,
+    MemoryOrigin,
+    MemorySource,
+    MemoryState,
+    MemoryTier,
+    NewMemory,
+)
+from memory.knowledge.retention import Retention, detail_words
+from memory.lifecycle.evidence import Evidence, fold, stem
+from memory.lifecycle.languages import lexicon, words
+
+MOST_MEMBERS = 8
+_LASTING = (
+    MemoryTier.WORKING,
+    MemoryTier.SHORT_TERM,
+    MemoryTier.EPISODIC,
+    MemoryTier.PROCEDURAL,
+    MemoryTier.LONG_TERM,
+)
+_NEGATION_WORDS = (
+    "no not never none nobody nothing neither nor without cannot stopped nicht nie niemals kein keine keinen "
+    "ohne pas jamais aucun sans nunca jamás sin tampoco mai senza niet nooit geen zonder"
+)
+_NEGATION = frozenset(_NEGATION_WORDS.split())
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|;\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories that are near: `similarity` is the cosine."""
+
+    one: str
+    other: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Memories to be merged, the leading one first, and what the one that is made of them would say."""
+
+    members: tuple[Memory, ...]
+    text: str = field(repr=False)
+
+
+def may_merge(memory: Memory) -> bool:
+    """Pinned ones and those that the person approves word for word stay as they are."""
+    return memory.state in FINDABLE and not memory.pinned and memory.tier is not MemoryTier.PROCEDURAL
+
+
+def agree(one: Memory, other: Memory) -> bool:
+    """Whether two near memories may be said in one: nothing in either contradicts the other."""
+    if (one.kind, one.project) != (other.kind, other.project):
+        return False
+    if one.subject and other.subject and fold(one.subject) != fold(other.subject):
+        return False
+    if (one.valid_from, one.valid_until) != (other.valid_from, other.valid_until):
+        return False
+    return negated(one.text) == negated(other.text) and _nothing_against(one.text, other.text)
+
+
+def negated(text: str) -> bool:
+    found = (word.casefold().replace("’", "'") for word in words(text))
+    return sum(word in _NEGATION or word.endswith("n't") for word in found) % 2 == 1
+
+
+def _nothing_against(one: str, other: str) -> bool:
+    first, second = Evidence(one), Evidence(other)
+    numbers = not first.unknown_numbers(other) or not second.unknown_numbers(one)
+    names = not first.unknown_names(other) or not second.unknown_names(one)
+    return numbers and names
+
+
+def clusters(
+    memories: Iterable[Memory],
+    pairs: Iterable[Pair],
+    rules: Retention,
+    mentions: Mapping[str, int] | None = None,
+) -> list[Cluster]:
+    """Groups of two to `MOST_MEMBERS` memories, each near every other of its group and agreeing with it.
+
+    The nearest pairs are joined first, so that the outcome does not depend on the order of what is given.
+    `mentions` is how often each came up (its sources and uses): it decides how detailed the one may be.
+    """
+    known = {memory.id: memory for memory in memories if may_merge(memory)}
+    near = {
+        frozenset((pair.one, pair.other)): pair.similarity
+        for pair in pairs
+        if pair.similarity >= rules.consolidate_similarity and pair.one != pair.other
+    }
+    allowed: dict[frozenset[str], bool] = {}
+
+    def fits(one: str, other: str) -> bool:
+        key = frozenset((one, other))
+        if key not in near:
+            return False
+        if key not in allowed:
+            allowed[key] = agree(known[one], known[other])
+        return allowed[key]
+
+    group: dict[str, list[str]] = {key: [key] for key in known}
+    for key in sorted(near, key=lambda key: (-near[key], sorted(key))):
+        first, second = sorted(key)
+        if first not in known or second not in known or group[first] is group[second]:
+            continue
+        joined = sorted(group[first] + group[second])
+        if len(joined) <= MOST_MEMBERS and all(fits(a, b) for a in group[first] for b in group[second]):
+            for member in joined:
+                group[member] = joined
+    whole = {id(members): members for members in group.values() if len(members) > 1}
+    counted = mentions or {}
+    made = (_cluster([known[key] for key in members], rules, counted) for members in whole.values())
+    return sorted(made, key=lambda one: one.members[0].id)
+
+
+def _cluster(members: list[Memory], rules: Retention, mentions: Mapping[str, int]) -> Cluster:
+    ordered = tuple(sorted(members, key=lambda one: (-one.importance, -one.uses, -one.confidence, one.id)))
+    often = sum(mentions.get(one.id, one.uses) for one in ordered)
+    return Cluster(ordered, extract([one.text for one in ordered], detail_words(often, rules)))
+
+
+def extract(texts: Sequence[str], most_words: int) -> str:
+    """The first text, with those sentences of the others that say something more, in at most so many words.
+
+    The first text is always whole.
+    """
+    told = texts[0].strip()
+    known = content(told)
+    length = len(told.split())
+    for text in texts[1:]:
+        for sentence in _SENTENCE.split(text.strip()):
+            new = content(sentence) - known
+            size = len(sentence.split())
+            if not new or length + size > most_words:
+                continue
+            mark = "" if told[-1] in ".!?。！？" else "."
+            told = f"{told}{mark} {sentence.strip()}"
+            known |= new
+            length += size
+    return told
+
+
+def content(text: str) -> frozenset[str]:
+    """Stems of the words that name something, and the numbers."""
+    found = {fold(word) for word in words(text)}
+    digits = re.findall(r"\d[\d.,:/-]*", text)
+    return frozenset(stem(word) for word in found - lexicon().small - _NEGATION) | frozenset(digits)
+
+
+def merged(cluster: Cluster, sources: Iterable[MemorySource]) -> NewMemory:
+    """The one memory: as lasting as the most lasting of them, with the words behind all of them."""
+    members = cluster.members
+    lead = members[0]
+    quotes: dict[str, MemorySource] = {}
+    for source in sources:
+        known = quotes.get(source.message_id)
+        if known is None or len(source.quote) > len(known.quote):
+            quotes[source.message_id] = source
+    ends = [one.expires_at for one in members]
+    kept = any(one.state is MemoryState.KEPT for one in members)
+    return NewMemory(
+        kind=lead.kind,
+        text=cluster.text,
+        origin=MemoryOrigin.CONSOLIDATION,
+        sources=tuple(quotes.values()),
+        tier=max((one.tier for one in members), key=_LASTING.index),
+        state=MemoryState.KEPT if kept else MemoryState.INBOX,
+        subject=next((one.subject for one in members if one.subject), ""),
+        confidence=max(one.confidence for one in members),
+        importance=max(one.importance for one in members),
+        valid_from=lead.valid_from,
+        valid_until=lead.valid_until,
+        expires_at=None if None in ends else max(end for end in ends if end is not None),
+        project=lead.project,
+        parts=tuple(one.id for one in members),
+    )

@@ -1,0 +1,101 @@
+"""What has run out, what is fading, and what comes up too often to go: pure rules of garbage collection."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memory.knowledge.entities import FINDABLE, Memory, MemoryPatch, MemoryState, MemoryTier
+from memory.knowledge.retention import PASSING, Retention, expires_at, life_left
+
+Weigh = Callable[[Memory], float]
+"""The temporal weight of a memory now, 0 … 1, without a floor."""
+
+
+class Why(StrEnum):
+    """expired and faded: out of use with the next garbage collection; fading and expires_soon: before long;
+    comes_up: given more time; old_archive: long enough in the archive."""
+
+    EXPIRED = "expired"
+    FADED = "faded"
+    FADING = "fading"
+    EXPIRES_SOON = "expires_soon"
+    OLD_ARCHIVE = "old_archive"
+    COMES_UP = "comes_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    memory: Memory
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What garbage collection would do: `archive` goes out of use, `prolong` is given more time, `erase` has
+    been in the archive for longer than the person wants it there."""
+
+    archive: tuple[Fate, ...] = ()
+    prolong: tuple[Fate, ...] = ()
+    erase: tuple[Fate, ...] = ()
+
+
+def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> Why | None:
+    """Whether it will be archived before long unless somebody rescues it.
+
+    Only what is not meant to last fades, and nothing that is pinned. Below the forgetting weight it is
+    fading, below half of that it has faded: between the two lies one half-life in which it can be rescued.
+    """
+    if memory.pinned or memory.state not in FINDABLE:
+        return None
+    if memory.expires_at is not None and memory.expires_at <= now:
+        return Why.EXPIRED
+    if memory.tier in PASSING and weight < rules.forgetting_weight:
+        return Why.FADED if weight < rules.forgetting_weight / 2 else Why.FADING
+    return Why.EXPIRES_SOON if life_left(memory, now) <= rules.fading_share else None
+
+
+def plan(
+    memories: Iterable[Memory],
+    now: datetime,
+    rules: Retention,
+    weigh: Weigh,
+    mentions: Callable[[Memory], int] = lambda _memory: 0,
+) -> Plan:
+    """`mentions` is how often a memory's topic came up of late: what comes up often stays, and gets time."""
+    archive, prolong, erase = [], [], []
+    for memory in memories:
+        if memory.state is MemoryState.ARCHIVED:
+            if old_archive(memory, now, rules):
+                erase.append(Fate(memory, Why.OLD_ARCHIVE))
+            continue
+        why = fading(memory, now, weigh(memory), rules)
+        if why not in (Why.EXPIRED, Why.FADED):
+            continue
+        if memory.tier not in PASSING or mentions(memory) < rules.often:
+            archive.append(Fate(memory, why))
+        elif why is Why.EXPIRED:
+            prolong.append(Fate(memory, Why.COMES_UP))
+    return Plan(tuple(archive), tuple(prolong), tuple(erase))
+
+
+def old_archive(memory: Memory, now: datetime, rules: Retention) -> bool:
+    """Whether it has been out of use for longer than `archive_days`, when there is such a limit."""
+    if memory.state is not MemoryState.ARCHIVED or memory.pinned or not rules.archive_days:
+        return False
+    return now - memory.updated_at > timedelta(days=rules.archive_days)
+
+
+def archived() -> MemoryPatch:
+    return MemoryPatch(state=MemoryState.ARCHIVED)
+
+
+def prolonged(memory: Memory, now: datetime, rules: Retention) -> MemoryPatch:
+    """Another stretch of the same length, and a little more weight: its topic is alive."""
+    until = expires_at(memory.tier, memory.importance, now, rules, project=None)
+    return MemoryPatch(expires_at=until, importance=min(memory.importance + 0.1, 1.0))
+
+
+def rescued() -> MemoryPatch:
+    """For good, by the person's own wish."""
+    return MemoryPatch(tier=MemoryTier.LONG_TERM, state=MemoryState.KEPT, expires_at=None)
