@@ -120,6 +120,57 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reminder: Annotated[bool, Meta(description="Show what it was about when a session is resumed.")] = True
 
 
+class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is learned, and how long it is kept (docs/memory.md)."""
+
+    ask_first: Annotated[
+        bool, Meta(description="Use nothing that was learned until you have accepted it in the inbox.")
+    ] = False
+    working_hours: Annotated[
+        float, Meta(gt=0, le=168, description="Working memories are kept for so many hours.")
+    ] = 2.0
+    short_term_hours_min: Annotated[
+        float, Meta(gt=0, le=8760, description="Short-term memories of no importance: so many hours.")
+    ] = 24.0
+    short_term_hours_max: Annotated[
+        float,
+        Meta(gt=0, le=8760, description="Short-term memories of full importance: so many hours."),
+    ] = 72.0
+    episodic_days: Annotated[
+        float,
+        Meta(ge=0, le=36_500, description="Episodic memories stay so many days after their project ends."),
+    ] = 30.0
+    archive_days: Annotated[
+        int,
+        Meta(ge=0, le=36_500, description="What is in the archive is erased after so many days; 0: never."),
+    ] = 0
+    lasting_importance: Annotated[
+        float, Meta(ge=0, le=1, description="From this importance on, facts and events are kept for good.")
+    ] = 0.4
+    promote_uses: Annotated[
+        int, Meta(ge=0, le=10_000, description="What was of use more often than this is kept for good.")
+    ] = 5
+    promote_importance: Annotated[
+        float, Meta(ge=0, le=1, description="From this importance on, a memory is promoted at once.")
+    ] = 0.8
+    promote_similarity: Annotated[
+        float,
+        Meta(ge=0, le=1, description="As near as this to a lasting memory, a session's memories last too."),
+    ] = 0.7
+    promote_turns: Annotated[
+        int, Meta(ge=1, le=10_000, description="But only if that session had so many turns.")
+    ] = 3
+    consolidate_similarity: Annotated[
+        float, Meta(ge=0.5, le=1, description="Memories as near as this to one another become one.")
+    ] = 0.8
+    consolidate_with_model: Annotated[
+        bool, Meta(description="Let the model word what was merged, if every name and number stays.")
+    ] = False
+    often: Annotated[
+        int, Meta(ge=1, le=10_000, description="A topic that came up so often in a month is not let go.")
+    ] = 3
+
+
 class JobSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Work in the background: summaries, titles, vectors, states."""
 
@@ -157,6 +208,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: ModelSettings = msgspec.field(default_factory=ModelSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
     sessions: SessionSettings = msgspec.field(default_factory=SessionSettings)
+    memory: MemorySettings = msgspec.field(default_factory=MemorySettings)
     jobs: JobSettings = msgspec.field(default_factory=JobSettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)

@@ -17,6 +17,7 @@ from atlas_desktop.setting_types import (
     ChatSettings,
     ContextSettings,
     JobSettings,
+    MemorySettings,
     ModelSettings,
     SessionSettings,
     Settings,
@@ -59,6 +60,7 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "models": ModelSettings,
     "context": ContextSettings,
     "sessions": SessionSettings,
+    "memory": MemorySettings,
     "jobs": JobSettings,
     "ui": UiSettings,
 }

@@ -14,11 +14,13 @@ Weigh = Callable[[Memory], float]
 
 class Why(StrEnum):
     """expired and faded: out of use with the next garbage collection; fading and expires_soon: before long;
-    comes_up: given more time; old_archive: long enough in the archive."""
+    faint: it hardly weighs any more, and stays; comes_up: given more time; old_archive: long enough in the
+    archive."""
 
     EXPIRED = "expired"
     FADED = "faded"
     FADING = "fading"
+    FAINT = "faint"
     EXPIRES_SOON = "expires_soon"
     OLD_ARCHIVE = "old_archive"
     COMES_UP = "comes_up"
@@ -41,18 +43,23 @@ class Plan:
 
 
 def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> Why | None:
-    """Whether it will be archived before long unless somebody rescues it.
+    """Whether it may go, or has become faint, unless somebody rescues it. Nothing that is pinned does.
 
-    Only what is not meant to last fades, and nothing that is pinned. Below the forgetting weight it is
-    fading, below half of that it has faded: between the two lies one half-life in which it can be rescued.
+    What has an end goes by it. What passes and has none (it belongs to no project) goes by its weight: below
+    the forgetting weight it is fading, below half of that it has faded, and between the two lies one
+    half-life. What is meant to stay can only become faint.
     """
     if memory.pinned or memory.state not in FINDABLE:
         return None
-    if memory.expires_at is not None and memory.expires_at <= now:
-        return Why.EXPIRED
-    if memory.tier in PASSING and weight < rules.forgetting_weight:
-        return Why.FADED if weight < rules.forgetting_weight / 2 else Why.FADING
-    return Why.EXPIRES_SOON if life_left(memory, now) <= rules.fading_share else None
+    if memory.expires_at is not None:
+        if memory.expires_at <= now:
+            return Why.EXPIRED
+        return Why.EXPIRES_SOON if life_left(memory, now) <= rules.fading_share else None
+    if weight >= rules.forgetting_weight:
+        return None
+    if memory.tier not in PASSING or memory.project is not None:
+        return Why.FAINT
+    return Why.FADED if weight < rules.forgetting_weight / 2 else Why.FADING
 
 
 def plan(
@@ -96,6 +103,8 @@ def prolonged(memory: Memory, now: datetime, rules: Retention) -> MemoryPatch:
     return MemoryPatch(expires_at=until, importance=min(memory.importance + 0.1, 1.0))
 
 
-def rescued() -> MemoryPatch:
-    """For good, by the person's own wish."""
-    return MemoryPatch(tier=MemoryTier.LONG_TERM, state=MemoryState.KEPT, expires_at=None)
+def rescued(memory: Memory) -> MemoryPatch:
+    """For good, by the person's own wish; what was to stay anyway does not get any fainter."""
+    pinned = True if memory.tier not in PASSING else None
+    tier = MemoryTier.LONG_TERM if memory.tier in PASSING else None
+    return MemoryPatch(tier=tier, state=MemoryState.KEPT, pinned=pinned, expires_at=None)

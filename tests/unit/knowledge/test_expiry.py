@@ -30,19 +30,21 @@ def test_a_plan_takes_each_memory_at_most_once_and_no_pinned_one(
 
 
 @given(memories, shares)
-def test_only_what_passes_fades_by_its_weight(memory: Memory, weight: float) -> None:
+def test_only_what_passes_and_has_no_end_fades_by_its_weight(memory: Memory, weight: float) -> None:
     why = fading(memory, NOW, weight, RULES)
+    if why in (Why.FADING, Why.FADED, Why.FAINT):
+        assert memory.expires_at is None
+        assert weight < RULES.forgetting_weight
     if why in (Why.FADING, Why.FADED):
         assert memory.tier in PASSING
-        assert weight < RULES.forgetting_weight
-    if memory.expires_at is None and memory.tier not in PASSING:
-        assert why is None
+        assert memory.project is None
+    assert not (memory.pinned and why)
 
 
 @given(memories, shares, shares)
 def test_what_weighs_less_is_never_safer(memory: Memory, one: float, other: float) -> None:
     less, more = sorted((one, other))
-    order = [None, Why.EXPIRES_SOON, Why.FADING, Why.FADED, Why.EXPIRED]
+    order = [None, Why.EXPIRES_SOON, Why.FAINT, Why.FADING, Why.FADED, Why.EXPIRED]
     first, second = fading(memory, NOW, less, RULES), fading(memory, NOW, more, RULES)
     assert order.index(first) >= order.index(second)
 
@@ -79,8 +81,17 @@ def test_the_archive_is_emptied_only_when_that_is_wanted() -> None:
 
 
 def test_a_rescued_memory_is_kept_for_good() -> None:
-    patch = rescued()
+    patch = rescued(known())
     assert (patch.tier, patch.state, patch.expires_at) == (MemoryTier.LONG_TERM, MemoryState.KEPT, None)
+    assert patch.pinned is None
+    assert rescued(known(tier=MemoryTier.LONG_TERM)).pinned is True
+    assert rescued(known(tier=MemoryTier.PROCEDURAL)).tier is None
+
+
+def test_what_is_meant_to_stay_only_becomes_faint() -> None:
+    for kept in (known(tier=MemoryTier.LONG_TERM), known(tier=MemoryTier.EPISODIC, project="Boat")):
+        assert fading(kept, NOW, 0.001, RULES) is Why.FAINT
+        assert plan([kept], NOW, RULES, lambda _: 0.001).archive == ()
 
 
 @given(memories, st.integers(0, 10), shares)
