@@ -4,10 +4,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self, TypeVar
 
-from memory.errors import RoomClosed, RoomDamaged, StorageFull
+from memory.errors import MemoryFault, RoomClosed, RoomDamaged, StorageFull
 from memory.storage.connection import Connection
 from memory.storage.faults import translated
 
@@ -58,6 +58,11 @@ class Database:
         """
         return await self._run(lambda: self._writing(work))
 
+    async def erase(self, work: Callable[[Connection], T]) -> T:
+        """As `write`, for what has to be gone afterwards: the write-ahead log, which holds older versions of
+        the pages, is emptied too. What goes on reading keeps it; it is then emptied when the room closes."""
+        return await self._run(lambda: self._erasing(work))
+
     async def close(self) -> None:
         """Finishes the calls under way, then closes. Later calls raise `RoomClosed`."""
         with self._lock:
@@ -103,6 +108,13 @@ class Database:
                     conn.execute("ROLLBACK")
                 raise
             return result
+
+    def _erasing(self, work: Callable[[Connection], T]) -> T:
+        result = self._writing(work)
+        # The change is in force; a disk that is too full to move the log must not make it look undone.
+        with suppress(MemoryFault), self._faults():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return result
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
