@@ -14,8 +14,7 @@ from pathlib import Path
 
 from atlas_desktop.paths import Paths, find_home
 from models.catalog import ModelRole, load_catalog
-from models.host import real_cores
-from models.kernels import KernelsNote, this_processor
+from models.kernels import KernelsNote, real_cores, this_processor
 from models.library import ModelLibrary
 from models.tuned import TunedStore
 from models.tuning import LAYOUTS, Plan, Round, RunSettings, gain, median

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from models import errors, protocol
@@ -23,10 +24,11 @@ _ENVIRONMENT = (
 class Connection:
     """One worker process and the requests that wait for its answers."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, readable: frozenset[Path]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.process = process
+        self.readable = readable
         self._stdin = process.stdin
         self._stdout = process.stdout
         self._waiting: dict[int, Answers] = {}
@@ -34,12 +36,14 @@ class Connection:
         self._reader = asyncio.create_task(self._read(), name="worker-answers")
 
     @classmethod
-    async def start(cls) -> "Connection":
-        """Starts a worker."""
+    async def start(cls, readable: Iterable[Path]) -> "Connection":
+        """Starts a worker that may read these files and, where the system can see to that, no others."""
+        files = frozenset(readable)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "models.worker",
+            *map(str, sorted(files)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -48,7 +52,7 @@ class Connection:
             start_new_session=True,
             limit=1024 * 1024,
         )
-        return cls(process)
+        return cls(process, files)
 
     @property
     def alive(self) -> bool:

@@ -2,16 +2,16 @@
 
 import asyncio
 import itertools
-import os
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from models import errors, protocol
 from models.connection import Answers, Connection
 from models.generation import HostGeneration
-from models.kernels import FAULTS, Kernels
+from models.kernels import FAULTS, Kernels, real_cores
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo, ModelState, Prefilled
 from models.tokens import ModelEncoding, build_encoding
 from models.transfer import receive_state, send_state, stoppable
@@ -99,22 +99,34 @@ class ModelHost:
             await self._connection.close()
             self._connection = None
 
-    async def _connect(self) -> Connection:
+    async def _connect(self, path: Path) -> Connection:
+        """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
         if self._closed:
             raise errors.WorkerCrashed(None)
         if self._connection is not None and self._connection.alive:
-            return self._connection
+            if path in self._connection.readable:
+                return self._connection
+            await self._connection.end()
         self._info = self._embed_info = None
-        self._connection = connection = await asyncio.shield(self._started())
+        self._connection = connection = await asyncio.shield(self._started(path))
         return connection
 
-    async def _started(self) -> Connection:
+    async def _started(self, path: Path) -> Connection:
         """A new worker; one that comes too late, after `close`, is ended again."""
-        connection = await Connection.start()
+        connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
         if self._closed:
             await connection.close()
             raise errors.WorkerCrashed(None)
         return connection
+
+    def _files(self) -> list[Path]:
+        """The models in use, as far as they are there."""
+        found = []
+        for find in (self._spec.chat, self._spec.embed):
+            if find is not None:
+                with suppress(errors.ModelsError):
+                    found.append(find()[1])
+        return found
 
     async def _load(
         self, path: Path, role: str, *, vocab_only: bool = False
@@ -131,7 +143,7 @@ class ModelHost:
         tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
         threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
         while True:
-            connection = await self._connect()
+            connection = await self._connect(path)
             request = protocol.Load(
                 next(self._ids),
                 str(path),
@@ -265,8 +277,8 @@ class ModelHost:
 
     async def _load_embed(self, find: Callable[[], tuple[str, Path]]) -> tuple[Connection, protocol.Loaded]:
         async with self._starting:
-            connection = await self._connect()
-            if self._embed_info is None:
+            connection = self._connection
+            if connection is None or not connection.alive or self._embed_info is None:
                 path = (await asyncio.to_thread(find))[1]
                 connection, self._embed_info = await self._load(path, "embed")
             return connection, self._embed_info
@@ -284,9 +296,3 @@ async def probe(path: Path) -> None:
         await host.try_vocabulary()
     finally:
         await host.close()
-
-
-def real_cores() -> int:
-    import psutil
-
-    return psutil.cpu_count(logical=False) or os.cpu_count() or 1

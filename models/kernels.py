@@ -4,6 +4,7 @@ Re-packed weights use special units of the processor, and some virtual machines 
 fault when they are used. What a machine cannot run is found out by trying (see `models.host`).
 """
 
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -73,6 +74,13 @@ class KernelsNote:
 
     def write(self, kernels: Kernels) -> None:
         write_atomically(self.path, f"{self.machine()}\n{kernels}\n")
+
+
+def real_cores() -> int:
+    """Cores, not counting those that are halves of one."""
+    import psutil
+
+    return psutil.cpu_count(logical=False) or os.cpu_count() or 1
 
 
 def this_processor() -> str:

@@ -61,8 +61,7 @@ class Bench:
 
     async def quantise(self, target: Path, layout: Layout, threads: int) -> None:
         """Writes the file in another layout. Raises `WorkerCrashed` or `ModelLoadFailed`."""
-        if self._process is None or self._process.returncode is not None:
-            await self._start()
+        await self._start(target.parent)
         request = protocol.Quantise(str(self.path), str(target), layout.ftype, threads)
         await self._ask(request, protocol.Done)
 
@@ -79,12 +78,14 @@ class Bench:
             process.kill()
             await process.wait()
 
-    async def _start(self) -> None:
+    async def _start(self, *writable: Path) -> None:
+        """A new process, which may read the file and write in `writable`."""
         await self.close()
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "models.tuning_worker",
+            *map(str, (self.path, *writable)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -1,4 +1,7 @@
-"""The process that tries out ways of running a model: one that faults costs this process, nothing else."""
+"""The process that tries out ways of running a model: one that faults costs this process, nothing else.
+
+It may read the file that its first argument names, write in the folder that its second does, and no more.
+"""
 
 import os
 import queue
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from models import tuning_protocol as protocol
 from models.errors import ModelFileError
-from models.worker import private_pipes
+from models.worker import private_pipes, settle_in
 
 if TYPE_CHECKING:
     from models.llamacpp.tuning import Bench
@@ -66,14 +69,12 @@ class TuningWorker:
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = private_pipes()
+    import models.llamacpp.tuning  # noqa: F401 - what is imported later could not be read any more
+
+    readable, *writable = map(Path, sys.argv[1:])
+    settle_in([readable], writable=writable)
     worker = TuningWorker()
     threading.Thread(target=worker.listen, args=(source,), name="listen", daemon=True).start()
-
-    from models.llamacpp.hardening import no_new_privileges
-    from models.llamacpp.native import start_backend
-
-    no_new_privileges()
-    start_backend()
     while True:
         sink.write(protocol.encode(worker.next_answer()))
 

@@ -1,6 +1,7 @@
 """The process that holds llama.cpp: it reads requests on stdin and answers on stdout.
 
-It is given paths and text, never a key. It ends when its input ends, so it never outlives the application.
+It is given paths and text, never a key. It may read the files that its arguments name, and reach nothing else
+(`models.confinement`). It ends when its input ends, so it never outlives the application.
 """
 
 import os
@@ -8,7 +9,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from models import protocol
@@ -197,6 +199,27 @@ def private_pipes() -> tuple[BinaryIO, BinaryIO]:
     return source, sink
 
 
+def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> None:
+    """Loads what is needed and then gives up every right but to these files, and to the code it consists of.
+
+    Called before there are other threads: what is given up, is by the thread that calls and those it starts.
+    """
+    import sysconfig
+
+    import psutil  # noqa: F401 - is asked for the memory that is free
+
+    from models.confinement import confine
+    from models.linux import forbid_memory_dumps
+    from models.llamacpp import loading, transfer  # noqa: F401 - could not be read from another folder later
+    from models.llamacpp.native import has_graphics, start_backend
+
+    forbid_memory_dumps()
+    start_backend()
+    # Codecs, and what templates use, are read when they are first asked for: installed code may be read.
+    code = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    confine([*readable, *code, Path(__file__).parent], writable=writable, graphics=has_graphics())
+
+
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
@@ -214,11 +237,7 @@ def main() -> int:
             except BrokenPipeError:
                 os._exit(0)
 
-    from models.llamacpp.hardening import no_new_privileges
-    from models.llamacpp.native import start_backend
-
-    no_new_privileges()
-    start_backend()
+    settle_in([Path(argument) for argument in sys.argv[1:]])
     worker = Worker(send)
 
     def listen() -> None:

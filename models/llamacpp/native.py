@@ -39,6 +39,11 @@ def start_backend() -> None:
     C.llama_backend_init()
 
 
+def has_graphics() -> bool:
+    """Whether this build of llama.cpp can compute on a graphics card."""
+    return bool(C.llama_supports_gpu_offload())
+
+
 class Model:
     """Loaded weights and their vocabulary. Raises `UnknownArchitecture` or `ModelLoadFailed`."""
 
@@ -222,7 +227,7 @@ class Context:
         params.no_perf = True
         # On processors llama.cpp's flash attention reads a prompt several times slower than the plain one
         # does, once a thousand tokens are held.
-        gpu = bool(C.llama_supports_gpu_offload())
+        gpu = has_graphics()
         params.flash_attn_type = C.LLAMA_FLASH_ATTN_TYPE_AUTO if gpu else C.LLAMA_FLASH_ATTN_TYPE_DISABLED
         if flash is not None:
             on, off = C.LLAMA_FLASH_ATTN_TYPE_ENABLED, C.LLAMA_FLASH_ATTN_TYPE_DISABLED
