@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -12,10 +13,14 @@ from typing import Any
 import pytest
 
 from atlas_desktop.paths import Paths
+from memory.entities import RoomKind
+from memory.vault.kdf import KdfParams
+from memory.vault.vault import Vault
 from models.host import HostSpec, ModelHost
 from models.kernels import KernelsNote
 
 PASSPHRASE = "correct horse battery staple"
+QUICK = KdfParams(memory_kib=64 * 1024, iterations=1)
 
 
 @pytest.fixture
@@ -75,15 +80,42 @@ class Program:
 @pytest.fixture
 def empty_program(home: Paths, tmp_path: Path) -> Program:
     """No vault and no models."""
-    secret = tmp_path / "passphrase"
+    return Program(home, written(tmp_path / "passphrase"))
+
+
+@pytest.fixture(scope="session")
+def made_rooms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of rooms of a new vault, whose passphrase takes a tenth of the usual time to try.
+
+    The program makes it once; what a passphrase costs by default is the subject of other tests.
+    """
+    base = tmp_path_factory.mktemp("vault")
+    paths = Paths(base / "home")
+    paths.ensure()
+    maker = Program(paths, written(base / "passphrase"))
+    assert maker.json("vault", "create")["created"] is True
+    for kind in (RoomKind.OPEN, RoomKind.PRIVATE):
+        vault = Vault(paths.rooms, kind, QUICK)
+        if vault.exists():
+            vault.change_passphrase(vault.unlock(PASSPHRASE), PASSPHRASE)
+    return paths.rooms
+
+
+def written(secret: Path) -> Path:
     secret.write_text(PASSPHRASE + "\n")
     secret.chmod(0o600)
-    return Program(home, secret)
+    return secret
 
 
 @pytest.fixture
-def program(empty_program: Program, home_with_models: Paths) -> Program:
-    """A vault and the real models."""
-    assert empty_program.paths == home_with_models
-    assert empty_program.json("vault", "create")["created"] is True
+def vault(empty_program: Program, made_rooms: Path) -> Program:
+    """A vault and no models."""
+    shutil.copytree(made_rooms, empty_program.paths.rooms, dirs_exist_ok=True)
     return empty_program
+
+
+@pytest.fixture
+def program(vault: Program, home_with_models: Paths) -> Program:
+    """A vault and the real models."""
+    assert vault.paths == home_with_models
+    return vault

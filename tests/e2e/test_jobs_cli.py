@@ -49,13 +49,6 @@ def chat_model_of(program: Program) -> Path:
     return next(file for file in program.paths.models.glob("*.gguf") if "smollm2" in file.name)
 
 
-@pytest.fixture
-def vault(empty_program: Program) -> Program:
-    """A vault and no models."""
-    empty_program.json("vault", "create")
-    return empty_program
-
-
 def test_a_job_of_an_unknown_kind_waits_and_is_told_of(vault: Program) -> None:
     queue(vault, "from-the-future", "k")
     listed = vault.json("jobs", "list")
