@@ -1,0 +1,277 @@
+"""What is remembered, as the interfaces see it: looked at, added, corrected, accepted, pinned, rescued."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.knowledge_views import MemoryDetails, MemoryView, SourceView
+from atlas_desktop.setting_types import MemorySettings
+from memory.entities import Message, Session
+from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
+from memory.knowledge.entities import (
+    UNSET,
+    Memory,
+    MemoryChange,
+    MemoryCounts,
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    MemoryTier,
+    NewMemory,
+)
+from memory.knowledge.expiry import rescued
+from memory.knowledge.retention import Retention, expires_at
+from memory.knowledge.routing import route
+from memory.ports import Clock, SessionStore
+from memory.recall.temporal import half_life_days, strength
+
+LONGEST = 4000
+"""Characters of a memory."""
+_SUBJECT = 200
+_LOG = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person says of a memory that she adds; None leaves it to the rules."""
+
+    kind: MemoryKind = MemoryKind.FACT
+    subject: str = ""
+    tier: MemoryTier | None = None
+    project: str | None = None
+    importance: float = 0.7
+    pinned: bool = False
+    expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+class KnowledgeService:
+    """Of one room. A `ref` is an id or a unique prefix of one; raises `MemoryNotFound`, `AmbiguousId`.
+
+    `changed` is called after something was put into other words: it has no vector yet.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        settings: Callable[[], MemorySettings],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._memories = store.memories
+        self._clock = clock
+        self._settings = settings
+        self._changed = changed
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    async def select(
+        self, wanted: MemoryFilter | None = None, *, limit: int | None = None, offset: int = 0
+    ) -> list[Memory]:
+        """Pinned ones first, then the latest changed first."""
+        return await self._memories.select(wanted, limit=limit, offset=offset)
+
+    async def inbox(self, *, limit: int | None = None) -> list[Memory]:
+        """What was learned and not looked at yet."""
+        wanted = MemoryFilter(states=frozenset({MemoryState.INBOX}))
+        return await self._memories.select(wanted, limit=limit)
+
+    async def views(self, memories: Sequence[Memory]) -> list[MemoryView]:
+        """The same memories with what an interface shows of them."""
+        known: dict[str, Message | None] = {}
+        return [await self._view(memory, known) for memory in memories]
+
+    async def details(self, ref: str) -> MemoryDetails:
+        memory = await self._memories.get(ref)
+        (view,) = await self.views([memory])
+        return MemoryDetails(
+            view,
+            tuple(await self._memories.versions(memory.id)),
+            tuple(await self._memories.uses(memory.id)),
+            tuple(await self._memories.parts(memory.id)),
+            tuple(await self._memories.changes(memory_id=memory.id)),
+        )
+
+    async def source_session(self, memory: Memory) -> tuple[Session, Message] | None:
+        """The conversation and the message that a memory was first learned in, while they are there."""
+        for one in (await self.views([memory]))[0].sources:
+            if one.message is not None:
+                return await self._store.get_session(one.source.session_id), one.message
+        return None
+
+    async def counts(self) -> MemoryCounts:
+        return await self._memories.counts()
+
+    async def changes(self, *, limit: int = 50) -> list[MemoryChange]:
+        """The latest first."""
+        return await self._memories.changes(limit=limit)
+
+    async def _view(self, memory: Memory, known: dict[str, Message | None]) -> MemoryView:
+        sources = []
+        for source in await self._memories.sources(memory.id):
+            if source.message_id not in known:
+                known[source.message_id] = await self._message(source)
+            sources.append(SourceView(source, known[source.message_id]))
+        weight = strength(memory, self._clock.now())
+        return MemoryView(memory, tuple(sources), weight, half_life_days(memory.tier))
+
+    async def _message(self, source: MemorySource) -> Message | None:
+        try:
+            found = await self._store.branch(source.session_id, source.message_id, newest=1)
+        except (MessageNotFound, SessionNotFound):
+            # Forgotten between two reads: the source goes with it.
+            return None
+        return found[-1] if found else None
+
+    # --- changing ---------------------------------------------------------------------------------
+
+    async def add(self, text: str, wish: Wish | None = None) -> Memory:
+        """What the person wants remembered, in her own words: kept at once.
+
+        Raises ValueError when nothing is said or it is too long.
+        """
+        wanted = wish or Wish()
+        way = route(
+            wanted.kind,
+            wanted.importance,
+            self._clock.now(),
+            rules_of(self._settings()),
+            origin=MemoryOrigin.PERSON,
+            project=wanted.project,
+            wish=wanted.tier,
+        )
+        new = NewMemory(
+            kind=wanted.kind,
+            text=_worded(text),
+            origin=MemoryOrigin.PERSON,
+            tier=way.tier,
+            state=way.state,
+            subject=clean_line(wanted.subject)[:_SUBJECT],
+            importance=wanted.importance,
+            pinned=wanted.pinned,
+            valid_from=wanted.valid_from,
+            valid_until=wanted.valid_until,
+            expires_at=wanted.expires_at or way.expires_at,
+            project=wanted.project,
+        )
+        made = await self._memories.add(new)
+        await self._changed()
+        return made
+
+    async def edit(self, ref: str, patch: MemoryPatch) -> Memory:
+        """Corrects a memory. Another tier brings its own end, unless the patch gives one.
+
+        What the person has worded is no guess any more: it is kept. Raises ValueError as `add`.
+        """
+        memory = await self._memories.get(ref)
+        if patch.text is not None:
+            patch = replace(patch, text=_worded(patch.text))
+        if patch.subject is not None:
+            patch = replace(patch, subject=clean_line(patch.subject)[:_SUBJECT])
+        if patch.tier is not None and patch.tier is not memory.tier and patch.expires_at is UNSET:
+            importance = memory.importance if patch.importance is None else patch.importance
+            rules = rules_of(self._settings())
+            end = expires_at(patch.tier, importance, self._clock.now(), rules, project=memory.project)
+            patch = replace(patch, expires_at=end)
+        if memory.state is MemoryState.INBOX and patch.state is None:
+            patch = replace(patch, state=MemoryState.KEPT)
+        made = await self._memories.change(memory.id, patch)
+        if patch.text is not None or patch.subject is not None:
+            await self._changed()
+        return made
+
+    async def accept(self, refs: Sequence[str]) -> list[Memory]:
+        """Keeps them; what was rejected, archived or superseded is in use again."""
+        patch = MemoryPatch(state=MemoryState.KEPT)
+        return await self._change(refs, lambda _: patch, "accept")
+
+    async def accept_all(self) -> list[Memory]:
+        """Keeps everything in the inbox, in one step that can be undone as one."""
+        return await self.accept([memory.id for memory in await self.inbox()])
+
+    async def reject(self, refs: Sequence[str]) -> list[Memory]:
+        """Never used, and never learned from the same words again."""
+        return await self._change(refs, lambda _: MemoryPatch(state=MemoryState.REJECTED), "reject")
+
+    async def pin(self, refs: Sequence[str], *, pinned: bool = True) -> list[Memory]:
+        """What is pinned is always told to the model, and neither fades nor expires."""
+        return await self._change(refs, lambda _: MemoryPatch(pinned=pinned), "pin" if pinned else "unpin")
+
+    async def rescue(self, refs: Sequence[str]) -> list[Memory]:
+        """What is fading, or was archived, is kept for good."""
+        return await self._change(refs, rescued, "rescue")
+
+    async def undo(self, ref: str) -> MemoryChange:
+        """Takes back a change, or with `last` the newest that is not undone.
+
+        Raises `ChangeNotFound`, `AmbiguousId`, `CannotUndo`.
+        """
+        log = await self._memories.changes(limit=_LOG)
+        wanted = ref.strip().lower()
+        if wanted == "last":
+            found = [one.id for one in log if one.undone_at is None][:1]
+        else:
+            found = [one.id for one in log if wanted and one.id.startswith(wanted)]
+        if len(found) != 1:
+            raise AmbiguousId(ref, len(found)) if found else ChangeNotFound(ref)
+        undone = await self._memories.undo(found[0])
+        await self._changed()
+        return undone
+
+    async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
+        """What is remembered of a project that has ended goes some time after it; None: it goes on."""
+        wanted = MemoryFilter(tiers=frozenset({MemoryTier.EPISODIC}), project=project)
+        days = self._settings().episodic_days
+        end = None if at is None else at + timedelta(days=days)
+        found = [one for one in await self._memories.select(wanted) if one.project == project]
+        patches = [(one.id, MemoryPatch(expires_at=end)) for one in found]
+        if not patches:
+            return []
+        action = "project_reopened" if at is None else "project_ended"
+        return await self._memories.change_many(patches, action=action, automatic=True)
+
+    async def _change(
+        self, refs: Sequence[str], patch: Callable[[Memory], MemoryPatch], action: str
+    ) -> list[Memory]:
+        found = [await self._memories.get(ref) for ref in refs]
+        unique = {memory.id: memory for memory in found}
+        if not unique:
+            return []
+        patches = [(memory.id, patch(memory)) for memory in unique.values()]
+        made = await self._memories.change_many(patches, action=action)
+        if action in {"accept", "rescue"}:
+            await self._changed()
+        return made
+
+
+def _worded(text: str) -> str:
+    told = clean(text).strip()
+    if not told:
+        raise ValueError("a memory needs at least one visible character")
+    if len(told) > LONGEST:
+        raise ValueError(f"a memory has at most {LONGEST} characters")
+    return told
+
+
+def rules_of(settings: MemorySettings) -> Retention:
+    """The settings as the rules' own values."""
+    return Retention(
+        working_hours=settings.working_hours,
+        short_term_hours_min=settings.short_term_hours_min,
+        short_term_hours_max=settings.short_term_hours_max,
+        episodic_days=settings.episodic_days,
+        archive_days=settings.archive_days,
+        lasting_importance=settings.lasting_importance,
+        often=settings.often,
+        promote_uses=settings.promote_uses,
+        promote_importance=settings.promote_importance,
+        promote_turns=settings.promote_turns,
+        promote_similarity=settings.promote_similarity,
+        consolidate_similarity=settings.consolidate_similarity,
+    )
