@@ -6,6 +6,7 @@ from typing import Protocol
 
 from memory.context.entities import Summary
 from memory.context.ports import ContextStore
+from memory.drafts import DraftStore
 from memory.entities import (
     Erased,
     Message,
@@ -59,6 +60,11 @@ class SessionStore(Protocol):
     @property
     def evidence(self) -> EvidenceStore:
         """What recall reads."""
+        ...
+
+    @property
+    def drafts(self) -> DraftStore:
+        """What was typed and not yet sent."""
         ...
 
     @property

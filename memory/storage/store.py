@@ -21,6 +21,7 @@ from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.context import SqlContext
 from memory.storage.database import Database
+from memory.storage.drafts import SqlDraftStore
 from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.queries import check, erasure, forks, messages, search, sessions
@@ -42,6 +43,7 @@ class SqlSessionStore:
         notes = ChangeNotes()
         self._vectors = SqlVectorStore(database, notes)
         self._evidence = SqlEvidenceStore(database, notes)
+        self._drafts = SqlDraftStore(database, clock)
         self._transfer = SqlTransferStore(database, room)
 
     @property
@@ -63,6 +65,10 @@ class SqlSessionStore:
     @property
     def evidence(self) -> SqlEvidenceStore:
         return self._evidence
+
+    @property
+    def drafts(self) -> SqlDraftStore:
+        return self._drafts
 
     @property
     def transfer(self) -> SqlTransferStore:

@@ -24,6 +24,7 @@ from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
+from memory.testing.drafts import InMemoryDraftStore
 from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import contains, hits
 from memory.testing.jobs import InMemoryJobStore
@@ -43,6 +44,7 @@ class InMemorySessionStore:
         self._jobs = InMemoryJobStore(self._rows, self._clock)
         self._vectors = InMemoryVectorStore(self._rows)
         self._evidence = InMemoryEvidenceStore(self._rows)
+        self._drafts = InMemoryDraftStore(self._rows)
         self._transfer = InMemoryTransferStore(self._rows)
 
     @property
@@ -64,6 +66,10 @@ class InMemorySessionStore:
     @property
     def evidence(self) -> InMemoryEvidenceStore:
         return self._evidence
+
+    @property
+    def drafts(self) -> InMemoryDraftStore:
+        return self._drafts
 
     @property
     def transfer(self) -> InMemoryTransferStore:

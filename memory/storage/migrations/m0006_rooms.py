@@ -1,4 +1,4 @@
-"""Moves of sessions between rooms that are under way, and drafts: what was typed and not yet sent."""
+"""Moves of sessions between rooms that are under way; drafts, and the session that a lock interrupted."""
 
 from memory.storage.connection import Connection
 
@@ -24,6 +24,13 @@ _STATEMENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX drafts_by_session ON drafts (session_id) WHERE session_id IS NOT NULL",
+    # The session that was shown when the program was locked: at most one row.
+    """
+    CREATE TABLE left_open (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE
+    ) STRICT
+    """,
 )
 
 

@@ -1,0 +1,61 @@
+"""`memory.drafts.DraftStore` on a database."""
+
+from memory.drafts import UNBEGUN
+from memory.ports import Clock
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.queries import messages
+from memory.storage.values import micros, storable
+
+
+class SqlDraftStore:
+    """Each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def save_draft(self, place: str, text: str) -> None:
+        now = micros(self._clock.now())
+        session_id = None if place == UNBEGUN else place
+
+        def work(conn: Connection) -> None:
+            if session_id is not None:
+                messages.head_of(conn, session_id)
+            if not text:
+                conn.execute("DELETE FROM drafts WHERE place = ?", (place,))
+                return
+            conn.execute(
+                """
+                INSERT INTO drafts (place, session_id, text, updated_at) VALUES (?, ?, ?, ?)
+                ON CONFLICT (place) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at
+                """,
+                (place, session_id, storable(text), now),
+            )
+
+        await self._database.write(work)
+
+    async def draft(self, place: str) -> str:
+        def work(conn: Connection) -> str:
+            row = conn.execute("SELECT text FROM drafts WHERE place = ?", (place,)).fetchone()
+            return "" if row is None else str(row[0])
+
+        return await self._database.read(work)
+
+    async def leave_open(self, session_id: str | None) -> None:
+        def work(conn: Connection) -> None:
+            if session_id is not None:
+                messages.head_of(conn, session_id)
+            conn.execute("DELETE FROM left_open")
+            if session_id is not None:
+                conn.execute("INSERT INTO left_open (only_row, session_id) VALUES (1, ?)", (session_id,))
+
+        await self._database.write(work)
+
+    async def take_left_open(self) -> str | None:
+        def work(conn: Connection) -> str | None:
+            row = conn.execute("SELECT session_id FROM left_open").fetchone()
+            conn.execute("DELETE FROM left_open")
+            return None if row is None else str(row[0])
+
+        return await self._database.write(work)
