@@ -15,6 +15,7 @@ from memory.entities import RoomKind
 from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
+from memory.vault.vaults import Vaults
 from models.errors import NoModel
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ def build_desk(paths: Paths) -> Desk:
 def build_vault(paths: Paths) -> VaultService:
     from memory.vault.system_keyring import SystemKeyring
 
-    async def open_store(key: RoomKey, create: bool) -> SessionStore:  # noqa: FBT001 - see OpenStore
-        return await _open_store(paths, key, RoomKind.OPEN, create=create)
+    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:  # noqa: FBT001 - see OpenStore
+        return await _open_store(paths, key, room, create=create)
 
-    return VaultService(Vault(paths.rooms, RoomKind.OPEN, keyring=SystemKeyring()), open_store)
+    opened = Vault(paths.rooms, RoomKind.OPEN, keyring=SystemKeyring())
+    return VaultService(Vaults(opened, Vault(paths.rooms, RoomKind.PRIVATE)), open_store)
 
 
 def build_doctor(paths: Paths) -> "Doctor":

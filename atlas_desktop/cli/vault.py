@@ -8,8 +8,8 @@ from atlas_desktop.explain import Exit
 
 if TYPE_CHECKING:
     from atlas_desktop.services.vault import VaultReport
-    from memory.vault.keys import RoomKey
     from memory.vault.status import SlotStatus, VaultStatus
+    from memory.vault.vaults import Keys
 
 WEAK_SCORE = 2
 
@@ -81,27 +81,49 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
 
 async def status(ctx: Context, _args: argparse.Namespace) -> int:
     found = await ctx.vault().status()
-    ctx.emit(_status_json(found), lambda: _status_text(found))
+    private = await ctx.vault().private_status()
+    ctx.emit(
+        {**_status_json(found), "private": None if private is None else _status_json(private)},
+        lambda: _status_text(found) + _private_text(private),
+    )
     return Exit.DONE
 
 
 async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
-    key = await _authorised(ctx, args)
+    keys = await _authorised(ctx, args)
     if args.new_passphrase_file is not None:
         new = read_secret(args.new_passphrase_file)
     elif args.new_passphrase_fd is not None:
         new = read_secret(args.new_passphrase_fd)
     else:
         new = await _ask(ctx.type_secret, "New passphrase: ", confirm=True)
-    await ctx.vault().change_passphrase(key, new)
-    ctx.emit({"changed": True}, "The passphrase is changed. The recovery key stays the same.")
+    await ctx.vault().change_passphrase(keys, new)
+    ctx.emit(
+        {"changed": True, "rooms": _rooms(keys)},
+        "The passphrase is changed. The recovery key stays the same." + _left_out(keys, "passphrase"),
+    )
     return Exit.DONE
 
 
 async def new_recovery_key(ctx: Context, args: argparse.Namespace) -> int:
-    text = await ctx.vault().new_recovery_key(await _authorised(ctx, args))
-    ctx.emit({"recovery_key": text}, _RECOVERY_WORDS.format(key=text) + "\n\nThe old one opens nothing now.")
+    keys = await _authorised(ctx, args)
+    text = await ctx.vault().new_recovery_key(keys)
+    ctx.emit(
+        {"recovery_key": text, "rooms": _rooms(keys)},
+        _RECOVERY_WORDS.format(key=text)
+        + ("\n\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")),
+    )
     return Exit.DONE
+
+
+def _rooms(keys: "Keys") -> list[str]:
+    return ["open", "private"] if keys.private else ["open"]
+
+
+def _left_out(keys: "Keys", what: str) -> str:
+    if keys.private:
+        return ""
+    return f"\n\nThe private room keeps its old {what}: what you gave does not open it."
 
 
 async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
@@ -133,20 +155,22 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
     return Exit.DONE if report.sound else Exit.DAMAGED
 
 
-async def _authorised(ctx: Context, args: argparse.Namespace) -> "RoomKey":
-    """The key, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
+async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
+    """The keys, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
     vault = ctx.vault()
     if args.recovery_key_file is not None:
-        return await vault.unlock_with_recovery(read_secret(args.recovery_key_file))
+        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_file))
     if args.recovery_key_fd is not None:
-        return await vault.unlock_with_recovery(read_secret(args.recovery_key_fd))
+        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
     if args.recovery_key:
-        return await vault.unlock_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
+        return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
     if args.use_keyring:
-        return await vault.unlock_with_keyring()
+        from memory.vault.vaults import Keys
+
+        return Keys(await vault.unlock_with_keyring())
     # Nobody should type a passphrase to learn that there is nothing to unlock.
     await vault.status()
-    return await vault.unlock(await _ask(ctx.passphrase, "Present passphrase: "))
+    return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
 
 
 async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:
@@ -202,6 +226,14 @@ def _status_text(found: "VaultStatus") -> str:
             line += f" ({slot.backend})"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _private_text(found: "VaultStatus | None") -> str:
+    if found is None:
+        return "\nThe private room is made at the next unlock by passphrase."
+    if not found.recoverable:
+        return "\nNo recovery key opens the private room yet: `atlas vault recovery-key` makes one for both."
+    return "\nThe private room opens with the passphrase and the recovery key, never with the keyring."
 
 
 def _report_json(report: "VaultReport", healed: list[str]) -> dict[str, Any]:

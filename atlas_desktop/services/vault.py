@@ -4,21 +4,22 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from memory.entities import RoomReport
-from memory.errors import StorageFull
+from memory.entities import RoomKind, RoomReport
+from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.status import VaultStatus
 from memory.vault.strength import Strength, estimate
 from memory.vault.vault import Vault
+from memory.vault.vaults import Keys, Vaults
 
-OpenStore = Callable[[RoomKey, bool], Awaitable[SessionStore]]
-"""Opens the vault's room with its key; the second argument says whether to make it when it is not there."""
+OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable[SessionStore]]
+"""Opens a room with its key; the last argument says whether to make it when it is not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A new vault's key, and the recovery key, which cannot be had again."""
+    """The open room's key of a new vault, and the recovery key, which cannot be had again."""
 
     key: RoomKey
     recovery_key: str
@@ -37,11 +38,22 @@ class VaultReport:
 
 
 class VaultService:
-    """One vault and its room. Raises the vault's own errors (`memory.errors`)."""
+    """The vaults of both rooms, and the rooms. Raises the vault's own errors (`memory.errors`).
 
-    def __init__(self, vault: Vault, open_store: OpenStore) -> None:
-        self._vault = vault
+    What is said of "the" vault or key is said of the open room's; the private room's key is given for the
+    passphrase only (`unlock_private`), or with the open one's to who may change both (`unlock_both`).
+    """
+
+    def __init__(self, vaults: Vaults, open_store: OpenStore) -> None:
+        self._vaults = vaults
+        self._vault = vaults.open
         self._open_store = open_store
+        self._unseen: Keys | None = None
+
+    @property
+    def rooms(self) -> tuple[Vault, ...]:
+        """The vault of each room that is kept, the open one first."""
+        return self._vaults.rooms
 
     async def exists(self) -> bool:
         return await asyncio.to_thread(self._vault.exists)
@@ -49,45 +61,80 @@ class VaultService:
     async def status(self) -> VaultStatus:
         return await asyncio.to_thread(self._vault.status)
 
+    async def private_status(self) -> VaultStatus | None:
+        """Of the private room's keys; None when they are not there, or cannot be read."""
+        try:
+            return await asyncio.to_thread(self._vaults.private.status)
+        except (VaultMissing, KeyslotsMissing, KeyslotsDamaged):
+            return None
+
     async def strength(self, passphrase: str) -> Strength:
         return await asyncio.to_thread(estimate, passphrase)
 
     async def create(self, passphrase: str, *, confirm: bool = False) -> Created:
-        """Makes keyslots, then the empty room. Killed in between, the next unlock makes the room.
+        """Makes keyslots, then the empty rooms. Killed in between, the next unlock makes the rooms.
 
         With `confirm` the status says `recovery_unseen` until `recovery_key_seen` is called.
 
-        When the room cannot be made the keyslots are taken back, so that nothing stays that would open by a
+        When the rooms cannot be made the keyslots are taken back, so that nothing stays that would open by a
         recovery key nobody has seen, and the error is raised: `create` can be called again.
         """
-        key, recovery_key = await asyncio.to_thread(self._vault.create, passphrase, confirm=confirm)
+        keys, recovery_key = await asyncio.to_thread(self._vaults.create, passphrase, confirm=confirm)
         try:
-            await self._make_room_if_new(key)
+            await self._make_rooms_if_new(keys)
         except Exception as error:
-            taken_back = await asyncio.to_thread(self._vault.take_back, key)
+            taken_back = await asyncio.to_thread(self._vaults.take_back, keys)
             # With the database in place the vault is whole, even if there was no space left to work in it or
             # to note it: the recovery key has to be shown, and the next unlock does the rest.
             if taken_back or not isinstance(error, StorageFull):
                 raise
-        return Created(key, recovery_key)
+        return Created(keys.open, recovery_key)
 
     async def unlock(self, passphrase: str) -> RoomKey:
-        return await self._with_room(await asyncio.to_thread(self._vault.unlock, passphrase))
+        return (await self.unlock_both(passphrase)).open
+
+    async def unlock_both(self, passphrase: str) -> Keys:
+        """The keys of both rooms, for one derivation. Keep the private one no longer than it is needed."""
+        keys = await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_both, passphrase))
+        if (await self.status()).recovery_unseen:
+            # A new recovery key is about to be made, which is to open both rooms.
+            self._unseen = keys
+        return keys
+
+    async def unlock_private(self, passphrase: str) -> RoomKey:
+        """The private room's key."""
+        key = await asyncio.to_thread(self._vaults.unlock_private, passphrase)
+        await self._make_room_if_new(self._vaults.private, key)
+        return key
 
     async def unlock_with_recovery(self, key_text: str) -> RoomKey:
-        return await self._with_room(await asyncio.to_thread(self._vault.unlock_with_recovery, key_text))
+        return (await self.unlock_both_with_recovery(key_text)).open
+
+    async def unlock_both_with_recovery(self, key_text: str) -> Keys:
+        return await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_with_recovery, key_text))
 
     async def unlock_with_keyring(self) -> RoomKey:
-        return await self._with_room(await asyncio.to_thread(self._vault.unlock_with_keyring))
+        """The open room's key; the keyring opens no other."""
+        key = await asyncio.to_thread(self._vault.unlock_with_keyring)
+        return (await self._with_rooms(Keys(key))).open
 
-    async def change_passphrase(self, key: RoomKey, new: str) -> None:
-        await asyncio.to_thread(self._vault.change_passphrase, key, new)
+    async def change_passphrase(self, keys: RoomKey | Keys, new: str) -> None:
+        """Of every room whose key is given."""
+        await asyncio.to_thread(self._vaults.change_passphrase, self._known(keys), new)
 
-    async def new_recovery_key(self, key: RoomKey) -> str:
-        return await asyncio.to_thread(self._vault.new_recovery_key, key)
+    async def new_recovery_key(self, keys: RoomKey | Keys) -> str:
+        """For every room whose key is given."""
+        text = await asyncio.to_thread(self._vaults.new_recovery_key, self._known(keys))
+        self._unseen = None
+        return text
+
+    def _known(self, keys: RoomKey | Keys) -> Keys:
+        if isinstance(keys, Keys):
+            return keys
+        return self._unseen if self._unseen is not None and self._unseen.open == keys else Keys(keys)
 
     async def recovery_key_seen(self) -> None:
-        await asyncio.to_thread(self._vault.recovery_key_seen)
+        await asyncio.to_thread(self._vaults.recovery_key_seen)
 
     async def keyring_backend(self) -> str:
         """The name of the system keyring, if one answers that could be used."""
@@ -104,19 +151,24 @@ class VaultService:
     async def verify(self, key: RoomKey) -> VaultReport:
         """Reads every page of the room. The room must not be open elsewhere in this process."""
         status = await self.status()
-        store = await self._open_store(key, False)  # noqa: FBT003  # OpenStore is a plain callable
+        store = await self._open_store(key, RoomKind.OPEN, False)  # noqa: FBT003  # OpenStore is a plain callable
         try:
             return VaultReport(status, await store.verify())
         finally:
             await store.close()
 
-    async def _with_room(self, key: RoomKey) -> RoomKey:
-        await self._make_room_if_new(key)
-        return key
+    async def _with_rooms(self, keys: Keys) -> Keys:
+        await self._make_rooms_if_new(keys)
+        return keys
 
-    async def _make_room_if_new(self, key: RoomKey) -> None:
-        if (await self.status()).room_made:
+    async def _make_rooms_if_new(self, keys: Keys) -> None:
+        await self._make_room_if_new(self._vault, keys.open)
+        if keys.private is not None:
+            await self._make_room_if_new(self._vaults.private, keys.private)
+
+    async def _make_room_if_new(self, vault: Vault, key: RoomKey) -> None:
+        if (await asyncio.to_thread(vault.status)).room_made:
             return
-        store = await self._open_store(key, True)  # noqa: FBT003  # as above
+        store = await self._open_store(key, vault.room, True)  # noqa: FBT003  # as above
         await store.close()
-        await asyncio.to_thread(self._vault.mark_room_made)
+        await asyncio.to_thread(vault.mark_room_made)

@@ -8,6 +8,7 @@ import msgspec
 
 from memory.vault.kdf import KdfParams, derive
 from memory.vault.keys import KEY_BYTES, RoomKey
+from memory.vault.passphrase import Passphrase
 from memory.vault.recovery import kek as recovery_kek
 
 NONCE_BYTES = 12
@@ -55,7 +56,9 @@ class PassphraseSlot(SlotBase, frozen=True, kw_only=True, tag="passphrase"):
         """The parameters that are authenticated along with the data key."""
         return ["argon2id", self.salt, self.memory_kib, self.iterations, self.lanes]
 
-    def kek(self, passphrase: bytes) -> bytes:
+    def kek(self, passphrase: bytes | Passphrase) -> bytes:
+        if isinstance(passphrase, Passphrase):
+            return passphrase.kek(self.salt, self.params)
         return derive(passphrase, self.salt, self.params)
 
 
@@ -113,13 +116,20 @@ def open_slot(slot: Slot, place: Place, kek: bytes) -> RoomKey | None:
 
 
 def passphrase_slot(
-    place: Place, key: RoomKey, passphrase: bytes, params: KdfParams, now: datetime
+    place: Place,
+    key: RoomKey,
+    passphrase: bytes | Passphrase,
+    params: KdfParams,
+    now: datetime,
+    *,
+    salt: bytes | None = None,
 ) -> PassphraseSlot:
+    """With the `salt` of another room's slot one derivation opens both; each stays bound to its room."""
     draft = PassphraseSlot(
         id=_new_id(),
         created_at=now,
         sealed=_UNSEALED,
-        salt=secrets.token_bytes(KDF_SALT_BYTES),
+        salt=salt or new_salt(),
         memory_kib=params.memory_kib,
         iterations=params.iterations,
         lanes=params.lanes,
@@ -127,10 +137,10 @@ def passphrase_slot(
     return msgspec.structs.replace(draft, sealed=_sealed(draft, place, draft.kek(passphrase), key))
 
 
-def recovery_slot(place: Place, key: RoomKey, secret: bytes, now: datetime) -> RecoverySlot:
-    draft = RecoverySlot(
-        id=_new_id(), created_at=now, sealed=_UNSEALED, salt=secrets.token_bytes(KDF_SALT_BYTES)
-    )
+def recovery_slot(
+    place: Place, key: RoomKey, secret: bytes, now: datetime, *, salt: bytes | None = None
+) -> RecoverySlot:
+    draft = RecoverySlot(id=_new_id(), created_at=now, sealed=_UNSEALED, salt=salt or new_salt())
     return msgspec.structs.replace(draft, sealed=_sealed(draft, place, draft.kek(secret), key))
 
 
@@ -139,6 +149,11 @@ def keyring_slot(
 ) -> KeyringSlot:
     draft = KeyringSlot(id=slot_id, created_at=now, sealed=_UNSEALED, backend=backend)
     return msgspec.structs.replace(draft, sealed=_sealed(draft, place, kek, key))
+
+
+def new_salt() -> bytes:
+    """16 random bytes."""
+    return secrets.token_bytes(KDF_SALT_BYTES)
 
 
 def _new_id() -> str:

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from memory.entities import RoomKind
 from memory.vault.kdf import KdfParams
-from memory.vault.keyslots import CopyState
-from memory.vault.slots import KeyringSlot, PassphraseSlot, Slot
+from memory.vault.keyslots import CopyState, Keyslots
+from memory.vault.slots import KeyringSlot, PassphraseSlot, RecoverySlot, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,25 @@ class VaultStatus:
     @property
     def keyring_backend(self) -> str | None:
         return next((slot.backend for slot in self.slots if slot.backend is not None), None)
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether a recovery key opens the room."""
+        return any(slot.kind == RecoverySlot.KIND for slot in self.slots)
+
+
+def vault_status(keyslots: Keyslots, copies: dict[str, CopyState], *, database_present: bool) -> VaultStatus:
+    return VaultStatus(
+        room=RoomKind(keyslots.room),
+        vault_id=keyslots.vault_id,
+        created_at=keyslots.created_at,
+        generation=keyslots.generation,
+        room_made=keyslots.room_made,
+        recovery_unseen=keyslots.recovery_unseen,
+        database_present=database_present,
+        copies=copies,
+        slots=tuple(slot_status(slot) for slot in keyslots.slots),
+    )
 
 
 def slot_status(slot: Slot) -> SlotStatus:

@@ -28,6 +28,7 @@ from memory.vault.files import make_private_folder
 from memory.vault.kdf import DEFAULT_KDF, KEK_BYTES, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import CopyState, KeyslotFile, Keyslots
+from memory.vault.passphrase import Passphrase
 from memory.vault.ports import KeyringPort, KeyringTrouble
 from memory.vault.slots import (
     KeyringSlot,
@@ -37,10 +38,9 @@ from memory.vault.slots import (
     keyring_slot,
     new_slot_id,
     open_slot,
-    passphrase_slot,
-    recovery_slot,
 )
-from memory.vault.status import VaultStatus, slot_status
+from memory.vault.status import VaultStatus, vault_status
+from memory.vault.ways import Ways
 
 SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)
 
@@ -81,19 +81,29 @@ class Vault:
         """Whether there is a keyslot file, sound or not, or a database."""
         return self._file.exists() or self.database_path.exists()
 
-    def create(self, passphrase: str, *, confirm: bool = False) -> tuple[RoomKey, str]:
+    def create(
+        self,
+        passphrase: str | Passphrase,
+        *,
+        confirm: bool = False,
+        ways: Ways | None = None,
+        recoverable: bool = True,
+    ) -> tuple[RoomKey, str]:
         """A new key, wrapped for the passphrase and for the recovery key that is returned, once, as text.
 
-        With `confirm` the status tells that nobody has seen that key, until `recovery_key_seen`.
+        With `confirm` the status tells that nobody has seen that key, until `recovery_key_seen`. Rooms made
+        in the same `ways` open with one derivation and one recovery key; a room that is not `recoverable`
+        has no slot for one.
 
         Raises `VaultExists`, `WeakPassphrase`, `StorageFull`.
         """
-        words.checked(passphrase)
+        if isinstance(passphrase, str):
+            words.checked(passphrase)
         if self.exists():
             raise VaultExists
         make_private_folder(self._folder)
         key = RoomKey.generate()
-        secret = recovery.generate()
+        made = ways or Ways(self._kdf)
         now = self._clock.now()
         empty = Keyslots(
             vault_id=secrets.token_hex(16),
@@ -105,27 +115,26 @@ class Vault:
             recovery_unseen=confirm,
             slots=(),
         )
-        slots = (
-            passphrase_slot(empty.place, key, words.to_bytes(passphrase), self._kdf, now),
-            recovery_slot(empty.place, key, secret, now),
-        )
-        self._file.write(msgspec.structs.replace(empty, slots=slots))
-        return key, recovery.to_text(secret)
+        slots: list[Slot] = [made.by_passphrase(empty.place, key, words.as_passphrase(passphrase), now)]
+        if recoverable:
+            slots.append(made.by_recovery_key(empty.place, key, now))
+        self._file.write(msgspec.structs.replace(empty, slots=tuple(slots)))
+        return key, recovery.to_text(made.secret)
 
     def take_back(self, key: RoomKey) -> bool:
         """Removes the keyslots that `create` made for `key`, if they have never protected a database.
 
         Returns whether they are gone. With a database there, or one that was there once, they stay.
         """
-        keyslots = self._matching(key)
+        keyslots = self.matching(key)
         if keyslots.room_made or self.database_path.exists():
             return False
-        self._file.remove()
+        self.discard()
         return True
 
-    def unlock(self, passphrase: str) -> RoomKey:
+    def unlock(self, passphrase: str | Passphrase) -> RoomKey:
         """Raises `WrongPassphrase`."""
-        given = words.to_bytes(passphrase)
+        given = words.as_passphrase(passphrase)
         key = self._opened(PassphraseSlot, lambda slot: slot.kek(given))
         if key is None:
             raise WrongPassphrase
@@ -162,22 +171,34 @@ class Vault:
         Raises `WeakPassphrase`. After a crash one of the two passphrases works, never neither.
         """
         words.checked(new)
-        keyslots = self._matching(key)
-        slot = passphrase_slot(keyslots.place, key, words.to_bytes(new), self._kdf, self._clock.now())
+        keyslots = self.matching(key)
+        slot = Ways(self._kdf).by_passphrase(keyslots.place, key, Passphrase(new), self._clock.now())
         self._replace(keyslots, PassphraseSlot, slot)
 
     def new_recovery_key(self, key: RoomKey) -> str:
         """A new recovery key, shown once; the old one opens nothing any more."""
-        keyslots = self._matching(key)
-        secret = recovery.generate()
-        self._replace(keyslots, RecoverySlot, recovery_slot(keyslots.place, key, secret, self._clock.now()))
-        return recovery.to_text(secret)
+        keyslots = self.matching(key)
+        ways = Ways(self._kdf)
+        slot = ways.by_recovery_key(keyslots.place, key, self._clock.now())
+        self._replace(keyslots, RecoverySlot, slot)
+        return recovery.to_text(ways.secret)
+
+    def rewrite(self, change: Callable[[Keyslots], Keyslots]) -> None:
+        """Replaces the keyslots by what `change` makes of them, if that differs. Raises `StorageFull`."""
+        keyslots, _ = self._load()
+        if (changed := change(keyslots)) != keyslots:
+            self._write(changed)
+
+    def keyslots(self) -> Keyslots:
+        return self._load()[0]
+
+    def discard(self) -> None:
+        """Removes keyslots whatever they protect. Raises `StorageFull`."""
+        self._file.remove()
 
     def recovery_key_seen(self) -> None:
         """Notes that the person has written the recovery key down. Raises `StorageFull`."""
-        keyslots, _ = self._load()
-        if keyslots.recovery_unseen:
-            self._write(msgspec.structs.replace(keyslots, recovery_unseen=False))
+        self.rewrite(lambda found: msgspec.structs.replace(found, recovery_unseen=False))
 
     def keyring_backend(self) -> str:
         """The name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
@@ -185,7 +206,7 @@ class Vault:
 
     def keyring_on(self, key: RoomKey) -> str:
         """Lets the system keyring open the room; returns the keyring's name. Raises `KeyringUnavailable`."""
-        keyslots = self._matching(key)
+        keyslots = self.matching(key)
         keyring = self._trusted_keyring()
         old = self._keyring_slot(keyslots)
         slot_id = new_slot_id()
@@ -211,23 +232,12 @@ class Vault:
 
     def mark_room_made(self) -> None:
         """Notes that the room's database now exists: from here on its absence is a loss."""
-        keyslots, _ = self._load()
-        if not keyslots.room_made:
-            self._write(msgspec.structs.replace(keyslots, room_made=True))
+        self.rewrite(lambda found: msgspec.structs.replace(found, room_made=True))
 
     def status(self) -> VaultStatus:
         keyslots, states = self._load()
-        return VaultStatus(
-            room=self._room,
-            vault_id=keyslots.vault_id,
-            created_at=keyslots.created_at,
-            generation=keyslots.generation,
-            room_made=keyslots.room_made,
-            recovery_unseen=keyslots.recovery_unseen,
-            database_present=self.database_path.exists(),
-            copies={path.name: state for path, state in zip(self._file.paths, states, strict=True)},
-            slots=tuple(slot_status(slot) for slot in keyslots.slots),
-        )
+        copies = {path.name: state for path, state in zip(self._file.paths, states, strict=True)}
+        return vault_status(keyslots, copies, database_present=self.database_path.exists())
 
     def _load(self) -> tuple[Keyslots, tuple[CopyState, ...]]:
         if not self._file.exists():
@@ -253,7 +263,8 @@ class Vault:
             with suppress(StorageFull):
                 self._file.write(keyslots)
 
-    def _matching(self, key: RoomKey) -> Keyslots:
+    def matching(self, key: RoomKey) -> Keyslots:
+        """The keyslots that belong to the key. Raises ValueError for another room's."""
         keyslots, _ = self._load()
         if key.salt != keyslots.salt:
             raise ValueError("the key belongs to another room")

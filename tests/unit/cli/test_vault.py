@@ -18,10 +18,12 @@ from memory.ports import SessionStore
 from memory.storage.room import open_room
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
+from memory.vault.vaults import Vaults
 from models.messages import Role
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 Run = Callable[..., Awaitable[tuple[int, Any]]]
+CHANGED = {"changed": True, "rooms": ["open", "private"]}
 
 
 @pytest.fixture
@@ -46,11 +48,11 @@ def run(
     """Runs a command; returns its exit status and what it printed (a value with `--json`, else text)."""
 
     def build_vault(paths: Paths) -> VaultService:
-        async def open_store(key: RoomKey, create: bool) -> SessionStore:
-            path = paths.rooms / "open.db"
-            return await open_room(path, key, RoomKind.OPEN, SystemClock(), create=create)
+        async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+            return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
 
-        return VaultService(Vault(paths.rooms, RoomKind.OPEN, CHEAP, keyring), open_store)
+        opened = Vault(paths.rooms, RoomKind.OPEN, CHEAP, keyring)
+        return VaultService(Vaults(opened, Vault(paths.rooms, RoomKind.PRIVATE, CHEAP), CHEAP), open_store)
 
     monkeypatch.setattr("atlas_desktop.bootstrap.build_vault", build_vault)
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
@@ -121,10 +123,10 @@ async def test_the_passphrase_changes_with_the_old_one_or_the_recovery_key(
     recovery.write_text(created["recovery_key"].lower())
 
     change = ("change-passphrase", "--json", "--new-passphrase-file")
-    assert await run(*change, new, "--passphrase-file", secret) == (0, {"changed": True})
+    assert await run(*change, new, "--passphrase-file", secret) == (0, CHANGED)
     status, printed = await run(*change, new, "--passphrase-file", secret)
     assert (status, printed["error"]["code"]) == (3, "wrong_passphrase")
-    assert await run(*change, newest, "--recovery-key-file", recovery) == (0, {"changed": True})
+    assert await run(*change, newest, "--recovery-key-file", recovery) == (0, CHANGED)
     assert (await run("verify", "--passphrase-file", newest, "--json"))[0] == 0
     recovery.write_text("ABCD")
     status, _ = await run(*change, new, "--recovery-key-file", recovery)

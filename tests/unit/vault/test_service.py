@@ -20,16 +20,24 @@ from memory.storage.room import open_room
 from memory.testing import FakeClock
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
+from memory.vault.vaults import Vaults
 from models.messages import Role
-from tests.unit.vault.conftest import PASSPHRASE, FakeKeyring
+from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 
 @pytest.fixture
-def service(vault: Vault) -> VaultService:
-    async def open_store(key: RoomKey, create: bool) -> SessionStore:
-        return await open_room(vault.database_path, key, RoomKind.OPEN, FakeClock(), create=create)
+def vaults(vault: Vault) -> Vaults:
+    private = Vault(vault.database_path.parent, RoomKind.PRIVATE, CHEAP, clock=FakeClock())
+    return Vaults(vault, private, CHEAP, FakeClock())
 
-    return VaultService(vault, open_store)
+
+@pytest.fixture
+def service(vault: Vault, vaults: Vaults) -> VaultService:
+    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+        path = vault.database_path.with_name(f"{room}.db")
+        return await open_room(path, key, room, FakeClock(), create=create)
+
+    return VaultService(vaults, open_store)
 
 
 async def store_something(vault: Vault, key: RoomKey) -> None:
@@ -80,13 +88,13 @@ async def test_a_creation_cut_short_is_finished_by_the_next_unlock(
 
 
 async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_repeated(
-    service: VaultService, vault: Vault
+    service: VaultService, vault: Vault, vaults: Vaults
 ) -> None:
-    async def full(_key: RoomKey, create: bool) -> SessionStore:
+    async def full(_key: RoomKey, _room: RoomKind, create: bool) -> SessionStore:
         raise StorageFull("no space")
 
     with pytest.raises(StorageFull):
-        await VaultService(vault, full).create(PASSPHRASE)
+        await VaultService(vaults, full).create(PASSPHRASE)
     assert not any(vault.database_path.parent.iterdir())
     with pytest.raises(VaultMissing):
         await service.unlock(PASSPHRASE)
@@ -96,14 +104,15 @@ async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_r
 
 
 async def test_a_room_that_was_made_but_could_not_be_used_keeps_its_keys_and_shows_them(
-    service: VaultService, vault: Vault
+    service: VaultService, vault: Vault, vaults: Vaults
 ) -> None:
-    async def full_afterwards(key: RoomKey, create: bool) -> SessionStore:
-        store = await open_room(vault.database_path, key, RoomKind.OPEN, FakeClock(), create=create)
+    async def full_afterwards(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+        path = vault.database_path.with_name(f"{room}.db")
+        store = await open_room(path, key, room, FakeClock(), create=create)
         await store.close()
         raise StorageFull("no space")
 
-    created = await VaultService(vault, full_afterwards).create(PASSPHRASE)
+    created = await VaultService(vaults, full_afterwards).create(PASSPHRASE)
     assert not vault.status().room_made
     assert await service.unlock_with_recovery(created.recovery_key) == created.key
     assert await service.unlock(PASSPHRASE) == created.key

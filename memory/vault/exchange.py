@@ -1,0 +1,137 @@
+"""Other rooms in place of the present ones, all at once: for restoring, rekeying and salvaging.
+
+The new rooms are prepared in a folder beside the present one. When they are complete and on the disk, a note
+says so, and from then on they are the rooms, however often the program is killed: what is left of
+
+    1. rooms -> rooms.former    2. rooms.next -> rooms    3. rooms.former: kept under a name, or destroyed
+
+is done by `recover`, at the next start. Before the note, nothing has happened.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from memory.errors import ExchangeUnfinished, StorageFull
+from memory.vault.files import make_private_folder, sync_folder, translated_os, write_durably
+from memory.vault.shredding import shred_folder
+
+WAIT_S = 10.0
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """`keep` is the name under which the former rooms stay; empty when they are to be destroyed."""
+
+    keep: str = ""
+
+
+class Exchange:
+    """The exchange of one home's rooms."""
+
+    def __init__(self, rooms: Path) -> None:
+        self.rooms = rooms
+        self.next = rooms.with_name(f"{rooms.name}.next")
+        self._former = rooms.with_name(f"{rooms.name}.former")
+        self._note = rooms.with_name(f"{rooms.name}.exchange")
+        self._lock = rooms.with_name(f"{rooms.name}.lock")
+
+    @contextmanager
+    def prepared(self) -> Iterator[Path]:
+        """An empty folder for the new rooms. What is not put in place by `put_in_place` goes again.
+
+        Raises `ExchangeUnfinished` while another process does the same, `StorageFull`.
+        """
+        with self._locked(WAIT_S):
+            self._finish()
+            make_private_folder(self.next)
+            try:
+                yield self.next
+            finally:
+                shred_folder(self.next)
+
+    def put_in_place(self, *, keep: str = "") -> None:
+        """Makes the prepared rooms the rooms; inside `prepared`. Raises `StorageFull`: nothing changed."""
+        with translated_os():
+            for file in self.next.iterdir():
+                _sync(file)
+            sync_folder(self.next)
+        write_durably(self._note, msgspec.json.encode(_Note(keep)))
+        self._finish()
+
+    def carry_over(self, name: str) -> None:
+        """Gives the prepared rooms a file of the present ones as it is. Raises `StorageFull`."""
+        source, target = self.rooms / name, self.next / name
+        with translated_os():
+            try:
+                os.link(source, target)
+            except OSError:
+                shutil.copyfile(source, target)
+                target.chmod(0o600)
+
+    def recover(self) -> None:
+        """Finishes what a killed process had begun; removes what it had only prepared.
+
+        Does nothing while another process is at it. Raises `StorageFull`.
+        """
+        if not (self._note.exists() or self.next.exists()):
+            return
+        with suppress(ExchangeUnfinished), self._locked(WAIT_S if self._note.exists() else 0.0):
+            self._finish()
+
+    @contextmanager
+    def _locked(self, wait_s: float) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        make_private_folder(self.rooms.parent)
+        lock = FileLock(self._lock, mode=0o600, thread_local=False)
+        try:
+            lock.acquire(timeout=wait_s, poll_interval=0.05)
+        except Timeout as error:
+            raise ExchangeUnfinished from error
+        except OSError as error:
+            raise StorageFull(error.strerror or type(error).__name__) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _finish(self) -> None:
+        with translated_os():
+            note = self._read_note()
+            if note is None:
+                shred_folder(self.next)
+                return
+            if self.next.exists():
+                if not self._former.exists():
+                    self.rooms.rename(self._former)
+                elif self.rooms.exists():
+                    # Whoever looked in between made it; it is empty.
+                    self.rooms.rmdir()
+                self.next.rename(self.rooms)
+                sync_folder(self.rooms.parent)
+            if self._former.exists():
+                if note.keep:
+                    self._former.rename(self.rooms.with_name(note.keep))
+                else:
+                    shred_folder(self._former)
+                sync_folder(self.rooms.parent)
+            self._note.unlink(missing_ok=True)
+            sync_folder(self.rooms.parent)
+
+    def _read_note(self) -> _Note | None:
+        try:
+            return msgspec.json.decode(self._note.read_bytes(), type=_Note)
+        except FileNotFoundError:
+            return None
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

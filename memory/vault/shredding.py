@@ -1,0 +1,50 @@
+"""Files that go for good: first the keys, so that what is left of the rest can be read by nobody."""
+
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.vault.files import sync_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Shredded:
+    """How many files went, how many bytes they had, and how many held keys and were overwritten first."""
+
+    files: int = 0
+    bytes: int = 0
+    keys: int = 0
+
+
+def holds_keys(file: Path) -> bool:
+    """Keyslot files, their copies, and drafts of either."""
+    return ".keys" in file.name
+
+
+def shred_folder(folder: Path) -> Shredded:
+    """Overwrites every keyslot file of a folder, then removes the folder. One that is not there is fine.
+
+    A file with other names elsewhere is not overwritten: it is still in use there. Raises `OSError`.
+    """
+    if not folder.is_dir():
+        return Shredded()
+    files = [file for file in folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    keys = [file for file in files if holds_keys(file) and file.stat().st_nlink == 1]
+    for file in keys:
+        _overwrite(file)
+    found = Shredded(len(files), sum(file.stat().st_size for file in files), len(keys))
+    shutil.rmtree(folder)
+    sync_folder(folder.parent)
+    return found
+
+
+def _overwrite(file: Path) -> None:
+    """Random bytes in place of the file's own, on the disk before this returns.
+
+    Disks that write elsewhere than they are told (flash memory does) may keep the old ones for a while.
+    """
+    with file.open("r+b", buffering=0) as out:
+        out.write(secrets.token_bytes(max(file.stat().st_size, 1)))
+        os.fsync(out.fileno())

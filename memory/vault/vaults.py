@@ -1,0 +1,213 @@
+"""The keys of both rooms that are kept: made together, changed together, opened apart.
+
+Both open with the same passphrase and the same recovery key, and their slots share salts, so that one
+derivation does for both. The keyring opens the open room alone.
+
+A secret is changed in three steps: the new slot is put beside the old one in the private room, then in place
+of the old one in the open room, then the old one is taken from the private room. Killed in between, whatever
+opens the open room opens the private one; `settle` does the last step at the next unlock.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from memory.clock import SystemClock
+from memory.errors import (
+    KeyslotsDamaged,
+    KeyslotsMissing,
+    StorageFull,
+    VaultExists,
+    VaultMissing,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
+from memory.ports import Clock
+from memory.vault import passphrase as words
+from memory.vault import recovery
+from memory.vault.kdf import DEFAULT_KDF, KdfParams
+from memory.vault.keys import RoomKey
+from memory.vault.keyslots import Keyslots
+from memory.vault.passphrase import Passphrase, as_passphrase
+from memory.vault.slots import PassphraseSlot, RecoverySlot, Slot
+from memory.vault.vault import Vault
+from memory.vault.ways import Ways
+
+MakeSlot = Callable[[Keyslots, RoomKey], Slot]
+_NOT_THERE = (VaultMissing, KeyslotsMissing, KeyslotsDamaged)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of the rooms. `private` is None when what was given does not open that room."""
+
+    open: RoomKey
+    private: RoomKey | None = None
+
+
+class Vaults:
+    """The vaults of both rooms. Raises what `Vault` raises.
+
+    A home from before the private room gets its keys at the first unlock by passphrase; a recovery key opens
+    it from the next `new_recovery_key` on.
+    """
+
+    def __init__(
+        self, opened: Vault, private: Vault, kdf: KdfParams = DEFAULT_KDF, clock: Clock | None = None
+    ) -> None:
+        self.open = opened
+        self.private = private
+        self._kdf = kdf.checked()
+        self._clock = clock or SystemClock()
+
+    @property
+    def rooms(self) -> tuple[Vault, Vault]:
+        """Both, the open one first."""
+        return (self.open, self.private)
+
+    # --- made --------------------------------------------------------------------------------------
+
+    def create(self, passphrase: str, *, confirm: bool = False) -> tuple[Keys, str]:
+        """New keys for both rooms, and the recovery key for both. As `Vault.create`."""
+        given = Passphrase(words.checked(passphrase))
+        if self.open.exists():
+            raise VaultExists
+        self._clear_what_was_never_finished()
+        ways = Ways(self._kdf)
+        private, _ = self.private.create(given, confirm=confirm, ways=ways)
+        opened, text = self.open.create(given, confirm=confirm, ways=ways)
+        return Keys(opened, private), text
+
+    def take_back(self, keys: Keys) -> bool:
+        """As `Vault.take_back`; the private room's keys go with the open one's."""
+        if not self.open.take_back(keys.open):
+            return False
+        if keys.private is not None:
+            self.private.take_back(keys.private)
+        return True
+
+    def _clear_what_was_never_finished(self) -> None:
+        """Removes private keyslots of a creation that was cut short before the open room had its own."""
+        with suppress(*_NOT_THERE):
+            keyslots = self.private.keyslots()
+            if not keyslots.room_made and not self.private.database_path.exists():
+                self.private.discard()
+
+    # --- opened ------------------------------------------------------------------------------------
+
+    def unlock(self, passphrase: str | Passphrase) -> RoomKey:
+        """The open room's key. What the private room's keys lack is made, and what was cut short ended."""
+        given = as_passphrase(passphrase)
+        key = self.open.unlock(given)
+        # A disk that takes nothing must not keep anyone out.
+        with suppress(StorageFull):
+            self._make_private(given)
+            self.settle()
+        return key
+
+    def unlock_private(self, passphrase: str | Passphrase) -> RoomKey:
+        """The private room's key. Raises `WrongPassphrase`."""
+        given = as_passphrase(passphrase)
+        if not self.private.exists():
+            # Whoever makes the room must know the passphrase that is in force.
+            self.open.unlock(given)
+            self._make_private(given)
+        with suppress(StorageFull):
+            self.settle()
+        return self.private.unlock(given)
+
+    def unlock_both(self, passphrase: str | Passphrase) -> Keys:
+        """One derivation, unless the open room was once given a passphrase of its own by the keyring."""
+        given = as_passphrase(passphrase)
+        opened = self.unlock(given)
+        try:
+            return Keys(opened, self.private.unlock(given))
+        except (*_NOT_THERE, WrongPassphrase):
+            return Keys(opened)
+
+    def unlock_with_recovery(self, key_text: str) -> Keys:
+        opened = self.open.unlock_with_recovery(key_text)
+        with suppress(StorageFull):
+            self.settle()
+        try:
+            return Keys(opened, self.private.unlock_with_recovery(key_text))
+        except (*_NOT_THERE, WrongRecoveryKey):
+            return Keys(opened)
+
+    def _make_private(self, given: Passphrase) -> None:
+        if self.private.exists():
+            return
+        for slot in self.open.keyslots().slots:
+            if isinstance(slot, PassphraseSlot):
+                self.private.create(given, ways=Ways(slot.params, slot.salt), recoverable=False)
+                return
+
+    # --- changed -----------------------------------------------------------------------------------
+
+    def change_passphrase(self, keys: Keys, new: str) -> None:
+        """One passphrase for every room whose key is given. As `Vault.change_passphrase`."""
+        given, ways = Passphrase(words.checked(new)), Ways(self._kdf)
+        self._change(
+            keys,
+            PassphraseSlot,
+            lambda keyslots, key: ways.by_passphrase(keyslots.place, key, given, self._clock.now()),
+        )
+
+    def new_recovery_key(self, keys: Keys) -> str:
+        """One recovery key for every room whose key is given. As `Vault.new_recovery_key`."""
+        ways = Ways(self._kdf)
+        self._change(
+            keys,
+            RecoverySlot,
+            lambda keyslots, key: ways.by_recovery_key(keyslots.place, key, self._clock.now()),
+        )
+        return recovery.to_text(ways.secret)
+
+    def recovery_key_seen(self) -> None:
+        self.open.recovery_key_seen()
+        with suppress(*_NOT_THERE):
+            self.private.recovery_key_seen()
+
+    def settle(self) -> None:
+        """Finishes a change that was cut short: the private room keeps the ways in that the open one has.
+
+        Where none of its slots of a kind is the open room's, they all stay: they are the only way in.
+        """
+        with suppress(*_NOT_THERE):
+            shared = _salts(self.open.keyslots().slots)
+            self.private.rewrite(lambda keyslots: _only(keyslots, shared))
+
+    def _change(self, keys: Keys, kind: type[Slot], make: MakeSlot) -> None:
+        # Made beforehand: what can fail for want of memory fails before anything is changed.
+        slot = make(self.open.matching(keys.open), keys.open)
+        private = keys.private
+        if private is not None:
+            beside = make(self.private.matching(private), private)
+            self.private.rewrite(lambda found: _with(found, (*found.slots, beside)))
+        self.open.rewrite(lambda found: _with(found, (*_others(found.slots, kind), slot)))
+        with suppress(StorageFull):
+            self.settle()
+
+
+def _salts(slots: Iterable[Slot]) -> frozenset[tuple[str, bytes]]:
+    """What slots of different rooms that were made together have in common."""
+    return frozenset(
+        (slot.KIND, slot.salt) for slot in slots if isinstance(slot, PassphraseSlot | RecoverySlot)
+    )
+
+
+def _only(keyslots: Keyslots, shared: frozenset[tuple[str, bytes]]) -> Keyslots:
+    """Without the slots of a kind that are not shared, where others of the kind are."""
+    kinds = {kind for kind, _ in _salts(keyslots.slots) & shared}
+    kept = tuple(slot for slot in keyslots.slots if slot.KIND not in kinds or _salts([slot]) <= shared)
+    return _with(keyslots, kept)
+
+
+def _others(slots: Iterable[Slot], kind: type[Slot]) -> tuple[Slot, ...]:
+    return tuple(slot for slot in slots if not isinstance(slot, kind))
+
+
+def _with(keyslots: Keyslots, slots: tuple[Slot, ...]) -> Keyslots:
+    return msgspec.structs.replace(keyslots, slots=slots)
