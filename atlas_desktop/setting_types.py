@@ -162,7 +162,7 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 3
     consolidate_similarity: Annotated[
         float, Meta(ge=0.5, le=1, description="Memories as near as this to one another become one.")
-    ] = 0.8
+    ] = 0.75
     consolidate_with_model: Annotated[
         bool, Meta(description="Let the model word what was merged, if every name and number stays.")
     ] = False
@@ -179,6 +179,44 @@ class JobSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpu_cap: Annotated[
         float, Meta(ge=0.05, le=1, description="Share of the time that background work may take.")
     ] = 1.0
+
+
+class BackupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Backups that are made by themselves. They hold what you delete later: docs/backup.md."""
+
+    every_days: Annotated[
+        int, Meta(ge=0, le=365, description="Make a backup when so many days have gone by; 0: never.")
+    ] = 0
+    keep: Annotated[
+        int, Meta(ge=1, le=1000, description="Dated backups that are kept in the folder; older ones go.")
+    ] = 5
+    folder: Annotated[
+        str, Meta(max_length=4096, description="Where they are kept; empty: `backups` in the home.")
+    ] = ""
+
+
+class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What goes by itself. Starred, important and pinned conversations do not, unless they are in the bin."""
+
+    open_days: Annotated[
+        int,
+        Meta(ge=0, le=36_500, description="Conversations not used for so many days are erased; 0: never."),
+    ] = 0
+    private_days: Annotated[
+        int, Meta(ge=0, le=36_500, description="The same in the private room; 0: never.")
+    ] = 0
+    bin_days: Annotated[
+        int, Meta(ge=0, le=36_500, description="Days until what is in the bin is erased; 0: never.")
+    ] = 30
+
+
+class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When the interface locks by itself. A conversation off the record ends with a lock."""
+
+    lock_after_minutes: Annotated[
+        int, Meta(ge=0, le=10_080, description="Lock when nobody has typed for so long; 0: never.")
+    ] = 15
+    lock_after_sleep: Annotated[bool, Meta(description="Lock when the computer has been asleep.")] = True
 
 
 class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -210,6 +248,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sessions: SessionSettings = msgspec.field(default_factory=SessionSettings)
     memory: MemorySettings = msgspec.field(default_factory=MemorySettings)
     jobs: JobSettings = msgspec.field(default_factory=JobSettings)
+    backup: BackupSettings = msgspec.field(default_factory=BackupSettings)
+    retention: RetentionSettings = msgspec.field(default_factory=RetentionSettings)
+    privacy: PrivacySettings = msgspec.field(default_factory=PrivacySettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
 

@@ -132,6 +132,14 @@ class RecallService:
             priority=Priority.LOW if session_id is None else Priority.NORMAL,
         )
 
+    async def complete(self) -> None:
+        """Makes the vectors that are missing, now, if there is an embedding model that works."""
+        embedder = self._embedder()
+        if embedder is not None and await self._vectors.model() is not None:
+            await VectorMaker(self._store.vectors, embedder).make_missing(
+                between=self._background.gate.checkpoint
+            )
+
     async def after_reply(self, replied: Replied) -> None:
         if replied.session.memory_mode is not MemoryMode.BLANK:
             await self.remember(replied.session.id)

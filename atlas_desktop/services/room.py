@@ -9,11 +9,13 @@ from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.continuity import ContinuityService
 from atlas_desktop.services.epochs import EpochService
 from atlas_desktop.services.forgetting import ForgettingService
+from atlas_desktop.services.knowledge import KnowledgeService
 from atlas_desktop.services.recall import RecallService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.summaries import SummaryService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.tuning import TuneJobs
+from atlas_desktop.services.upkeep import UpkeepService
 from atlas_desktop.setting_types import ContextSettings, Settings
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
@@ -59,6 +61,8 @@ class OpenRoom:
     recall: RecallService
     continuity: ContinuityService
     forgetting: ForgettingService
+    knowledge: KnowledgeService
+    upkeep: UpkeepService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -124,6 +128,15 @@ class RoomParts:
             recall=recall,
             continuity=continuity,
             forgetting=ForgettingService(store, background, epochs),
+            knowledge=KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember),
+            upkeep=UpkeepService(
+                store,
+                self.clock,
+                background,
+                self.settings,
+                lambda: self.model().chat,
+                recall.complete,
+            ),
             snapshots=snapshots,
         )
         return room

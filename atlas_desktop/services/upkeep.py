@@ -20,7 +20,7 @@ PROMOTE, CONSOLIDATE, COLLECT = "promote", "consolidate", "collect"
 
 
 class UpkeepService:
-    """Of one room. `changed` is called when there are new words, which have no vector yet."""
+    """Of one room. `complete` makes the vectors that are missing."""
 
     def __init__(
         self,
@@ -29,11 +29,11 @@ class UpkeepService:
         background: BackgroundService,
         settings: Callable[[], Settings],
         chat: Callable[[], ChatModel],
-        changed: Callable[[], Awaitable[None]],
+        complete: Callable[[], Awaitable[None]],
     ) -> None:
         self._settings = settings
         self._chat = chat
-        self._changed = changed
+        self._complete = complete
         self._upkeep = Upkeep(
             store,
             clock,
@@ -54,9 +54,11 @@ class UpkeepService:
         return await self._upkeep.promote()
 
     async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
+        """As `Upkeep.consolidate`, once everything that is remembered has its vector."""
+        await self._complete()
         made = await self._upkeep.consolidate(dry_run=dry_run)
-        if made and not dry_run:
-            await self._changed()
+        if any(one.made is not None for one in made):
+            await self._complete()
         return made
 
     async def collect(self, *, dry_run: bool = False) -> Plan:

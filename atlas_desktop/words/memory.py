@@ -63,13 +63,18 @@ def _ambiguous(e: memory.AmbiguousId) -> Explained:
     )
 
 
-def _not_found(what: str) -> Callable[[Any], Explained]:
+_SESSIONS = "`atlas sessions list` shows what there is; `--binned` shows the bin."
+_MEMORIES = "`atlas memory list --state all` shows what there is."
+_CHANGES = "`atlas memory changes` shows what there is."
+
+
+def _not_found(what: str, next_step: str = _SESSIONS) -> Callable[[Any], Explained]:
     def words(e: Any) -> Explained:
         return Explained(
             f"{what}_not_found",
             f"There is no such {what}",
             f"Nothing here has the id {e.ref}.",
-            "`atlas sessions list` shows what there is; `--binned` shows the bin.",
+            next_step,
         )
 
     return words
@@ -195,8 +200,8 @@ WORDS: Words = {
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
     memory.SummaryNotFound: _not_found("summary"),
-    memory.MemoryNotFound: _not_found("memory"),
-    memory.ChangeNotFound: _not_found("change"),
+    memory.MemoryNotFound: _not_found("memory", _MEMORIES),
+    memory.ChangeNotFound: _not_found("change", _CHANGES),
     memory.CannotUndo: named(
         "cannot_undo",
         "This change cannot be undone",

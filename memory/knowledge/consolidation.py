@@ -131,24 +131,30 @@ def _cluster(members: list[Memory], rules: Retention, mentions: Mapping[str, int
 
 
 def extract(texts: Sequence[str], most_words: int) -> str:
-    """The first text, with those sentences of the others that say something more, in at most so many words.
+    """The sentences of the texts that say something more than the others, in at most so many words.
 
-    The first text is always whole.
+    A sentence gives way to one that says all of it and more. The first text's sentences are there whatever
+    their length, themselves or in what says more.
     """
-    told = texts[0].strip()
-    known = content(told)
-    length = len(told.split())
-    for text in texts[1:]:
-        for sentence in _SENTENCE.split(text.strip()):
-            new = content(sentence) - known
-            size = len(sentence.split())
-            if not new or length + size > most_words:
+    kept: list[str] = []
+    for number, text in enumerate(texts):
+        for sentence in filter(None, map(str.strip, _SENTENCE.split(text.strip()))):
+            said = content(sentence)
+            known = frozenset[str]().union(*map(content, kept))
+            if kept and said <= known:
                 continue
-            mark = "" if told[-1] in ".!?。！？" else "."
-            told = f"{told}{mark} {sentence.strip()}"
-            known |= new
-            length += size
-    return told
+            inside = [one for one in kept if content(one) <= said and negated(one) == negated(sentence)]
+            left = [one for one in kept if one not in inside]
+            if number and sum(len(one.split()) for one in (*left, sentence)) > most_words:
+                continue
+            place = kept.index(inside[0]) if inside else len(kept)
+            kept = [one for one in kept[:place] if one in left] + [sentence] + kept[place:]
+            kept = [one for one in kept if one not in inside]
+    return " ".join(map(_ended, kept[:-1])) + (" " if len(kept) > 1 else "") + kept[-1]
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?。！？" else f"{sentence}."
 
 
 def content(text: str) -> frozenset[str]:

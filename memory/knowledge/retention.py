@@ -33,7 +33,7 @@ class Retention:
     promote_importance: float = 0.8
     promote_turns: int = 3
     promote_similarity: float = 0.7
-    consolidate_similarity: float = 0.8
+    consolidate_similarity: float = 0.75
     detail_words: int = 40
     detail_words_max: int = 160
 

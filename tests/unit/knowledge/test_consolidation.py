@@ -91,15 +91,15 @@ def test_near_to_a_neighbour_is_not_near_to_all() -> None:
 
 @given(st.lists(st.text("ab ,.;x", min_size=1, max_size=30).filter(str.strip), min_size=1, max_size=5))
 def test_extracts_lose_nothing_when_there_is_room_and_invent_nothing(texts: list[str]) -> None:
-    told = extract(texts, 1000)
-    assert told.startswith(texts[0].strip())
     said = frozenset[str]().union(*map(content, texts))
-    assert content(told) == said
+    assert content(extract(texts, 1000)) == said
+    assert content(texts[0]) <= content(extract(texts, 0))
 
 
 def test_extracts_keep_to_their_room() -> None:
     texts = ["I hike.", "I hike on Sundays with Ada.", "I hike in the hills above the fjord every autumn."]
-    assert extract(texts, 9) == "I hike. I hike on Sundays with Ada."
+    assert extract(texts, 9) == "I hike on Sundays with Ada."
+    assert extract(["I hike", "I love boats; I hike on Sundays"], 99) == "I hike on Sundays. I love boats"
     assert extract(texts[:1] * 3, 100) == "I hike."
 
 

@@ -1,0 +1,177 @@
+"""`atlas memory add|edit|accept|reject|pin|unpin|rescue|undo`: say what is to be remembered, and how."""
+
+import argparse
+import sys
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import memory_shapes as shapes
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.cli.memory_browse import Add
+    from atlas_desktop.services.room import OpenRoom
+    from memory.knowledge.entities import Memory
+
+
+def register(add: "Add") -> None:
+    new = add("add", add_memory, "remember something, in your own words")
+    new.add_argument("text", metavar="TEXT", help="what to remember; `-` reads it from standard input")
+    _fields(new)
+    new.add_argument("--project", metavar="P", help="it belongs to this project")
+    new.add_argument("--pin", action="store_true", help="always tell it to the model")
+    edit = add("edit", edit_memory, "correct a memory; its earlier words are kept among its versions")
+    edit.add_argument("id", metavar="ID", help="its id, or the beginning of it")
+    edit.add_argument("--text", metavar="TEXT", help="its new words")
+    edit.add_argument("--confidence", metavar="N", type=float, help="how sure it is, 0 to 1")
+    _fields(edit)
+    for name, handler, text in (
+        ("accept", accept, "keep memories, from the inbox or out of the archive"),
+        ("reject", reject, "never use these memories, nor learn them again from the same words"),
+        ("pin", pin, "always tell the model these memories; they neither fade nor expire"),
+        ("unpin", unpin, "let these memories compete and fade like others"),
+        ("rescue", rescue, "keep memories for good that are fading or were archived"),
+    ):
+        add(name, handler, text).add_argument("ids", metavar="ID", nargs="+", help="ids, or their beginnings")
+    undo = add("undo", undo_change, "take back a change of memories")
+    undo.add_argument(
+        "id", metavar="CHANGE", nargs="?", default="last", help="its id, or `last` (the newest)"
+    )
+
+
+def _fields(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", choices=shapes.KINDS, help="what it is")
+    parser.add_argument("--subject", metavar="TEXT", help="what it is about")
+    parser.add_argument("--tier", choices=shapes.TIERS, help="how long it is meant to be known")
+    parser.add_argument("--importance", metavar="N", type=float, help="how much it matters, 0 to 1")
+    parser.add_argument(
+        "--expires", metavar="WHEN", help="when it goes out of use: a date or time, or `never`"
+    )
+    parser.add_argument("--valid-from", metavar="WHEN", help="since when it is true")
+    parser.add_argument("--valid-until", metavar="WHEN", help="until when it is true")
+
+
+async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.knowledge import Wish
+    from memory.knowledge.entities import MemoryKind, MemoryTier
+
+    wish = Wish(
+        kind=MemoryKind(args.kind or "fact"),
+        subject=args.subject or "",
+        tier=None if args.tier is None else MemoryTier(args.tier),
+        project=args.project or None,
+        importance=0.7 if args.importance is None else _share(args.importance),
+        pinned=args.pin,
+        expires_at=_when(args.expires),
+        valid_from=_when(args.valid_from),
+        valid_until=_when(args.valid_until),
+    )
+    text = sys.stdin.read() if args.text == "-" else args.text
+    room = await ctx.unlock()
+    made = await _worded(room.knowledge.add(text, wish))
+    await _emit(ctx, room, [made], "Remembered")
+    return Exit.DONE
+
+
+async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.knowledge.entities import MemoryKind, MemoryPatch, MemoryTier
+
+    given: dict[str, Any] = {}
+    if args.text is not None:
+        given["text"] = args.text
+    if args.subject is not None:
+        given["subject"] = args.subject
+    if args.kind is not None:
+        given["kind"] = MemoryKind(args.kind)
+    if args.tier is not None:
+        given["tier"] = MemoryTier(args.tier)
+    for name in ("importance", "confidence"):
+        if (value := getattr(args, name)) is not None:
+            given[name] = _share(value)
+    for option, name in (
+        ("expires", "expires_at"),
+        ("valid_from", "valid_from"),
+        ("valid_until", "valid_until"),
+    ):
+        if (value := getattr(args, option)) is not None:
+            given[name] = _when(value)
+    if not given:
+        raise UsageError("It is not said what to change.", "Give --text, --kind, --tier or another option.")
+    room = await ctx.unlock()
+    made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
+    await _emit(ctx, room, [made], "Changed")
+    return Exit.DONE
+
+
+async def accept(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    await _emit(ctx, room, await room.knowledge.accept(args.ids), "Kept")
+    return Exit.DONE
+
+
+async def reject(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    await _emit(ctx, room, await room.knowledge.reject(args.ids), "Rejected")
+    return Exit.DONE
+
+
+async def pin(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    await _emit(ctx, room, await room.knowledge.pin(args.ids), "Pinned")
+    return Exit.DONE
+
+
+async def unpin(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    await _emit(ctx, room, await room.knowledge.pin(args.ids, pinned=False), "Not pinned any more")
+    return Exit.DONE
+
+
+async def rescue(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    await _emit(ctx, room, await room.knowledge.rescue(args.ids), "Rescued")
+    return Exit.DONE
+
+
+async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    undone = await room.knowledge.undo(args.id)
+    many = "memory is" if len(undone.memory_ids) == 1 else "memories are"
+    what = undone.action.replace("_", " ")
+    ctx.emit(shapes.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
+    return Exit.DONE
+
+
+async def _emit(ctx: Context, room: "OpenRoom", made: "list[Memory]", done: str) -> None:
+    """One memory as an object, several as an array."""
+    views = [shapes.memory(view) for view in (await room.knowledge.views(made) if ctx.json else [])]
+    ctx.emit(
+        views[0] if len(views) == 1 else views, lambda: "\n".join(f"{done}: {shapes.line(o)}" for o in made)
+    )
+
+
+async def _worded(work: "Awaitable[Memory]") -> "Memory":
+    try:
+        return await work
+    except ValueError as error:
+        raise UsageError(f"That cannot be remembered: {error}.", "Say it in a sentence or two.") from None
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise UsageError("That number is out of range.", "Give a number from 0 to 1.")
+    return value
+
+
+def _when(text: str | None) -> datetime | None:
+    """Raises `UsageError`. A time without an offset is the local one."""
+    if text is None or text == "never":
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            "That is not a date or time.", "Write 2026-03-12 or 2026-03-12T15:30+01:00."
+        ) from None
