@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SNAPSHOTS ?=
+# How many tests run at a time; 0 is one after another, in one process.
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test check bench soak lock format deb deb-test wheel clean
@@ -35,7 +37,7 @@ demo: setup ## the program in a throw-away home with sample conversations
 	@$(BIN)/atlas demo
 
 test: setup $(VENV)/.developed ## the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 check: $(VENV)/.developed ## style, types, direction of imports, docs against code
 	$(BIN)/ruff check .
