@@ -22,6 +22,14 @@ class MemoryMode(StrEnum):
     OFF = "off"
 
 
+class Freshness(StrEnum):
+    """current: as new as when it was last used; rolled_back: older than that; unknown: its counter is gone."""
+
+    CURRENT = "current"
+    ROLLED_BACK = "rolled_back"
+    UNKNOWN = "unknown"
+
+
 class MessageStatus(StrEnum):
     """streaming: being written now (after a crash it is found and marked partial)."""
 
@@ -151,9 +159,14 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How many of each were erased with a session. `full_text` counts entries of the full-text index,
-    `results` remembered results of jobs; `verified` says that nothing of the session was found afterwards.
-    `recalled_in` are the other sessions whose prompts had held words of it."""
+    """How many of each were erased. `full_text` counts entries of the full-text indices of words, `results`
+    remembered results of jobs, `versions` what memories said earlier; `verified` says that nothing of it was
+    found afterwards.
+
+    `recalled_in` are the other sessions whose prompts had held words of it; `stale` are summaries that were
+    emptied because of it, and are to be made anew from what is left, `untitled` sessions whose title is empty
+    for the same reason.
+    """
 
     messages: int
     summaries: int
@@ -165,6 +178,10 @@ class Erased:
     results: int
     verified: bool
     recalled_in: tuple[str, ...] = ()
+    memories: int = 0
+    versions: int = 0
+    stale: tuple[str, ...] = ()
+    untitled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +193,4 @@ class RoomReport:
     messages: int
     schema_version: int
     problems: tuple[str, ...] = field(default=())
+    freshness: Freshness = Freshness.CURRENT

@@ -9,6 +9,7 @@ from memory.context.ports import ContextStore
 from memory.drafts import DraftStore
 from memory.entities import (
     Erased,
+    Freshness,
     Message,
     MessagePatch,
     NewMessage,
@@ -20,7 +21,9 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.jobs import JobStore
+from memory.knowledge.ports import MemoryStore
 from memory.recall.ports import EvidenceStore
+from memory.rooms.ports import MoveStore
 from memory.transfer.ports import TransferStore
 from memory.vectors.ports import VectorStore
 
@@ -43,6 +46,11 @@ class SessionStore(Protocol):
     def room(self) -> RoomKind: ...
 
     @property
+    def freshness(self) -> Freshness:
+        """Whether the room was found as new as it had been when it was last used."""
+        ...
+
+    @property
     def context(self) -> ContextStore:
         """The room's summaries, epochs and turns."""
         ...
@@ -63,6 +71,11 @@ class SessionStore(Protocol):
         ...
 
     @property
+    def memories(self) -> MemoryStore:
+        """What was learned."""
+        ...
+
+    @property
     def drafts(self) -> DraftStore:
         """What was typed and not yet sent."""
         ...
@@ -70,6 +83,11 @@ class SessionStore(Protocol):
     @property
     def transfer(self) -> TransferStore:
         """Whole sessions, in and out."""
+        ...
+
+    @property
+    def moves(self) -> MoveStore:
+        """Sessions that move to and from other rooms."""
         ...
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
@@ -105,8 +123,9 @@ class SessionStore(Protocol):
 
     async def erase_session(self, session_id: str) -> Erased:
         """Erases a session for good with all that was made from it, in one transaction, and looks whether
-        anything of it is left. Where its messages were recalled in other sessions, the prefaces that hold
-        them are emptied and the epochs end. Raises `SessionNotFound`."""
+        anything of it is left. Memories that other sources speak for stay, without what it said. Where it
+        or memories that go with it were recalled in other sessions, the prefaces that hold them are emptied
+        and the epochs end. Raises `SessionNotFound`."""
         ...
 
     async def append_message(
@@ -136,11 +155,16 @@ class SessionStore(Protocol):
     async def forget_message(self, message_id: str) -> list[Summary]:
         """Empties a message in place, so that the tree stays whole.
 
-        Its preface, tokens, vectors and full-text entries go, as do remembered results of its session, and
-        the prefaces of turns in which it was recalled; the epochs of these sessions end. Returns the
-        summaries that cover it: they are stale, and hold its words until they are rewritten. A reply that is
-        being written must have been stopped before. Raises `MessageNotFound`.
+        Its preface, tokens, vectors and full-text entries go, as do remembered results of its session, what
+        memories rest on it, and the prefaces of turns in which it or one of these was recalled; the epochs
+        of these sessions end. Returns the summaries that cover it: they are stale, and empty until they are
+        made anew. A reply that is being written must have been stopped before. Raises `MessageNotFound`.
         """
+        ...
+
+    async def forget_messages(self, message_ids: Collection[str]) -> Erased:
+        """As `forget_message`, all in one transaction, and looks whether anything of them is left. Titles
+        that rest on their words are emptied, but for those that a person gave."""
         ...
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message: ...

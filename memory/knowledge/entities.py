@@ -217,3 +217,12 @@ class Unlearned:
     session_id: str
     seq: int
     message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Ids of memories that came, changed or went since the version asked for; `version` is the one to ask
+    with next time."""
+
+    version: int
+    ids: frozenset[str]

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memory.entities import Erased
 from memory.knowledge.entities import (
     Memory,
     MemoryChange,
@@ -14,6 +15,7 @@ from memory.knowledge.entities import (
     MemoryUse,
     MemoryVersion,
     NewMemory,
+    Touched,
     Unlearned,
     UseKind,
 )
@@ -108,8 +110,17 @@ class MemoryStore(Protocol):
         what was recalled of them in prompts. Returns how many there were."""
         ...
 
+    async def erase(self, memory_ids: Collection[str]) -> Erased:
+        """As `forget`, and tells what went and whether anything is left of it."""
+        ...
+
     async def expiring(self, before: datetime) -> list[Memory]:
         """Findable, not pinned, `expires_at` at or before that moment."""
         ...
 
     async def counts(self) -> MemoryCounts: ...
+
+    async def touched(self, since: int | None) -> Touched:
+        """Which memories were written since a version (their uses apart); None begins to listen and reports
+        nothing. A change that was undone may be reported too: what it names is to be read anew."""
+        ...

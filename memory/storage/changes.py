@@ -33,7 +33,26 @@ WHEN old.project_id IS NOT new.project_id OR old.memory_mode <> new.memory_mode
 BEGIN SELECT note('session', new.id); END;
 
 CREATE TEMP TRIGGER note_project_renamed AFTER UPDATE OF name ON main.projects
-BEGIN SELECT note('session', id) FROM main.sessions WHERE project_id = new.id; END;
+BEGIN
+SELECT note('session', id) FROM main.sessions WHERE project_id = new.id;
+SELECT note('memory', id), note('vector', id) FROM main.memories WHERE project_id = new.id;
+END;
+
+CREATE TEMP TRIGGER note_memory_added AFTER INSERT ON main.memories
+BEGIN SELECT note('memory', new.id); END;
+
+CREATE TEMP TRIGGER note_memory_removed AFTER DELETE ON main.memories
+BEGIN SELECT note('memory', old.id); END;
+
+CREATE TEMP TRIGGER note_memory_changed AFTER UPDATE OF updated_at, state ON main.memories
+BEGIN SELECT note('memory', new.id); END;
+
+CREATE TEMP TRIGGER note_memory_moved AFTER UPDATE OF project_id ON main.memories
+WHEN old.project_id IS NOT new.project_id
+BEGIN SELECT note('vector', new.id); END;
+
+CREATE TEMP TRIGGER note_memory_lost_source AFTER DELETE ON main.memory_sources
+BEGIN SELECT note('memory', old.memory_id); END;
 
 CREATE TEMP TRIGGER note_vector_added AFTER INSERT ON main.vectors
 BEGIN SELECT note('vector', new.owner_id); END;
@@ -49,7 +68,12 @@ class ChangeNotes:
     def __init__(self) -> None:
         self._version = 0
         self._listening = False
-        self._seen: dict[str, dict[int | str, int]] = {"message": {}, "session": {}, "vector": {}}
+        self._seen: dict[str, dict[int | str, int]] = {
+            "message": {},
+            "session": {},
+            "vector": {},
+            "memory": {},
+        }
 
     @property
     def version(self) -> int:
@@ -66,7 +90,8 @@ class ChangeNotes:
         self._listening = True
 
     def since(self, kind: str, version: int) -> frozenset[int | str]:
-        """What of a kind ('message': seqs, 'session': ids, 'vector': owners) changed after a version."""
+        """What of a kind changed after a version. Messages go by `seq`, sessions and memories by id, vectors
+        by their owner's."""
         return frozenset(key for key, at in self._seen[kind].items() if at > version)
 
     def _note(self, kind: str, key: int | str) -> None:

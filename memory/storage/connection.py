@@ -13,6 +13,7 @@ from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.errors import NotARoom, RoomMissing
 from memory.storage.faults import translated
+from memory.storage.words import beginnings
 from memory.vault.keys import RoomKey
 
 SQLITE_FLOOR = (3, 51, 3)
@@ -27,6 +28,9 @@ class Connection(Protocol):
     @property
     def in_transaction(self) -> bool: ...
 
+    @property
+    def total_changes(self) -> int: ...
+
     def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
 
     def executemany(self, sql: str, parameters: Any, /) -> Any: ...
@@ -39,6 +43,11 @@ class Connection(Protocol):
 def fold(text: str) -> str:
     """Text in the form in which titles are compared: case-folded and composed."""
     return unicodedata.normalize("NFC", text).casefold()
+
+
+def spaced(text: str) -> str:
+    """The folded words of a text, each behind a space."""
+    return "".join(f" {word}" for word in beginnings(fold(text)))
 
 
 def _check_library(conn: Connection) -> None:
@@ -77,6 +86,7 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     conn.execute("PRAGMA trusted_schema = OFF")
     conn.create_function("fold", 1, fold, deterministic=True)
+    conn.create_function("spaced", 1, spaced, deterministic=True)
 
 
 def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from memory.context.entities import Summary
 from memory.entities import (
     Erased,
+    Freshness,
     Message,
     MessagePatch,
     NewMessage,
@@ -24,6 +25,8 @@ from memory.storage.database import Database
 from memory.storage.drafts import SqlDraftStore
 from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
+from memory.storage.knowledge import SqlMemoryStore
+from memory.storage.moves import SqlMoveStore
 from memory.storage.queries import check, erasure, forks, messages, search, sessions
 from memory.storage.schema import version_of
 from memory.storage.transfer import SqlTransferStore
@@ -34,7 +37,15 @@ from memory.storage.vectors import SqlVectorStore
 class SqlSessionStore:
     """`memory.ports.SessionStore` on a `Database`. Each method is one transaction."""
 
-    def __init__(self, database: Database, room: RoomKind, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        room: RoomKind,
+        clock: Clock,
+        *,
+        freshness: Freshness = Freshness.CURRENT,
+    ) -> None:
+        self._freshness = freshness
         self._database = database
         self._room = room
         self._clock = clock
@@ -43,12 +54,18 @@ class SqlSessionStore:
         notes = ChangeNotes()
         self._vectors = SqlVectorStore(database, notes)
         self._evidence = SqlEvidenceStore(database, notes)
+        self._memories = SqlMemoryStore(database, clock, notes)
         self._drafts = SqlDraftStore(database, clock)
         self._transfer = SqlTransferStore(database, room)
+        self._moves = SqlMoveStore(database, clock)
 
     @property
     def room(self) -> RoomKind:
         return self._room
+
+    @property
+    def freshness(self) -> Freshness:
+        return self._freshness
 
     @property
     def context(self) -> SqlContext:
@@ -67,12 +84,20 @@ class SqlSessionStore:
         return self._evidence
 
     @property
+    def memories(self) -> SqlMemoryStore:
+        return self._memories
+
+    @property
     def drafts(self) -> SqlDraftStore:
         return self._drafts
 
     @property
     def transfer(self) -> SqlTransferStore:
         return self._transfer
+
+    @property
+    def moves(self) -> SqlMoveStore:
+        return self._moves
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()
@@ -120,7 +145,7 @@ class SqlSessionStore:
         return await self._database.write(work)
 
     async def erase_session(self, session_id: str) -> Erased:
-        return await self._database.write(lambda conn: erasure.erase_session(conn, session_id))
+        return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
 
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
@@ -171,7 +196,10 @@ class SqlSessionStore:
         return await self._database.write(work)
 
     async def forget_message(self, message_id: str) -> list[Summary]:
-        return await self._database.write(lambda conn: erasure.forget_message(conn, message_id))
+        return await self._database.erase(lambda conn: erasure.forget_message(conn, message_id))
+
+    async def forget_messages(self, message_ids: Collection[str]) -> Erased:
+        return await self._database.erase(lambda conn: erasure.forget_messages(conn, message_ids))
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         now = self._clock.now()
@@ -229,7 +257,7 @@ class SqlSessionStore:
                     problems += await run(one)
                 except RoomDamaged as fault:
                     problems.append(f"{one.__name__}: {fault.detail}")
-        return RoomReport(self._room, *counted, version, tuple(problems))
+        return RoomReport(self._room, *counted, version, tuple(problems), self._freshness)
 
     async def close(self) -> None:
         await self._database.close()

@@ -11,6 +11,7 @@ from memory.context.entities import (
     NewSummary,
     Summary,
     SummaryState,
+    TierUse,
     TurnRecord,
 )
 from memory.context.rules import require_wider, state_of_new
@@ -175,6 +176,11 @@ class InMemoryContext:
         self._epochs.update({one.id: one for one in taken.epochs})
         self._turns.update({one.reply_id: one for one in taken.turns})
 
+    def emptied(self, message_ids: Sequence[str]) -> list[Summary]:
+        """Summaries of messages that were forgotten: stale, and without a word."""
+        aged = [replace(one, text="", topics=()) for one in self.age(message_ids)]
+        return [self._keep(one) for one in aged]
+
     def recalled_in(self, session_id: str) -> tuple[str, ...]:
         """The other sessions in which something of this one was recalled."""
         owners = [turn.session_id for turn in self._recalling(self._ids_of(session_id))]
@@ -194,9 +200,25 @@ class InMemoryContext:
             self._turns[turn.reply_id] = replace(turn, epoch_id=None, parts=parts)
         return counts
 
-    def forgotten(self, message: Message) -> None:
-        self._forget_recalled({message.id})
-        self._drop([one for one in self._epochs.values() if one.session_id == message.session_id])
+    def forgotten(self, message: Message) -> Mapping[str, int]:
+        touched = self._forget_recalled({message.id})
+        self._rows.touched += tuple(turn.session_id for turn in touched)
+        ended = [one for one in self._epochs.values() if one.session_id == message.session_id]
+        return {"epochs": self._drop(ended)}
+
+    def let_go(self, ids: set[str], *, gone: set[str]) -> tuple[str, ...]:
+        """Gives up what was recalled of memories and the epochs that hold them; no turn names those that are
+        `gone` any more. Returns the sessions."""
+        touched = [turn.session_id for turn in self._forget_recalled(ids)]
+        held = [one.session_id for one in self._epochs.values() if _holds(one.parts, ids)]
+        self._end_epochs(ids, set(self._rows.sessions))
+        for key, turn in self._turns.items():
+            if _holds(turn.parts, gone):
+                parts = tuple(
+                    replace(p, ids=tuple(one for one in p.ids if one not in gone)) for p in turn.parts
+                )
+                self._turns[key] = replace(turn, parts=parts)
+        return tuple(dict.fromkeys([*touched, *held]))
 
     def _ids_of(self, session_id: str) -> set[str]:
         return {session_id, *_of(self._rows.messages, session_id), *_of(self._summaries, session_id)}
@@ -254,6 +276,10 @@ class InMemoryContext:
             if record.epoch_id in gone:
                 self._turns[reply_id] = replace(record, epoch_id=None)
         return len(gone)
+
+
+def _holds(parts: Sequence[TierUse], ids: set[str]) -> bool:
+    return any(not ids.isdisjoint(part.ids) for part in parts)
 
 
 Row = TypeVar("Row", Message, Summary, Epoch, TurnRecord)

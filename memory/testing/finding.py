@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from memory.entities import Message, MessageStatus, SearchHit
-from memory.storage.words import beginnings, terms
+from memory.storage.words import beginnings, is_unspaced, terms
 
 
 def words_of(text: str) -> list[str]:
@@ -44,4 +44,14 @@ def contains(title: str, messages: Iterable[Message], text: str) -> bool:
         all(occurrences(words_of(message.content), word, prefix=True) for word in wanted)
         for message in messages
         if message.status is not MessageStatus.STREAMING
+    )
+
+
+def holds_beginnings(text: str, wanted: str) -> bool:
+    """Whether every word of `wanted` begins a word of `text`; without spaces it may stand anywhere."""
+    words = words_of(text)
+    beginning = words_of(wanted)
+    return bool(beginning) and all(
+        word in text.casefold() if is_unspaced(word) else any(one.startswith(word) for one in words)
+        for word in beginning
     )

@@ -141,8 +141,8 @@ class InMemoryJobStore:
             del self._jobs[job_id]
         return {"jobs": len(gone), "results": self._drop_results(session_id)}
 
-    def forgotten(self, message: Message) -> None:
-        self._drop_results(message.session_id)
+    def forgotten(self, message: Message) -> Mapping[str, int]:
+        return {"results": self._drop_results(message.session_id)}
 
     def _drop_results(self, session_id: str) -> int:
         gone = [key for key, (owner, _) in self._results.items() if owner == session_id]

@@ -1,12 +1,14 @@
 """What the in-memory stores of one room share: its sessions and messages, and whether it is open."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, RoomKind, Session
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
+from memory.knowledge.entities import Memory
 from memory.storage.values import new_id, storable
 
 
@@ -18,8 +20,8 @@ class Follower(Protocol):
         `memory.entities.Erased`."""
         ...
 
-    def forgotten(self, message: Message) -> None:
-        """Gives up what was made from a message."""
+    def forgotten(self, message: Message) -> Mapping[str, int] | None:
+        """Gives up what was made from a message. May return counts as `erased`."""
         ...
 
 
@@ -30,7 +32,12 @@ class Rows:
         self.room = room
         self.sessions: dict[str, Session] = {}
         self.messages: dict[str, Message] = {}
+        self.memories: dict[str, Memory] = {}
         self.followers: list[Follower] = []
+        self.touched: tuple[str, ...] = ()
+        self.learned_in: Callable[[str], Collection[str]] = lambda _memory: ()
+        self.drop_vectors: Callable[[str], int] = lambda _owner: 0
+        self._said: dict[str, str] = {}
         self.closed = False
 
     def require_open(self) -> None:
@@ -55,6 +62,21 @@ class Rows:
         if message.session_id != session_id:
             raise MessageNotFound(message_id)
         return message
+
+    def empty(self, messages: Sequence[Message]) -> Counter[str]:
+        """Empties messages; until the followers have followed, `said` still tells what they said."""
+        counts: Counter[str] = Counter()
+        self._said = {message.id: message.content for message in messages}
+        for message in messages:
+            self.messages[message.id] = replace(message, content="", preface="", tokens=(), token_model=None)
+        for follower in self.followers:
+            for message in messages:
+                counts.update(follower.forgotten(message) or {})
+        self._said = {}
+        return counts
+
+    def said(self, message_id: str) -> str:
+        return self._said.get(message_id, self.messages[message_id].content)
 
     def keep(self, session: Session) -> Session:
         self.sessions[session.id] = session

@@ -1,12 +1,12 @@
 """A session store in dictionaries."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memory.context.entities import Summary
 from memory.entities import (
     Erased,
+    Freshness,
     Message,
     MessagePatch,
     MessageStatus,
@@ -25,9 +25,11 @@ from memory.storage.values import new_id, storable
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
 from memory.testing.drafts import InMemoryDraftStore
+from memory.testing.erasing import Erasing
 from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import contains, hits
 from memory.testing.jobs import InMemoryJobStore
+from memory.testing.knowledge import InMemoryMemoryStore
 from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
@@ -45,11 +47,17 @@ class InMemorySessionStore:
         self._vectors = InMemoryVectorStore(self._rows)
         self._evidence = InMemoryEvidenceStore(self._rows)
         self._drafts = InMemoryDraftStore(self._rows)
+        self._memories = InMemoryMemoryStore(self._rows, self._clock, self._context)
         self._transfer = InMemoryTransferStore(self._rows)
+        self._erasing = Erasing(self._rows, self._context)
 
     @property
     def room(self) -> RoomKind:
         return self._rows.room
+
+    @property
+    def freshness(self) -> Freshness:
+        return Freshness.CURRENT
 
     @property
     def context(self) -> InMemoryContext:
@@ -70,6 +78,10 @@ class InMemorySessionStore:
     @property
     def drafts(self) -> InMemoryDraftStore:
         return self._drafts
+
+    @property
+    def memories(self) -> InMemoryMemoryStore:
+        return self._memories
 
     @property
     def transfer(self) -> InMemoryTransferStore:
@@ -149,28 +161,7 @@ class InMemorySessionStore:
 
     async def erase_session(self, session_id: str) -> Erased:
         self._rows.require_open()
-        self._rows.session(session_id)
-        erased = [m for m in self._rows.messages.values() if m.session_id == session_id]
-        ids = {message.id for message in erased}
-        recalled_in = self._context.recalled_in(session_id)
-        counts: Counter[str] = Counter()
-        for follower in self._rows.followers:
-            counts.update(follower.erased(session_id))
-        for message_id in ids:
-            del self._rows.messages[message_id]
-        del self._rows.sessions[session_id]
-        return Erased(
-            messages=len(ids),
-            summaries=counts["summaries"],
-            epochs=counts["epochs"],
-            turns=counts["turns"],
-            vectors=counts["vectors"],
-            full_text=sum(message.status is not MessageStatus.STREAMING for message in erased),
-            jobs=counts["jobs"],
-            results=counts["results"],
-            verified=True,
-            recalled_in=recalled_in,
-        )
+        return self._erasing.erase_session(session_id)
 
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
@@ -209,15 +200,12 @@ class InMemorySessionStore:
         return self._rows.messages[edited.id]
 
     async def forget_message(self, message_id: str) -> list[Summary]:
+        erased = await self.forget_messages([message_id])
+        return [await self._context.summary(one) for one in erased.stale]
+
+    async def forget_messages(self, message_ids: Collection[str]) -> Erased:
         self._rows.require_open()
-        message = self._rows.message(message_id)
-        self._rows.messages[message_id] = replace(
-            message, content="", preface="", tokens=(), token_model=None
-        )
-        aged = self._context.age([message_id])
-        for follower in self._rows.followers:
-            follower.forgotten(message)
-        return aged
+        return self._erasing.forget_messages(message_ids)
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         self._rows.require_open()

@@ -4,6 +4,8 @@ import struct
 from collections.abc import Collection, Mapping, Sequence
 
 from memory.entities import MemoryMode, Message, MessageStatus
+from memory.knowledge.entities import FINDABLE, Memory
+from memory.knowledge.wording import reading
 from memory.testing.rows import Rows
 from memory.vectors.entities import (
     Embedded,
@@ -17,6 +19,7 @@ from memory.vectors.entities import (
 )
 from models.messages import Role
 
+_MEMORIES_FROM = 2**61
 _FINISHED = (MessageStatus.COMPLETE, MessageStatus.PARTIAL)
 
 
@@ -27,14 +30,16 @@ class InMemoryVectorStore:
         self._rows = rows
         self._made: dict[tuple[str, str], tuple[str, tuple[bytes, ...]]] = {}
         self._seen: dict[int, tuple[dict[str, object], dict[str, object]]] = {}
+        self._places: dict[str, int] = {}
         rows.followers.append(self)
+        rows.drop_vectors = self._drop
 
     def erased(self, session_id: str) -> Mapping[str, int]:
         messages = self._rows.messages.values()
         return {"vectors": sum(self._drop(one.id) for one in messages if one.session_id == session_id)}
 
-    def forgotten(self, message: Message) -> None:
-        self._drop(message.id)
+    def forgotten(self, message: Message) -> Mapping[str, int]:
+        return {"vectors": self._drop(message.id)}
 
     def _drop(self, owner: str) -> int:
         """Returns how many passages there were."""
@@ -45,6 +50,22 @@ class InMemoryVectorStore:
     ) -> list[Unembedded]:
         self._rows.require_open()
         found = [
+            *self._messages(session),
+            *(
+                Unembedded(_MEMORIES_FROM + self._place(one.id), "memory", one.id, None, _reading(one))
+                for one in self._rows.memories.values()
+                if one.state in FINDABLE and (session is None or session in self._rows.learned_in(one.id))
+            ),
+        ]
+        waiting = [
+            one
+            for one in found
+            if (before is None or one.seq < before) and not self._current(one.owner_id, model)
+        ]
+        return sorted(waiting, key=lambda one: -one.seq)[: max(limit, 0)]
+
+    def _messages(self, session: str | None) -> list[Unembedded]:
+        return [
             Unembedded(seq, "message", message.id, message.session_id, message.content)
             for seq, message in enumerate(self._rows.messages.values(), start=1)
             if message.status in _FINISHED
@@ -52,18 +73,18 @@ class InMemoryVectorStore:
             and message.content.strip()
             and self._rows.session(message.session_id).memory_mode is not MemoryMode.BLANK
             and session in {None, message.session_id}
-            and (before is None or seq < before)
-            and not self._current(message.id, model)
         ]
-        return found[::-1][: max(limit, 0)]
+
+    def _place(self, memory_id: str) -> int:
+        return self._places.setdefault(memory_id, len(self._places) + 1)
 
     async def put(self, model: str, made: Sequence[Embedded]) -> int:
         self._rows.require_open()
         taken = 0
         for one in made:
-            message = self._rows.messages.get(one.source.owner_id)
-            if message is not None and message.content == one.source.text:
-                self._made[message.id, model] = message.content, one.parts
+            text = self._text(one.source.owner_id)
+            if text is not None and text == one.source.text:
+                self._made[one.source.owner_id, model] = text, one.parts
                 taken += 1
         return taken
 
@@ -106,28 +127,41 @@ class InMemoryVectorStore:
         made: dict[str, list[object]] = {}
         for (owner, model), (_, parts) in self._made.items():
             if self._current(owner, model):
-                made.setdefault(owner, []).append((model, parts))
+                memory = self._rows.memories.get(owner)
+                made.setdefault(owner, []).append((model, parts, memory and memory.project))
         sessions = {key: (one.project, one.memory_mode) for key, one in self._rows.sessions.items()}
         return dict(made), dict(sessions)
 
+    def _text(self, owner: str) -> str | None:
+        """What its vector is made from; None for what is not there, or not to be found."""
+        message = self._rows.messages.get(owner)
+        if message is not None:
+            return message.content
+        memory = self._rows.memories.get(owner)
+        return _reading(memory) if memory is not None and memory.state in FINDABLE else None
+
     def _current(self, owner: str, model: str) -> bool:
         made = self._made.get((owner, model))
-        message = self._rows.messages.get(owner)
-        return made is not None and message is not None and message.content == made[0]
+        return made is not None and self._text(owner) == made[0]
 
     def _stored(self, model: str) -> list[StoredVector]:
         found = []
         for (owner, maker), (_, parts) in self._made.items():
             if maker == model and self._current(owner, model):
-                message = self._rows.messages[owner]
-                session = self._rows.session(message.session_id)
-                found += [
-                    StoredVector(
-                        "message", owner, part, session.id, session.project, message.created_at, data
-                    )
-                    for part, data in enumerate(parts)
-                ]
+                found += [self._vector(owner, part, data) for part, data in enumerate(parts)]
         return sorted(found, key=lambda row: (row.kind, row.owner_id, row.part))
+
+    def _vector(self, owner: str, part: int, data: bytes) -> StoredVector:
+        memory = self._rows.memories.get(owner)
+        if memory is not None:
+            return StoredVector("memory", owner, part, None, memory.project, memory.created_at, data)
+        message = self._rows.messages[owner]
+        session = self._rows.session(message.session_id)
+        return StoredVector("message", owner, part, session.id, session.project, message.created_at, data)
+
+
+def _reading(memory: Memory) -> str:
+    return reading(memory.subject, memory.text)
 
 
 class BruteForceVectorIndex:

@@ -1,7 +1,9 @@
 """Memories: what was learned, from which words, in which versions, how it was used, what changed by itself.
 
 A memory belongs to no session: its sources do. One that was learned from words alone goes with the last of
-them; the erasing of sessions and messages sees to that, because a foreign key cannot.
+them; the erasing of sessions and messages sees to that, because a foreign key cannot. What the person put
+into words outside of any conversation (`own_words`) rests on no source. `worded_at` is when the text that a
+memory has now came to be.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -35,6 +37,8 @@ _TABLES = (
         superseded_by TEXT REFERENCES memories (id) ON DELETE SET NULL,
         project_id TEXT REFERENCES projects (id),
         model TEXT,
+        own_words INTEGER NOT NULL DEFAULT 0 CHECK (own_words IN (0, 1)),
+        worded_at INTEGER NOT NULL,
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL
     ) STRICT
@@ -85,7 +89,8 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX memory_uses_by_reply ON memory_uses (session_id, reply_id)",
-    # What was done, and the rows as they were before and are afterwards, so that it can be undone.
+    # What was done, and by the memories' ids how they were before and are afterwards, so that it can be
+    # undone. `forgotten` says that a part of it was erased, and so it cannot.
     """
     CREATE TABLE memory_changes (
         id TEXT PRIMARY KEY,
@@ -93,13 +98,15 @@ _TABLES = (
         automatic INTEGER NOT NULL CHECK (automatic IN (0, 1)),
         before TEXT NOT NULL CHECK (json_valid(before)),
         after TEXT NOT NULL CHECK (json_valid(after)),
+        forgotten INTEGER NOT NULL DEFAULT 0 CHECK (forgotten IN (0, 1)),
         created_at INTEGER NOT NULL,
         undone_at INTEGER
     ) STRICT, WITHOUT ROWID
     """,
+    # A memory whose adding was undone is gone, and named here still.
     """
     CREATE TABLE memory_change_ids (
-        memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        memory_id TEXT NOT NULL,
         change_id TEXT NOT NULL REFERENCES memory_changes (id) ON DELETE CASCADE,
         PRIMARY KEY (memory_id, change_id)
     ) STRICT, WITHOUT ROWID

@@ -2,15 +2,28 @@
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from memory.context.entities import Summary, TurnRecord
+from memory.context.entities import Summary
 from memory.entities import Erased
+from memory.errors import MessageNotFound
+from memory.knowledge.entities import MemoryChange
 from memory.storage.connection import Connection
-from memory.storage.queries import ageing, epochs, messages, sessions
+from memory.storage.queries import (
+    ageing,
+    epochs,
+    leftovers,
+    lineage,
+    memories_log,
+    recalled,
+    sessions,
+    summaries,
+    titles,
+)
 
-_NAMING = "(instr(key, :id) > 0 OR instr(payload, :id) > 0)"
+_LISTED = "(SELECT value FROM json_each(?))"
 _COUNTED = {
     "messages": "messages",
     "summaries": "summaries",
@@ -28,113 +41,132 @@ def erase_session(conn: Connection, session_id: str) -> Erased:
     Raises `SessionNotFound`.
     """
     sessions.require(conn, session_id)
-    said = conn.execute("SELECT seq, id FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+    said = conn.execute(
+        "SELECT seq, id, content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
+    ).fetchall()
     summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
-    rows = [row[0] for row in said]
-    ids = [session_id, *(row[1] for row in said), *(row[0] for row in summed)]
+    messages = [row[0] for row in conn.execute("SELECT id FROM messages WHERE session_id = ?", (session_id,))]
     counts = {
-        name: _count(conn, f"SELECT count(*) FROM {table} WHERE session_id = ?", session_id)
+        name: leftovers.count(conn, f"SELECT count(*) FROM {table} WHERE session_id = ?", session_id)
         for name, table in _COUNTED.items()
     }
-    indexed = _indexed(conn, "messages_fts_docsize", rows)
+    known = lineage.let_go(conn, messages)
+    ids = [session_id, *messages, *(row[0] for row in summed)]
     # A job of no session in particular may name this one.
-    for_it = conn.execute(f"DELETE FROM jobs WHERE session_id IS NULL AND {_NAMING}", {"id": session_id})
+    for_it = conn.execute(
+        f"DELETE FROM jobs WHERE session_id IS NULL AND {leftovers.NAMING}", {"id": session_id}
+    )
     counts["jobs"] += int(for_it.rowcount)
+    counts["vectors"] += known.vectors
     conn.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
-    recalled_in = _forget_recalled(conn, ids, gone=True)
-    left = _left(conn, session_id, ids, rows)
-    return Erased(full_text=indexed, verified=left == 0, recalled_in=recalled_in, **counts)
+    recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
+    marks = leftovers.Marks(ids, known.ids, _entries("messages", said) + known.entries, session_id)
+    return Erased(
+        messages=counts["messages"],
+        summaries=counts["summaries"],
+        epochs=counts["epochs"],
+        turns=counts["turns"],
+        vectors=counts["vectors"],
+        full_text=len(said) + known.full_text,
+        jobs=counts["jobs"],
+        results=counts["results"],
+        verified=leftovers.left(conn, marks) == 0,
+        recalled_in=recalled_in,
+        memories=len(known.ids),
+        versions=known.versions,
+    )
 
 
 def forget_message(conn: Connection, message_id: str) -> list[Summary]:
-    """Empties a message and all that was made from it; returns the summaries that are stale now.
+    """As `forget_messages`, of one; returns the summaries that are stale now. Raises `MessageNotFound`."""
+    return [summaries.get(conn, one) for one in forget_messages(conn, [message_id]).stale]
+
+
+def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
+    """Empties messages and all that was made from them, then looks whether anything is left of it.
 
     Raises `MessageNotFound`.
     """
-    session_id = messages.get(conn, message_id).session_id
-    conn.execute(
-        "UPDATE messages SET content = '', preface = '', tokens = NULL, token_model = NULL WHERE id = ?",
-        (message_id,),
-    )
-    conn.execute("DELETE FROM vectors WHERE kind = 'message' AND owner_id = ?", (message_id,))
-    # A remembered result may hold its words.
-    conn.execute("DELETE FROM job_results WHERE session_id = ?", (session_id,))
-    _forget_recalled(conn, [message_id], gone=False)
-    aged = ageing.age(conn, [message_id])
-    epochs.drop(conn, session_id)
-    return aged
-
-
-def _forget_recalled(conn: Connection, ids: Sequence[str], *, gone: bool) -> tuple[str, ...]:
-    """Empties the prefaces in which one of the ids was recalled, and ends the epochs that go on with them.
-
-    With `gone` the ids are taken out of what is known of those turns as well. Returns the sessions.
-    """
-    known = set(ids)
-    found = _recalling(conn, ids)
-    for turn in found:
-        conn.execute(
-            "UPDATE messages SET preface = '' WHERE id = (SELECT parent_id FROM messages WHERE id = ?)",
-            (turn.reply_id,),
-        )
-        epochs.drop(conn, turn.session_id)
-        if gone:
-            parts = tuple(
-                replace(part, ids=tuple(held for held in part.ids if held not in known))
-                for part in turn.parts
-            )
-            epochs.put_turn(conn, replace(turn, epoch_id=None, parts=parts))
-    return tuple(dict.fromkeys(turn.session_id for turn in found))
-
-
-def _recalling(conn: Connection, ids: Sequence[str]) -> list[TurnRecord]:
-    rows = conn.execute(
-        f"""
-        SELECT {epochs.TURN_COLUMNS} FROM turns WHERE instr(parts, '"recall"') > 0 AND EXISTS (
-            SELECT 1 FROM json_each(parts) AS part, json_each(part.value, '$.ids') AS held
-            WHERE json_extract(part.value, '$.tier') = 'recall'
-                AND held.value IN (SELECT value FROM json_each(?))
-        )
-        """,
-        (json.dumps(list(ids)),),
-    )
-    return [epochs.turn_of(row) for row in rows]
-
-
-def _left(conn: Connection, session_id: str, ids: Sequence[str], rows: Sequence[int]) -> int:
-    """How many rows of any table still belong to the session or name what was in it."""
-    tables = conn.execute(
-        """
-        SELECT t.name FROM pragma_table_list AS t
-        WHERE t.schema = 'main' AND t.type = 'table'
-            AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) AS c WHERE c.name = 'session_id')
-        """
+    ids = list(dict.fromkeys(message_ids))
+    found = conn.execute(
+        f"SELECT seq, id, session_id, content, status FROM messages WHERE id IN {_LISTED}", (json.dumps(ids),)
     ).fetchall()
-    found = _count(conn, "SELECT count(*) FROM sessions WHERE id = ?", session_id)
-    for (table,) in tables:
-        found += _count(conn, f'SELECT count(*) FROM "{table}" WHERE session_id = ?', session_id)
-    found += _count(
-        conn,
-        """
-        SELECT count(*) FROM vectors
-        WHERE kind IN ('message', 'summary') AND owner_id IN (SELECT value FROM json_each(?))
+    missing = set(ids) - {row[1] for row in found}
+    if missing:
+        raise MessageNotFound(min(missing))
+    said = [(row[0], row[1], row[3]) for row in found if row[3] and row[4] != "streaming"]
+    held_in = sorted({row[2] for row in found})
+    known = lineage.let_go(conn, ids)
+    untitled = titles.forget(conn, held_in, ids)
+    conn.execute(
+        f"""
+        UPDATE messages SET content = '', preface = '', tokens = NULL, token_model = NULL, meta = '{{}}'
+        WHERE seq IN {_LISTED}
         """,
-        json.dumps(ids),
+        (json.dumps([row[0] for row in found]),),
     )
-    found += int(conn.execute(f"SELECT count(*) FROM jobs WHERE {_NAMING}", {"id": session_id}).fetchone()[0])
-    for (index,) in conn.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND name GLOB 'messages_*_docsize'"
-    ).fetchall():
-        found += _indexed(conn, index, rows)
-    return found + len(_recalling(conn, ids))
-
-
-def _indexed(conn: Connection, table: str, rows: Sequence[int]) -> int:
-    """How many of the messages are in a full-text index, by the table in which it keeps their lengths."""
-    return _count(
-        conn, f'SELECT count(*) FROM "{table}" WHERE id IN (SELECT value FROM json_each(?))', json.dumps(rows)
+    recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
+    aged = [one.id for one in ageing.age(conn, ids)]
+    vectors = conn.execute(
+        f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
+        (json.dumps([*ids, *aged]),),
+    ).rowcount
+    # Until it is made anew a summary says nothing: a crash in between leaves no word of what was forgotten.
+    conn.execute(f"UPDATE summaries SET text = '', topics = '[]' WHERE id IN {_LISTED}", (json.dumps(aged),))
+    ended = sum(epochs.drop(conn, one) for one in held_in)
+    # A remembered result may hold its words.
+    results = conn.execute(
+        f"DELETE FROM job_results WHERE session_id IN {_LISTED}", (json.dumps(held_in),)
+    ).rowcount
+    # The messages are there still, and empty; an empty message has no words in the index.
+    words = tuple(replace(entry, kept=True) for entry in _entries("messages", said))
+    return Erased(
+        messages=len(ids),
+        summaries=0,
+        epochs=ended,
+        turns=0,
+        vectors=int(vectors) + known.vectors,
+        full_text=len(said) + known.full_text,
+        jobs=0,
+        results=int(results),
+        verified=leftovers.left(conn, leftovers.Marks(ids, known.ids, words + known.entries)) == 0,
+        recalled_in=tuple(one for one in recalled_in if one not in held_in),
+        memories=len(known.ids),
+        versions=known.versions,
+        stale=tuple(aged),
+        untitled=untitled,
     )
 
 
-def _count(conn: Connection, sql: str, parameter: str) -> int:
-    return int(conn.execute(sql, (parameter,)).fetchone()[0])
+def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
+    """Erases memories, then looks whether anything is left of them. Ids of none are passed over."""
+    known = lineage.erase(conn, memory_ids)
+    recalled_in = recalled.forget(conn, known.ids, gone=known.ids)
+    return Erased(
+        messages=0,
+        summaries=0,
+        epochs=0,
+        turns=0,
+        vectors=known.vectors,
+        full_text=known.full_text,
+        jobs=0,
+        results=0,
+        verified=leftovers.left(conn, leftovers.Marks((), known.ids, known.entries)) == 0,
+        recalled_in=recalled_in,
+        memories=len(known.ids),
+        versions=known.versions,
+    )
+
+
+def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
+    """Undoes a change of memories; those that it had added are gone from prompts, too.
+
+    Raises `ChangeNotFound`, `CannotUndo`.
+    """
+    change, gone = memories_log.undo(conn, ref, now)
+    recalled.forget(conn, gone, gone=gone)
+    return change
+
+
+def _entries(owner: str, said: Sequence[tuple[int, str, str]]) -> tuple[leftovers.Entry, ...]:
+    return tuple(leftovers.Entry(owner, seq, content) for seq, _, content in said)

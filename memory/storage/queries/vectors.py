@@ -4,26 +4,57 @@
 import json
 from collections.abc import Collection, Sequence
 
+from memory.knowledge.wording import reading
 from memory.storage.connection import Connection
 from memory.storage.values import moment
 from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey
 
 _STORED = """
     SELECT v.kind, v.owner_id, v.part, v.session_id, p.name, v.data,
-        coalesce(m.created_at, y.created_at, s.created_at, 0)
+        coalesce(m.created_at, y.created_at, k.created_at, s.created_at, 0)
     FROM vectors AS v
     LEFT JOIN sessions AS s ON s.id = v.session_id
-    LEFT JOIN projects AS p ON p.id = s.project_id
+    LEFT JOIN memories AS k ON v.kind = 'memory' AND k.id = v.owner_id
+    LEFT JOIN projects AS p ON p.id = coalesce(s.project_id, k.project_id)
     LEFT JOIN messages AS m ON v.kind = 'message' AND m.id = v.owner_id AND m.session_id = v.session_id
     LEFT JOIN summaries AS y ON v.kind = 'summary' AND y.id = v.owner_id
 """
 
 
+# Memories come before all messages in the order of storing: they are few, and what is looked for first.
+_MEMORIES_FROM = 2**61
+
+
 def unembedded(
     conn: Connection, model: str, *, limit: int, before: int | None, session: str | None
 ) -> list[Unembedded]:
-    """Messages without a vector of `model`, the latest first."""
-    where, parameters = "m.seq < ?", [2**62 if before is None else before]
+    """Memories, then messages, without a vector of `model`, the latest first."""
+    place, most = 2**62 if before is None else before, max(limit, 0)
+    found = _memories(conn, model, most, place - _MEMORIES_FROM, session) if place > _MEMORIES_FROM else []
+    return found + _messages(conn, model, most - len(found), place, session)
+
+
+def _memories(conn: Connection, model: str, limit: int, before: int, session: str | None) -> list[Unembedded]:
+    rows = conn.execute(
+        """
+        SELECT k.seq, k.id, k.subject, k.text FROM memories AS k
+        WHERE k.seq < ?1 AND k.state IN ('inbox', 'kept')
+            AND (?2 IS NULL OR k.id IN (SELECT memory_id FROM memory_sources WHERE session_id = ?2))
+            AND NOT EXISTS (
+                SELECT 1 FROM vectors WHERE kind = 'memory' AND owner_id = k.id AND part = 0 AND model = ?3
+            )
+        ORDER BY k.seq DESC LIMIT ?4
+        """,
+        (before, session, model, limit),
+    )
+    return [
+        Unembedded(_MEMORIES_FROM + seq, "memory", owner, None, reading(subject, text))
+        for seq, owner, subject, text in rows
+    ]
+
+
+def _messages(conn: Connection, model: str, limit: int, before: int, session: str | None) -> list[Unembedded]:
+    where, parameters = "m.seq < ?", [before]
     if session is not None:
         where, parameters = f"{where} AND m.session_id = ?", [*parameters, session]  # type: ignore[list-item]
     rows = conn.execute(
@@ -37,7 +68,7 @@ def unembedded(
             )
         ORDER BY m.seq DESC LIMIT ?
         """,
-        (*parameters, model, max(limit, 0)),
+        (*parameters, model, limit),
     )
     return [Unembedded(seq, "message", owner, session, text) for seq, owner, session, text in rows]
 
@@ -47,11 +78,7 @@ def put(conn: Connection, model: str, made: Sequence[Embedded]) -> int:
     taken = 0
     for one in made:
         source = one.source
-        row = conn.execute(
-            "SELECT 1 FROM messages WHERE seq = ? AND id = ? AND content = ?",
-            (source.seq, source.owner_id, source.text),
-        ).fetchone()
-        if row is None:
+        if not _still_says(conn, source):
             continue
         conn.execute(
             "DELETE FROM vectors WHERE kind = ? AND owner_id = ? AND model = ?",
@@ -66,6 +93,20 @@ def put(conn: Connection, model: str, made: Sequence[Embedded]) -> int:
         )
         taken += 1
     return taken
+
+
+def _still_says(conn: Connection, source: Unembedded) -> bool:
+    if source.kind == "memory":
+        row = conn.execute(
+            "SELECT subject, text FROM memories WHERE id = ? AND state IN ('inbox', 'kept')",
+            (source.owner_id,),
+        ).fetchone()
+        return row is not None and reading(*row) == source.text
+    row = conn.execute(
+        "SELECT 1 FROM messages WHERE seq = ? AND id = ? AND content = ?",
+        (source.seq, source.owner_id, source.text),
+    ).fetchone()
+    return row is not None
 
 
 def scan(conn: Connection, model: str, after: VectorKey | None, limit: int) -> list[StoredVector]:

@@ -1,0 +1,46 @@
+"""How a memory reads, and whether its words rest on words that are to go."""
+
+import re
+from collections.abc import Iterable
+
+from memory.lifecycle.languages import lexicon
+from memory.recall.words import carries_meaning
+from memory.storage.words import is_unspaced, pieces
+
+_WORD = re.compile(r"\w+")
+_ENDINGS = ("ing", "es", "ed", "s", "d")
+_SHORTEST_STEM = 3
+
+
+def reading(subject: str, text: str) -> str:
+    """The text of a memory with what it is about: what is embedded, and what stands in a prompt."""
+    return f"{subject}: {text}" if subject and subject.casefold() not in text.casefold() else text
+
+
+def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
+    """Whether `text` says something that only `gone` said: a word of it is there, and nowhere in `left`.
+
+    Small words ("the", "in") say nothing. A word and its English endings are one; numbers are what they are.
+    """
+    said, still_said = _words(gone), _words(left)
+    return any(word in said and word not in still_said for word in _words([text]))
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    small = lexicon().common
+    found = set()
+    for text in texts:
+        for word in _WORD.findall(text.casefold()):
+            if is_unspaced(word):
+                found.update(pieces(word))
+            elif word not in small and carries_meaning([word]) and (len(word) > 1 or word.isdigit()):
+                found.add(_stem(word))
+    return found
+
+
+def _stem(word: str) -> str:
+    if word.isalpha():
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+                return word[: -len(ending)].removesuffix("e")
+    return word.removesuffix("e") if word.isalpha() and len(word) > _SHORTEST_STEM else word

@@ -1,0 +1,139 @@
+"""Whether anything is left of what was erased: in any table, and in those beneath the full-text indices."""
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from memory.storage.connection import Connection
+from memory.storage.queries import recalled
+from memory.storage.words import beginnings, is_unspaced, pieces
+
+NAMING = "(instr(key, :id) > 0 OR instr(payload, :id) > 0)"
+_LISTED = "(SELECT value FROM json_each(?))"
+_LEAST_PIECE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A text that stood in the full-text indices of its table; `kept` says that its row is there still."""
+
+    owner: str
+    row: int
+    text: str
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What was erased: ids of messages, summaries and the session; of memories; the texts that were indexed;
+    the session, when it went as a whole."""
+
+    ids: Collection[str]
+    memories: Collection[str]
+    entries: Collection[Entry]
+    session: str | None = None
+
+
+def left(conn: Connection, marks: Marks) -> int:
+    """How many rows of any table still belong to what was erased, name it, or hold its words."""
+    found = _in_indices(conn, marks.entries)
+    found += _owned(conn, ("memory_id", "part_id", "superseded_by"), marks.memories)
+    found += count(
+        conn, f"SELECT count(*) FROM memories WHERE id IN {_LISTED}", json.dumps(list(marks.memories))
+    )
+    found += count(
+        conn,
+        f"SELECT count(*) FROM vectors WHERE kind <> 'chunk' AND owner_id IN {_LISTED}",
+        json.dumps([*marks.ids, *marks.memories]),
+    )
+    found += _owned_by_sources(conn, marks)
+    gone = {*marks.memories, *(marks.ids if marks.session is not None else ())}
+    found += len(recalled.naming(conn, gone))
+    if marks.session is None:
+        found += sum(
+            part.tier == recalled.RECALL
+            and not set(marks.ids).isdisjoint(part.ids)
+            and _preface(conn, turn.reply_id)
+            for turn in recalled.naming(conn, marks.ids)
+            for part in turn.parts
+        )
+        return found
+    found += count(conn, "SELECT count(*) FROM sessions WHERE id = ?", marks.session)
+    found += _owned(conn, ("session_id",), [marks.session])
+    jobs = conn.execute(f"SELECT count(*) FROM jobs WHERE {NAMING}", {"id": marks.session})
+    return found + int(jobs.fetchone()[0])
+
+
+def _owned(conn: Connection, columns: Collection[str], ids: Collection[str]) -> int:
+    """Rows of any table that name one of the ids in one of these columns."""
+    tables = conn.execute(
+        """
+        SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+        WHERE t.schema = 'main' AND t.type = 'table' AND c.name IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(columns)),),
+    ).fetchall()
+    names = json.dumps(list(ids))
+    return sum(
+        count(conn, f'SELECT count(*) FROM "{table}" WHERE "{column}" IN {_LISTED}', names)
+        for table, column in tables
+    )
+
+
+def _owned_by_sources(conn: Connection, marks: Marks) -> int:
+    return count(
+        conn,
+        f"SELECT count(*) FROM memory_sources WHERE message_id IN {_LISTED}",
+        json.dumps(list(marks.ids)),
+    )
+
+
+def _preface(conn: Connection, reply_id: str) -> bool:
+    row = conn.execute(
+        "SELECT preface FROM messages WHERE id = (SELECT parent_id FROM messages WHERE id = ?)", (reply_id,)
+    ).fetchone()
+    return row is not None and row[0] != ""
+
+
+def _in_indices(conn: Connection, entries: Iterable[Entry]) -> int:
+    """How many of the texts are in a full-text index still: by the table in which it keeps the lengths of its
+    rows, and by looking up every word."""
+    found = 0
+    held = list(entries)
+    for owner in {one.owner for one in held}:
+        own = [one for one in held if one.owner == owner]
+        gone = [one.row for one in own if not one.kept]
+        for index in (f"{owner}_fts", f"{owner}_pieces"):
+            found += count(
+                conn, f'SELECT count(*) FROM "{index}_docsize" WHERE id IN {_LISTED}', json.dumps(gone)
+            )
+            words = {word for one in own for word in _searched(one.text, pieced=index.endswith("_pieces"))}
+            found += sum(_holding(conn, index, word, {one.row for one in own}) for word in words)
+    return found
+
+
+def _searched(text: str, *, pieced: bool) -> set[str]:
+    """The words of a text as an index of words, or of pieces of three letters, knows them."""
+    words = beginnings(text)
+    if pieced:
+        return {
+            piece
+            for word in words
+            if is_unspaced(word)
+            for piece in pieces(word)
+            if len(piece) >= _LEAST_PIECE
+        }
+    return set(words)
+
+
+def _holding(conn: Connection, index: str, word: str, rows: Collection[int]) -> int:
+    hits = conn.execute(
+        f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND rowid BETWEEN ? AND ?",
+        (f'"{word}"', min(rows), max(rows)),
+    )
+    return sum(row in rows for (row,) in hits)
+
+
+def count(conn: Connection, sql: str, parameter: str) -> int:
+    return int(conn.execute(sql, (parameter,)).fetchone()[0])

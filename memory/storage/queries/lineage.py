@@ -1,0 +1,166 @@
+"""What rests on which words, and the erasing of memories with all that was made of them."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from memory.knowledge.entities import FINDABLE
+from memory.knowledge.wording import reading, rests_on
+from memory.storage.connection import Connection
+from memory.storage.queries import memories_log
+from memory.storage.queries.leftovers import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Memories with a source among some messages: those that go with these, and those that only lose it."""
+
+    going: tuple[str, ...]
+    losing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Memories that are erased (`ids`), those that only lost a source, and how much went with them."""
+
+    ids: tuple[str, ...] = ()
+    losing: tuple[str, ...] = ()
+    versions: int = 0
+    vectors: int = 0
+    full_text: int = 0
+    entries: tuple[Entry, ...] = ()
+
+
+_RESTING = """
+    SELECT r.memory_id, r.quote, m.content FROM memory_sources AS r
+    JOIN messages AS m ON m.id = r.message_id AND m.session_id = r.session_id
+    WHERE r.memory_id IN (
+        SELECT memory_id FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(:ids))
+    ) AND (r.message_id IN (SELECT value FROM json_each(:ids))) = :gone
+"""
+
+
+def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
+    """Parts the memories that these messages, which are still there, are sources of.
+
+    What the person put into words outside of any conversation stays, and so does what other sources say too.
+    """
+    ids = json.dumps(list(message_ids))
+    gone, left = _words(conn, ids, gone=True), _words(conn, ids, gone=False)
+    own = {
+        row[0]
+        for row in conn.execute(
+            "SELECT id FROM memories WHERE own_words = 1 AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(gone)),),
+        )
+    }
+    going = [one for one in gone if one not in own and _rests(conn, one, gone[one], left.get(one, []))]
+    return Resting(tuple(going), tuple(one for one in gone if one not in set(going)))
+
+
+def _words(conn: Connection, ids: str, *, gone: bool) -> dict[str, list[str]]:
+    """By memory, what its sources among the messages (or its other ones) say."""
+    found: dict[str, list[str]] = {}
+    for memory_id, quote, content in conn.execute(_RESTING, {"ids": ids, "gone": int(gone)}):
+        found.setdefault(memory_id, []).extend((quote, content))
+    return found
+
+
+def _rests(conn: Connection, memory_id: str, gone: list[str], left: list[str]) -> bool:
+    if not left:
+        return True
+    row = conn.execute("SELECT subject, text FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    return rests_on(reading(*row), gone, left)
+
+
+def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
+    """Erases what rests on these messages, which are still there: memories, earlier versions, quotes."""
+    resting = resting_on(conn, message_ids)
+    ids = json.dumps(list(message_ids))
+    earlier = sum(_drop_versions(conn, one, ids) for one in resting.losing)
+    conn.execute(
+        """
+        DELETE FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(?1))
+            AND memory_id IN (SELECT value FROM json_each(?2))
+        """,
+        (ids, json.dumps(resting.losing)),
+    )
+    gone = erase(conn, resting.going)
+    memories_log.strip(conn, message_ids)
+    return replace(gone, losing=resting.losing, versions=gone.versions + earlier)
+
+
+def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
+    """Drops what a memory said earlier in words of these messages; returns how many versions."""
+    said = [
+        [
+            text
+            for quote, content in conn.execute(
+                f"""
+                SELECT r.quote, m.content FROM memory_sources AS r
+                JOIN messages AS m ON m.id = r.message_id AND m.session_id = r.session_id
+                WHERE r.memory_id = ? AND r.message_id {inside} IN (SELECT value FROM json_each(?))
+                """,
+                (memory_id, ids),
+            )
+            for text in (quote, content)
+        ]
+        for inside in ("", "NOT")
+    ]
+    versions = conn.execute(
+        "SELECT version, subject, text FROM memory_versions WHERE memory_id = ?", (memory_id,)
+    ).fetchall()
+    resting = [version for version, *words in versions if rests_on(reading(*words), *said)]
+    conn.execute(
+        """
+        DELETE FROM memory_versions WHERE memory_id = ? AND version IN (SELECT value FROM json_each(?))
+        """,
+        (memory_id, json.dumps(resting)),
+    )
+    return len(resting)
+
+
+def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
+    """Erases memories with their versions, uses, vectors, full text and part in the change log; what they
+    stood for holds again. Prompts are not looked at, and ids of none are passed over."""
+    rows = conn.execute(
+        "SELECT seq, id, subject, text, state FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(memory_ids)),),
+    ).fetchall()
+    if not rows:
+        return Gone()
+    found = tuple(row[1] for row in rows)
+    ids = json.dumps(found)
+    versions = conn.execute(
+        "SELECT count(*) FROM memory_versions WHERE memory_id IN (SELECT value FROM json_each(?))", (ids,)
+    ).fetchone()[0]
+    vectors = conn.execute(
+        """
+        DELETE FROM vectors WHERE kind = 'memory' AND owner_id IN (SELECT value FROM json_each(?))
+        """,
+        (ids,),
+    ).rowcount
+    # What was replaced by or merged into a memory that is forgotten was not forgotten with it.
+    conn.execute(
+        """
+        UPDATE memories SET state = 'inbox', superseded_by = NULL
+        WHERE id NOT IN (SELECT value FROM json_each(?1)) AND (
+            state = 'superseded' AND superseded_by IN (SELECT value FROM json_each(?1))
+            OR state = 'archived' AND id IN (
+                SELECT part_id FROM memory_parts WHERE memory_id IN (SELECT value FROM json_each(?1))
+            )
+        )
+        """,
+        (ids,),
+    )
+    conn.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    memories_log.strip(conn, found)
+    memories_log.drop_names(conn, found)
+    return Gone(
+        ids=found,
+        versions=int(versions),
+        vectors=int(vectors),
+        full_text=sum(row[4] in FINDABLE for row in rows),
+        entries=tuple(Entry("memories", row[0], f"{row[2]} {row[3]}") for row in rows),
+    )

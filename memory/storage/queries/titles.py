@@ -1,0 +1,33 @@
+"""Titles that were made from what was said, when it is to be forgotten."""
+
+import json
+from collections.abc import Collection
+
+from memory.knowledge.wording import rests_on
+from memory.storage.connection import Connection
+
+
+def forget(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> tuple[str, ...]:
+    """Empties titles that rest on these messages, which are still there. A person's own title stays.
+
+    Returns the sessions.
+    """
+    named = conn.execute(
+        """
+        SELECT id, title FROM sessions
+        WHERE title_source <> 'person' AND title <> '' AND id IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(session_ids)),),
+    ).fetchall()
+    forgotten = set(message_ids)
+    emptied = []
+    for session_id, title in named:
+        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        gone = [content for message_id, content in said if message_id in forgotten]
+        left = [content for message_id, content in said if message_id not in forgotten]
+        if rests_on(title, gone, left):
+            conn.execute(
+                "UPDATE sessions SET title = '', title_source = 'first_words' WHERE id = ?", (session_id,)
+            )
+            emptied.append(session_id)
+    return tuple(emptied)

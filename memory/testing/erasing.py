@@ -1,0 +1,78 @@
+"""Erasing in dictionaries: every store beside the sessions gives up what it has."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+
+from memory.entities import Erased, Message, MessageStatus, TitleSource
+from memory.knowledge.wording import rests_on
+from memory.testing.context import InMemoryContext
+from memory.testing.rows import Rows
+
+
+class Erasing:
+    """As `memory.storage.queries.erasure`."""
+
+    def __init__(self, rows: Rows, context: InMemoryContext) -> None:
+        self._rows = rows
+        self._context = context
+
+    def erase_session(self, session_id: str) -> Erased:
+        self._rows.session(session_id)
+        gone = [m for m in self._rows.messages.values() if m.session_id == session_id]
+        recalled_in = self._context.recalled_in(session_id)
+        self._rows.touched = ()
+        counts: Counter[str] = Counter()
+        for follower in self._rows.followers:
+            counts.update(follower.erased(session_id))
+        for message in gone:
+            del self._rows.messages[message.id]
+        del self._rows.sessions[session_id]
+        counts["full_text"] += sum(message.status is not MessageStatus.STREAMING for message in gone)
+        return _erased(counts, len(gone), self._touched(recalled_in, {session_id}))
+
+    def forget_messages(self, message_ids: Collection[str]) -> Erased:
+        gone = [self._rows.message(one) for one in dict.fromkeys(message_ids)]
+        held_in = {one.session_id for one in gone}
+        untitled = [one for one in sorted(held_in) if self._rests(one, gone)]
+        self._rows.touched = ()
+        said = sum(bool(one.content) and one.status is not MessageStatus.STREAMING for one in gone)
+        counts = self._rows.empty(gone)
+        aged = self._context.emptied([one.id for one in gone])
+        for session_id in untitled:
+            self._rows.keep(
+                replace(self._rows.session(session_id), title="", title_source=TitleSource.FIRST_WORDS)
+            )
+        counts["full_text"] += said
+        erased = _erased(counts, len(gone), self._touched((), held_in))
+        return replace(erased, stale=tuple(one.id for one in aged), untitled=tuple(untitled))
+
+    def _touched(self, known: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
+        return tuple(one for one in dict.fromkeys([*known, *self._rows.touched]) if one not in own)
+
+    def _rests(self, session_id: str, gone: list[Message]) -> bool:
+        session = self._rows.session(session_id)
+        ids = {one.id for one in gone}
+        said = [one for one in self._rows.messages.values() if one.session_id == session_id]
+        return session.title_source is not TitleSource.PERSON and rests_on(
+            session.title,
+            [one.content for one in said if one.id in ids],
+            [one.content for one in said if one.id not in ids],
+        )
+
+
+def _erased(counts: Counter[str], messages: int, recalled_in: tuple[str, ...]) -> Erased:
+    return Erased(
+        messages=messages,
+        summaries=counts["summaries"],
+        epochs=counts["epochs"],
+        turns=counts["turns"],
+        vectors=counts["vectors"],
+        full_text=counts["full_text"],
+        jobs=counts["jobs"],
+        results=counts["results"],
+        verified=True,
+        recalled_in=recalled_in,
+        memories=counts["memories"],
+        versions=counts["versions"],
+    )

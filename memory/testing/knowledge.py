@@ -1,0 +1,374 @@
+"""Memories in dictionaries."""
+
+import builtins
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memory.entities import Erased, MemoryMode, Message, MessageStatus
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound
+from memory.knowledge.entities import (
+    FINDABLE,
+    Memory,
+    MemoryChange,
+    MemoryCounts,
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    MemoryTier,
+    MemoryUse,
+    MemoryVersion,
+    NewMemory,
+    Touched,
+    Unlearned,
+    Unset,
+    UseKind,
+)
+from memory.ports import Clock
+from memory.storage.queries.memories_patch import KEPT_VERSIONS
+from memory.storage.values import id_range, new_id, storable
+from memory.testing.context import InMemoryContext
+from memory.testing.finding import holds_beginnings
+from memory.testing.known import Known, MemoryLog
+from memory.testing.rows import Rows
+from models.messages import Role
+
+_FINISHED = (MessageStatus.COMPLETE, MessageStatus.PARTIAL)
+_TIMES = ("valid_from", "valid_until", "expires_at")
+
+
+class InMemoryMemoryStore:
+    """`memory.knowledge.ports.MemoryStore` beside the sessions and messages of `rows`."""
+
+    def __init__(self, rows: Rows, clock: Clock, context: InMemoryContext) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._known = Known(rows)
+        self._log = MemoryLog(self._known)
+        self._context = context
+        self._learned: dict[str, int] = {}
+        self._seen: dict[int, dict[str, object]] = {}
+        rows.memories = self._known.memories
+        rows.learned_in = lambda key: {one.session_id for one in self._known.sources[key]}
+        rows.followers.append(self)
+
+    # --- following what is erased -----------------------------------------------------------------
+
+    def erased(self, session_id: str) -> Mapping[str, int]:
+        self._learned.pop(session_id, None)
+        gone = [one.id for one in self._rows.messages.values() if one.session_id == session_id]
+        self._known.drop_uses(gone)
+        return self._let_go(gone)
+
+    def forgotten(self, message: Message) -> Mapping[str, int]:
+        return self._let_go([message.id])
+
+    def resting_on(self, message_ids: Collection[str]) -> tuple[list[str], list[str]]:
+        """As the queries of lineage."""
+        return self._known.resting_on(message_ids)
+
+    def _let_go(self, message_ids: Collection[str]) -> Mapping[str, int]:
+        going, losing = self._known.resting_on(message_ids)
+        versions = sum(self._known.lose(one, message_ids) for one in losing)
+        found = sum(self._known.memories[one].state in FINDABLE for one in going)
+        vectors = sum(self._rows.drop_vectors(one) for one in going)
+        self._log.strip(message_ids)
+        self._rows.touched += self._context.let_go({*going, *losing}, gone=set(going))
+        return {
+            "memories": len(going),
+            "versions": versions + self._erase(going),
+            "vectors": vectors,
+            "full_text": found,
+        }
+
+    def _erase(self, ids: Collection[str]) -> int:
+        self._known.reinstate(ids)
+        self._log.strip(ids)
+        self._log.drop_names(ids)
+        return sum(self._known.drop(one) for one in ids)
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def add(self, new: NewMemory, *, action: str = "add", automatic: bool = False) -> Memory:
+        self._rows.require_open()
+        now = self._clock.now()
+        for one in (*new.supersedes, *new.parts):
+            self._require(one)
+        for source in new.sources:
+            self._check(source)
+        before = self._log.states({*new.supersedes, *new.parts})
+        memory = Memory(
+            id=new_id(),
+            kind=new.kind,
+            tier=new.tier,
+            state=new.state,
+            origin=new.origin,
+            subject=storable(new.subject),
+            text=storable(new.text),
+            confidence=new.confidence,
+            importance=new.importance,
+            created_at=now,
+            updated_at=now,
+            pinned=new.pinned,
+            valid_from=new.valid_from,
+            valid_until=new.valid_until,
+            expires_at=new.expires_at,
+            project=None if new.project is None else storable(new.project),
+            model=new.model,
+        )
+        self._known.add(memory, new, own=new.origin is MemoryOrigin.PERSON and not new.sources)
+        for old in new.supersedes:
+            self._known.keep(
+                replace(
+                    self._require(old),
+                    state=MemoryState.SUPERSEDED,
+                    superseded_by=memory.id,
+                    updated_at=now,
+                )
+            )
+        for part in new.parts:
+            self._known.keep(replace(self._require(part), state=MemoryState.ARCHIVED, updated_at=now))
+        self._log.record(action, {memory.id: None, **before}, now, automatic=automatic)
+        return memory
+
+    async def change(
+        self, memory_id: str, patch: MemoryPatch, *, action: str = "edit", automatic: bool = False
+    ) -> Memory:
+        return (await self.change_many([(memory_id, patch)], action=action, automatic=automatic))[0]
+
+    async def change_many(
+        self, patches: Sequence[tuple[str, MemoryPatch]], *, action: str, automatic: bool = False
+    ) -> list[Memory]:
+        self._rows.require_open()
+        now = self._clock.now()
+        for key, _ in patches:
+            self._require(key)
+        before = self._log.states({key for key, _ in patches})
+        for key, patch in patches:
+            self._patch(key, patch, now)
+        self._log.record(action, before, now, automatic=automatic)
+        return [self._require(key) for key, _ in patches]
+
+    def _patch(self, key: str, patch: MemoryPatch, now: datetime) -> None:
+        memory = self._require(key)
+        changes: dict[str, object] = {}
+        for name in patch.__dataclass_fields__:
+            value = getattr(patch, name)
+            if isinstance(value, Unset) or (value is None and name not in _TIMES):
+                continue
+            value = storable(value) if name in {"subject", "text"} else value
+            if value != getattr(memory, name):
+                changes[name] = value
+        if not changes:
+            return
+        if "text" in changes or "subject" in changes:
+            self._known.put_aside(memory, now)
+            changes["version"] = memory.version + 1
+        if patch.state in FINDABLE:
+            changes["superseded_by"] = None
+        changed = replace(memory, **changes, updated_at=now)  # type: ignore[arg-type]  # names of the patch are fields
+        self._known.keep(changed)
+        if changed.kind is MemoryKind.PROCEDURE or changed.tier is MemoryTier.PROCEDURAL:
+            self._known.prune(key, changed.version - KEPT_VERSIONS)
+
+    async def add_sources(self, memory_id: str, sources: Sequence[MemorySource]) -> Memory:
+        self._rows.require_open()
+        now = self._clock.now()
+        memory = self._require(memory_id)
+        for source in sources:
+            self._check(source)
+        before = self._log.states([memory_id])
+        if self._known.add_sources(memory_id, sources):
+            self._known.keep(replace(memory, updated_at=now))
+        self._log.record("add sources", before, now, automatic=True)
+        return self._require(memory_id)
+
+    async def use(self, memory_ids: Collection[str], *, reply_id: str, session_id: str, how: UseKind) -> None:
+        self._rows.require_open()
+        if self._rows.message(reply_id).session_id != session_id:
+            raise MessageNotFound(reply_id)
+        now = self._clock.now()
+        for key in memory_ids:
+            if key in self._known.memories:
+                self._known.use(MemoryUse(key, reply_id, session_id, how, now))
+
+    async def mark_learned(self, session_id: str, seq: int) -> None:
+        self._rows.require_open()
+        self._rows.session(session_id)
+        self._learned[session_id] = max(seq, self._learned.get(session_id, 0))
+
+    async def undo(self, change_id: str) -> MemoryChange:
+        self._rows.require_open()
+        change, added = self._log.undo(change_id, self._clock.now())
+        self._context.let_go(set(added), gone=set(added))
+        return change
+
+    async def forget(self, memory_ids: Collection[str]) -> int:
+        return (await self.erase(memory_ids)).memories
+
+    async def erase(self, memory_ids: Collection[str]) -> Erased:
+        self._rows.require_open()
+        gone = [one for one in dict.fromkeys(memory_ids) if one in self._known.memories]
+        found = sum(self._known.memories[one].state in FINDABLE for one in gone)
+        vectors = sum(self._rows.drop_vectors(one) for one in gone)
+        recalled_in = self._context.let_go(set(gone), gone=set(gone))
+        versions = self._erase(gone)
+        return Erased(
+            messages=0,
+            summaries=0,
+            epochs=0,
+            turns=0,
+            vectors=vectors,
+            full_text=found,
+            jobs=0,
+            results=0,
+            verified=True,
+            recalled_in=recalled_in,
+            memories=len(gone),
+            versions=versions,
+        )
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    async def get(self, ref: str) -> Memory:
+        self._rows.require_open()
+        span = id_range(ref)
+        known = self._known.memories.values()
+        found = [] if span is None else [one for one in known if span[0] <= one.id <= span[1]]
+        if not found:
+            raise MemoryNotFound(ref)
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        return found[0]
+
+    async def get_many(self, ids: Sequence[str]) -> list[Memory]:
+        self._rows.require_open()
+        return [self._known.memories[one] for one in dict.fromkeys(ids) if one in self._known.memories]
+
+    async def select(
+        self, wanted: MemoryFilter | None = None, *, limit: int | None = None, offset: int = 0
+    ) -> list[Memory]:
+        self._rows.require_open()
+        known = enumerate(self._known.memories.values())
+        fitting = [(at, one) for at, one in known if self._fits(one, wanted or MemoryFilter())]
+        fitting.sort(key=lambda pair: (pair[1].pinned, pair[1].updated_at, pair[0]), reverse=True)
+        found = [one for _, one in fitting]
+        start = max(offset, 0)
+        return found[start:] if limit is None else found[start : start + max(limit, 0)]
+
+    def _fits(self, memory: Memory, wanted: MemoryFilter) -> bool:
+        sources = self._known.sources[memory.id]
+        return (
+            (wanted.states is None or memory.state in wanted.states)
+            and (wanted.kinds is None or memory.kind in wanted.kinds)
+            and (wanted.tiers is None or memory.tier in wanted.tiers)
+            and (wanted.project is None or memory.project in {None, wanted.project})
+            and (wanted.session is None or any(one.session_id == wanted.session for one in sources))
+            and (wanted.pinned is None or memory.pinned is wanted.pinned)
+            and (
+                not wanted.containing.strip()
+                or holds_beginnings(f"{memory.subject} {memory.text}", wanted.containing)
+            )
+        )
+
+    async def sources(self, memory_id: str) -> list[MemorySource]:
+        self._rows.require_open()
+        self._require(memory_id)
+        return sorted(
+            self._known.sources[memory_id], key=lambda one: self._rows.message(one.message_id).created_at
+        )
+
+    async def learned_from(self, message_ids: Collection[str]) -> list[Memory]:
+        self._rows.require_open()
+        return [
+            memory
+            for memory in self._known.memories.values()
+            if any(one.message_id in message_ids for one in self._known.sources[memory.id])
+        ]
+
+    async def versions(self, memory_id: str) -> list[MemoryVersion]:
+        self._rows.require_open()
+        self._require(memory_id)
+        return list(self._known.versions[memory_id])
+
+    async def parts(self, memory_id: str) -> list[Memory]:
+        self._rows.require_open()
+        self._require(memory_id)
+        return [one for one in self._known.memories.values() if one.id in self._known.parts[memory_id]]
+
+    async def uses(self, memory_id: str) -> list[MemoryUse]:
+        self._rows.require_open()
+        self._require(memory_id)
+        found = sorted(self._known.uses[memory_id], key=lambda one: one.how)
+        return sorted(found, key=lambda one: (one.used_at, one.reply_id), reverse=True)
+
+    async def changes(self, *, limit: int = 50, memory_id: str | None = None) -> builtins.list[MemoryChange]:
+        self._rows.require_open()
+        return self._log.select(limit, memory_id)
+
+    async def unlearned(self, *, limit: int = 10, session: str | None = None) -> list[Unlearned]:
+        self._rows.require_open()
+        found = []
+        used = sorted(self._rows.sessions.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
+        for one in used:
+            if one.memory_mode is not MemoryMode.NORMAL or one.deleted_at is not None:
+                continue
+            said = self._said_since(one.id) if session in {None, one.id} else {}
+            if said:
+                found.append(Unlearned(one.id, max(said), tuple(said.values())))
+        return found[: max(limit, 0)]
+
+    def _said_since(self, session_id: str) -> dict[int, str]:
+        return {
+            seq: message.id
+            for seq, message in enumerate(self._rows.messages.values(), start=1)
+            if message.session_id == session_id
+            and seq > self._learned.get(session_id, 0)
+            and message.role is Role.USER
+            and message.status in _FINISHED
+            and message.content.strip()
+        }
+
+    async def expiring(self, before: datetime) -> list[Memory]:
+        self._rows.require_open()
+        dated = [
+            (one.expires_at, one)
+            for one in self._known.memories.values()
+            if one.state in FINDABLE and not one.pinned and one.expires_at is not None
+        ]
+        due = [pair for pair in dated if pair[0] <= before]
+        return [one for _, one in sorted(due, key=lambda pair: pair[0])]
+
+    async def counts(self) -> MemoryCounts:
+        self._rows.require_open()
+        everything = self._known.memories.values()
+        found = [one for one in everything if one.state in FINDABLE]
+        return MemoryCounts(
+            dict(Counter(one.state.value for one in everything)),
+            dict(Counter(one.kind.value for one in found)),
+            dict(Counter(one.tier.value for one in found)),
+        )
+
+    async def touched(self, since: int | None) -> Touched:
+        self._rows.require_open()
+        version = len(self._seen)
+        now: dict[str, object] = {
+            key: (replace(one, uses=0, used_at=None), tuple(self._known.sources[key]))
+            for key, one in self._known.memories.items()
+        }
+        self._seen[version] = now
+        old = now if since is None else self._seen[since]
+        return Touched(version, frozenset(k for k in old.keys() | now.keys() if old.get(k) != now.get(k)))
+
+    def _require(self, key: str) -> Memory:
+        if key not in self._known.memories:
+            raise MemoryNotFound(key)
+        return self._known.memories[key]
+
+    def _check(self, source: MemorySource) -> None:
+        if self._rows.message(source.message_id).session_id != source.session_id:
+            raise MessageNotFound(source.message_id)
