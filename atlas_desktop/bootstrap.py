@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.desk import Desk
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.entities import RoomKind
-from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
 from models.errors import NoModel
 
+from atlas_desktop.services.desk import Desk
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import SettingsFile
+from memory.entities import RoomKind
+from memory.ports import Clock, SessionStore
+
 if TYPE_CHECKING:
+    from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.room import Model
@@ -49,18 +51,41 @@ def build_desk(paths: Paths) -> Desk:
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
         vector_index=_vector_index,
         tuning=lambda settings: build_tuning(paths, settings),
+        make_backups=lambda: build_backups(paths, settings_file),
         power=SystemPower(),
     )
 
 
 def build_vault(paths: Paths) -> VaultService:
-    from memory.vault.system_keyring import SystemKeyring
+    from memory.vault.exchange import Exchange
+
+    Exchange(paths.rooms).recover()
 
     async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:  # noqa: FBT001 - see OpenStore
         return await _open_store(paths, key, room, create=create)
 
-    opened = Vault(paths.rooms, RoomKind.OPEN, keyring=SystemKeyring())
-    return VaultService(Vaults(opened, Vault(paths.rooms, RoomKind.PRIVATE)), open_store)
+    return VaultService(build_vaults(paths.rooms), open_store)
+
+
+def build_vaults(rooms: Path) -> Vaults:
+    """The vaults whose keyslots are in a folder."""
+    from memory.vault.system_keyring import SystemKeyring
+
+    return Vaults(Vault(rooms, RoomKind.OPEN, keyring=SystemKeyring()), Vault(rooms, RoomKind.PRIVATE))
+
+
+def build_backups(paths: Paths, settings: SettingsFile) -> "BackupService":
+    from atlas_desktop.services.backup import BackupService
+    from memory.storage.files import SqlRoomFiles
+
+    from atlas_desktop import __version__
+
+    def folder() -> Path:
+        chosen = settings.settings.backup.folder
+        return Path(chosen).expanduser() if chosen else paths.home / "backups"
+
+    clock = SystemClock()
+    return BackupService(paths.rooms, folder, build_vaults, SqlRoomFiles(clock), clock, __version__)
 
 
 def build_doctor(paths: Paths) -> "Doctor":
@@ -205,7 +230,6 @@ def build_host(
 def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "TuningService":
     """Finds what is fastest on this machine; `quick` tries other layouts of the weights alone."""
     import psutil
-
     from atlas_desktop.services.tuning import TuningService
     from models.files import fingerprint
     from models.kernels import KernelsNote
@@ -236,7 +260,6 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
 def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
     """Checks the header and the memory before llama.cpp sees the file."""
     import psutil
-
     from models.errors import NotEnoughMemory
     from models.gguf_header import read_header
     from models.hardware import USUAL_CONTEXT

@@ -14,11 +14,13 @@ import msgspec
 from msgspec import Meta
 
 from atlas_desktop.setting_types import (
+    BackupSettings,
     ChatSettings,
     ContextSettings,
     JobSettings,
     MemorySettings,
     ModelSettings,
+    RetentionSettings,
     SessionSettings,
     Settings,
     UiSettings,
@@ -62,6 +64,8 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "sessions": SessionSettings,
     "memory": MemorySettings,
     "jobs": JobSettings,
+    "backup": BackupSettings,
+    "retention": RetentionSettings,
     "ui": UiSettings,
 }
 

@@ -119,6 +119,54 @@ class RoomClosed(MemoryFault):
     """The room was closed (locked) while work was under way."""
 
 
+# --- backups ---------------------------------------------------------------------------------------
+
+
+class NotABackup(MemoryFault):
+    """The file is not a backup of this program; `detail` says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class BackupDamaged(MemoryFault):
+    """A backup that is cut short, or whose parts are not as they were written."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class FutureBackup(MemoryFault):
+    """The backup was made by a newer version of the program."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(f"format {found} is newer than {known}")
+        self.found = found
+        self.known = known
+
+
+class WrongBackupPassphrase(MemoryFault):
+    """The passphrase does not open the backup (the backup itself is sound)."""
+
+
+class OutputRefused(MemoryFault):
+    """Nothing can be written where the person wants it."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class NothingToSalvage(MemoryFault):
+    """The room is sound: there is nothing to be recovered from it."""
+
+
+class ExchangeUnfinished(MemoryFault):
+    """Another process is putting other rooms in place of these."""
+
+
 # --- content ---------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.explain import Exit
 
+from atlas_desktop.cli import vault_backup
+
 if TYPE_CHECKING:
     from atlas_desktop.services.vault import VaultReport
     from memory.vault.status import SlotStatus, VaultStatus
@@ -30,15 +32,15 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     group = subparsers.add_parser("vault", parents=[common], help="keys, recovery, integrity")
     commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
 
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+    def add(name: str, handler: Any, text: str, *, exclusive: bool = True) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = commands.add_parser(
             name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
         )
-        parser.set_defaults(handler=handler, exclusive=handler is not status)
+        parser.set_defaults(handler=handler, exclusive=exclusive)
         return parser
 
     add("create", create, "make the vault and print its recovery key")
-    add("status", status, "show how the vault can be opened; needs no passphrase")
+    add("status", status, "show how the vault can be opened; needs no passphrase", exclusive=False)
     change = add("change-passphrase", change_passphrase, "set a new passphrase; your data stay as they are")
     _add_authority(change)
     change.add_argument("--new-passphrase-file", metavar="FILE", help="read the new passphrase from FILE")
@@ -47,6 +49,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     _add_authority(recovery)
     keyring = add("keyring", keyring_switch, "let the system keyring open the vault, or stop it")
     keyring.add_argument("switch", choices=("on", "off"))
+    vault_backup.register(add)
     add("verify", verify, "check every page, key and reference; changes nothing")
 
 

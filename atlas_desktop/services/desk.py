@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.entities import RoomKind
 from memory.gate import ForegroundGate, Power
-from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import SettingsFile
+from memory.entities import RoomKind
+from memory.ports import Clock, SessionStore
+
 if TYPE_CHECKING:
+    from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.room import Model, OpenRoom, RoomParts
     from atlas_desktop.services.tuning import TuningService
@@ -50,6 +52,7 @@ class Desk:
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     power: Power | None = None
     tuning: Callable[[Settings], "TuningService"] | None = None
+    make_backups: Callable[[], "BackupService"] | None = None
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms: list["OpenRoom"] = field(default_factory=list, repr=False)
@@ -64,6 +67,12 @@ class Desk:
         if self._models is None:
             self._models = self.make_models()
         return self._models
+
+    @property
+    def backups(self) -> "BackupService":
+        if self.make_backups is None:
+            raise RuntimeError("this desk was built without backups")
+        return self.make_backups()
 
     @property
     def model(self) -> "Model":

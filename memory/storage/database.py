@@ -2,16 +2,19 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Self, TypeVar
 
-from memory.errors import MemoryFault, RoomClosed, RoomDamaged, StorageFull
-from memory.storage.connection import Connection
 from memory.storage.faults import translated
 
+from memory.errors import MemoryFault, RoomClosed, RoomDamaged, StorageFull
+from memory.storage.connection import Connection
+
 T = TypeVar("T")
+REST_EVERY_S = 60.0
 
 
 class Database:
@@ -21,23 +24,36 @@ class Database:
     out whole, because half a write cannot be told from a lost one by the person who is waiting.
     """
 
-    def __init__(self, connection: Connection, executor: ThreadPoolExecutor) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        executor: ThreadPoolExecutor,
+        at_rest: Callable[[Connection], None] | None = None,
+    ) -> None:
         self._connection = connection
         self._executor = executor
+        self._at_rest = at_rest
+        self._rested = time.monotonic()
         self._lock = threading.Lock()
         self._closed = False
         self._damaged = False
 
     @classmethod
-    async def open(cls, connect: Callable[[], Connection]) -> Self:
-        """`connect` is run on the database's own thread; its errors are raised here."""
+    async def open(
+        cls, connect: Callable[[], Connection], at_rest: Callable[[Connection], None] | None = None
+    ) -> Self:
+        """`connect` is run on the database's own thread; its errors are raised here.
+
+        `at_rest` is called on that thread before the connection closes, and at most once a minute after a
+        write has been answered: nobody waits for it.
+        """
         executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="room")
         try:
             connection = await _settled(executor.submit(connect))
         except BaseException:
             executor.shutdown(wait=False)
             raise
-        return cls(connection, executor)
+        return cls(connection, executor, at_rest)
 
     @property
     def closed(self) -> bool:
@@ -69,12 +85,31 @@ class Database:
             if self._closed:
                 return
             self._closed = True
-            pending = self._executor.submit(self._connection.close)
+            pending = self._executor.submit(self._close)
         try:
             with translated():
                 await _settled(pending)
         finally:
             self._executor.shutdown(wait=False)
+
+    def _close(self) -> None:
+        self._rest()
+        self._connection.close()
+
+    def _rest(self) -> None:
+        self._rested = time.monotonic()
+        if self._at_rest is not None:
+            # A room that cannot be written, or is damaged, is closed all the same.
+            with suppress(MemoryFault):
+                self._at_rest(self._connection)
+
+    def _rest_soon(self) -> None:
+        if self._at_rest is None or time.monotonic() - self._rested < REST_EVERY_S:
+            return
+        with self._lock:
+            if not self._closed:
+                self._rested = time.monotonic()
+                self._executor.submit(self._rest)
 
     async def _run(self, call: Callable[[], T]) -> T:
         with self._lock:
@@ -107,7 +142,8 @@ class Database:
                 if conn.in_transaction:
                     conn.execute("ROLLBACK")
                 raise
-            return result
+        self._rest_soon()
+        return result
 
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)

@@ -2,18 +2,21 @@
 
 from pathlib import Path
 
+from memory.storage.faults import translated
+from memory.storage.freshness import CommitCount
+from memory.storage.migrations import LATEST
+from memory.storage.queries import jobs, messages
+from memory.vault.counter import counter_path
+from memory.vault.files import make_private_folder, sync_folder, translated_os
+from memory.vault.keys import RoomKey
+
 from memory.entities import RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
 from memory.storage import connection, schema
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.faults import translated
-from memory.storage.migrations import LATEST
-from memory.storage.queries import jobs, messages
 from memory.storage.store import SqlSessionStore
-from memory.vault.files import make_private_folder, sync_folder, translated_os
-from memory.vault.keys import RoomKey
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 
@@ -25,6 +28,7 @@ async def open_room(
 
     Raises `RoomMissing`, `NotARoom`, `FutureSchema` (all with no byte changed), `StorageFull`, `StorageBusy`.
     """
+    count = CommitCount(path, room, key, clock)
 
     def connect() -> Connection:
         if create and not path.exists():
@@ -34,10 +38,11 @@ async def open_room(
             raise FutureSchema(found, LATEST)
         conn = connection.open_file(path, key)
         with translated():
-            _prepare(conn, clock)
+            _prepare(conn, clock, count)
         return conn
 
-    return SqlSessionStore(await Database.open(connect), room, clock)
+    database = await Database.open(connect, count.mark)
+    return SqlSessionStore(database, room, clock, freshness=count.freshness)
 
 
 async def open_off_record(clock: Clock) -> SqlSessionStore:
@@ -52,9 +57,11 @@ async def open_off_record(clock: Clock) -> SqlSessionStore:
     return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, clock)
 
 
-def _prepare(conn: Connection, clock: Clock) -> None:
+def _prepare(conn: Connection, clock: Clock, count: CommitCount | None = None) -> None:
     try:
         schema.migrate(conn, clock.now())
+        if count is not None:
+            count.look(conn)
         messages.settle_interrupted(conn)
         jobs.recover(conn)
     except BaseException:
@@ -70,8 +77,8 @@ def _create(path: Path, key: RoomKey, clock: Clock) -> None:
     draft = path.with_name(path.name + ".new")
     make_private_folder(path.parent)
     with translated_os():
-        # A log without its database must never be taken for the new one's.
-        _remove(*_side_files(path), draft, *_side_files(draft))
+        # A log or a counter without its database must never be taken for the new one's.
+        _remove(*_side_files(path), draft, *_side_files(draft), counter_path(path))
         try:
             _fill(draft, key, clock)
             draft.replace(path)

@@ -106,11 +106,11 @@ class Exchange:
                 shred_folder(self.next)
                 return
             if self.next.exists():
-                if not self._former.exists():
-                    self.rooms.rename(self._former)
-                elif self.rooms.exists():
+                if self._former.exists() and self.rooms.exists():
                     # Whoever looked in between made it; it is empty.
                     self.rooms.rmdir()
+                elif self.rooms.exists():
+                    self.rooms.rename(self._former)
                 self.next.rename(self.rooms)
                 sync_folder(self.rooms.parent)
             if self._former.exists():

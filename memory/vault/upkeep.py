@@ -88,14 +88,18 @@ class RoomFiles(Protocol):
         """Reads every page of a room's file. Raises `RoomDamaged`, and as `contents`."""
         ...
 
+    def start_counting(self, path: Path, room: RoomKind, key: RoomKey) -> None:
+        """Has the commit counter begin from what the room says of itself. Raises `StorageFull`."""
+        ...
+
+
+class RoomRepairs(Protocol):
+    """What is done with closed rooms as files. As `RoomFiles`."""
+
     def rekey(self, path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
         """A copy of a closed room under another key, checked. Raises as `back_up`."""
         ...
 
     def salvage(self, path: Path, key: RoomKey, target: Path) -> Salvaged:
         """A new room at `target` with all that can be read of a closed one. Raises `StorageFull`."""
-        ...
-
-    def start_counting(self, path: Path, room: RoomKind, key: RoomKey) -> None:
-        """Has the commit counter begin from what the room says of itself. Raises `StorageFull`."""
         ...

@@ -1,0 +1,153 @@
+"""`atlas vault backup` and `atlas vault restore`."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.vault_authority import add_authority, present_keys, unlocking
+from atlas_desktop.explain import Exit, size
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.backup import Loss, Restoration
+    from memory.vault.upkeep import BackupMade, RoomContents
+
+
+def register(add: Any) -> None:
+    """`add(name, handler, text, exclusive=True)` makes the parser of one command."""
+    backing = add(
+        "backup",
+        backup,
+        "make one encrypted, verified file of everything, also while Atlas runs",
+        exclusive=False,
+    )
+    backing.add_argument(
+        "--output", metavar="PATH", help="the file, or the folder for a dated one (default: backups)"
+    )
+    restoring = add("restore", restore, "put the rooms of a backup in place of the present ones")
+    restoring.add_argument("file", metavar="FILE")
+    restoring.add_argument("--dry-run", action="store_true", help="verify it, say what would be lost, end")
+    add_authority(restoring)
+
+
+async def backup(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.backup import by_room
+
+    keys = await present_keys(ctx)
+    service = ctx.desk.backups
+    target = service.target(None if args.output is None else _path(args.output))
+    if target.exists():
+        ctx.confirm(f"{target.name} exists. Replace it?")
+    made = await service.make(by_room(keys), target)
+    ctx.emit(_made_json(made), lambda: _made_text(made))
+    return Exit.DONE
+
+
+def _path(given: str) -> Path:
+    return Path(given).expanduser().absolute()
+
+
+def _made_json(made: "BackupMade") -> dict[str, Any]:
+    return {
+        "path": str(made.path),
+        "bytes": made.bytes,
+        "made_at": made.made_at.isoformat(),
+        "rooms": list(made.rooms),
+        "checked": list(made.checked),
+        "verified": True,
+    }
+
+
+def _made_text(made: "BackupMade") -> str:
+    text = f"{made.path}\n{size(made.bytes)}, encrypted, read back and verified. Your passphrase opens it."
+    if set(made.rooms) - set(made.checked):
+        text += (
+            "\nThe private room is in it as encrypted bytes; only with the passphrase is it checked."
+        )
+    return text
+
+
+async def restore(ctx: Context, args: argparse.Namespace) -> int:
+    service = ctx.desk.backups
+    async with service.restoring(
+        _path(args.file), unlocking(ctx, args, "Passphrase of the backup: ")
+    ) as found:
+        if not args.dry_run:
+            if found.replaces:
+                ctx.confirm(f"{_question(found)} Put the backup in place?")
+            await found.put_in_place()
+        ctx.emit(
+            _restored_json(found, done=not args.dry_run), lambda: _restored_text(found, done=not args.dry_run)
+        )
+    return Exit.DONE
+
+
+def _counts(contents: "RoomContents | None") -> dict[str, int] | None:
+    if contents is None:
+        return None
+    return {
+        "sessions": len(contents.sessions),
+        "messages": len(contents.messages),
+        "memories": len(contents.memories),
+    }
+
+
+def _restored_json(found: "Restoration", *, done: bool) -> dict[str, Any]:
+    loss = found.loss
+    return {
+        "restored": done,
+        "verified": True,
+        "backup": {
+            "made_at": found.unpacked.made_at.isoformat(),
+            "program": found.unpacked.program,
+            "rooms": list(found.unpacked.rooms),
+            **(_counts(found.contents) or {}),
+        },
+        "present": _counts(found.present),
+        "replaces": found.replaces,
+        "lost": None
+        if loss is None
+        else {"sessions": loss.sessions, "messages": loss.messages, "memories": loss.memories},
+        "kept_rooms": list(found.kept),
+    }
+
+
+def _question(found: "Restoration") -> str:
+    made = f"{found.unpacked.made_at.astimezone():%Y-%m-%d %H:%M}"
+    return f"The backup of {made} is sound. {_loss_text(found.loss)}"
+
+
+def _loss_text(loss: "Loss | None") -> str:
+    if loss is None:
+        return (
+            "What is there now cannot be opened with what you gave, so what would be lost cannot be counted: "
+            "it may be everything."
+        )
+    if not (loss.sessions or loss.messages or loss.memories):
+        return "Nothing would be lost of the open room: it holds nothing that the backup does not."
+    return (
+        f"{loss.messages} messages, {loss.sessions} whole conversations and {loss.memories} memories are not "
+        "in it and would be lost."
+    )
+
+
+def _amount(contents: "RoomContents") -> str:
+    return f"{len(contents.sessions)} conversations with {len(contents.messages)} messages"
+
+
+def _restored_text(found: "Restoration", *, done: bool) -> str:
+    lines = [
+        _question(found),
+        f"It holds {_amount(found.contents)}.",
+    ]
+    if found.present is not None:
+        now = found.present
+        lines.append(
+            f"There {'were' if done else 'are'} {len(now.sessions)} with {len(now.messages)} messages."
+        )
+    if found.kept:
+        lines.append("The private room is not in it; the present one stays.")
+    elif found.replaces and len(found.unpacked.rooms) > 1:
+        lines.append("The private room is replaced with it; what is in there is not counted.")
+    lines.append("It is in place now." if done else "Nothing was changed.")
+    return "\n".join(lines)

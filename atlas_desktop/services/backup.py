@@ -1,0 +1,216 @@
+"""Backups of all rooms: made while they are in use, kept in turn, and put back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.entities import RoomKind
+from memory.errors import MemoryFault, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
+from memory.ports import Clock
+from memory.vault.exchange import Exchange
+from memory.vault.files import sync_folder, translated_os
+from memory.vault.keys import RoomKey
+from memory.vault.upkeep import BackupMade, RoomContents, RoomFiles, RoomKeys, Unpacked
+from memory.vault.vaults import Keys, Vaults
+
+PREFIX = "atlas-"
+SUFFIX = ".atlas-backup"
+
+Unlock = Callable[[Vaults], Keys]
+"""Opens vaults with what the person gave. Raises `WrongPassphrase`, `WrongRecoveryKey`, …"""
+
+
+def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
+    """The keys that are there, by their rooms."""
+    found = {RoomKind.OPEN: keys.open}
+    if keys.private is not None:
+        found[RoomKind.PRIVATE] = keys.private
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the present open room holds and the backup's does not: it would be gone."""
+
+    sessions: int
+    messages: int
+    memories: int
+
+
+class Restoration:
+    """A backup that was verified, beside the rooms that it would replace.
+
+    `contents` is what the backup's open room holds, `present` what the present one does: None when nothing is
+    there or when it cannot be opened; `replaces` tells which. `kept` are rooms that the backup does not hold:
+    they stay as they are.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        unpacked: Unpacked,
+        contents: RoomContents,
+        present: RoomContents | None,
+        *,
+        replaces: bool,
+        kept: tuple[RoomKind, ...],
+    ) -> None:
+        self._exchange = exchange
+        self.unpacked = unpacked
+        self.contents = contents
+        self.present = present
+        self.replaces = replaces
+        self.kept = kept
+
+    @property
+    def loss(self) -> Loss | None:
+        """None when it cannot be told."""
+        if self.present is None:
+            return None if self.replaces else Loss(0, 0, 0)
+        now, then = self.present, self.contents
+        return Loss(
+            len(now.sessions - then.sessions),
+            len(now.messages - then.messages),
+            len(now.memories - then.memories),
+        )
+
+    async def put_in_place(self) -> None:
+        """Makes the backup's rooms the rooms. Killed at any moment, the old ones or the new ones are there.
+
+        Raises `StorageFull`: nothing changed.
+        """
+        await asyncio.to_thread(self._exchange.put_in_place)
+
+
+class BackupService:
+    """The backups of one home."""
+
+    def __init__(
+        self,
+        rooms: Path,
+        folder: Callable[[], Path],
+        vaults_of: Callable[[Path], Vaults],
+        files: RoomFiles,
+        clock: Clock,
+        program: str,
+    ) -> None:
+        """`folder` says where backups are kept that are given no other place; `vaults_of` gives the vaults
+        whose keyslots are in a folder; `program` is the version that is noted in a backup."""
+        self._rooms = rooms
+        self._folder = folder
+        self._vaults_of = vaults_of
+        self._files = files
+        self._clock = clock
+        self._program = program
+
+    # --- made -------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        return self._folder()
+
+    def target(self, output: Path | None = None) -> Path:
+        """The file that a backup would be: a dated name in the folder, unless `output` names a file."""
+        name = f"{PREFIX}{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}{SUFFIX}"
+        if output is None:
+            return self.folder / name
+        return output / name if output.is_dir() else output
+
+    async def make(self, keys: RoomKeys, target: Path | None = None) -> BackupMade:
+        """Backs up every room. Those in `keys` are opened and checked, the others copied as they are.
+
+        The rooms may be in use, here or in another process. Raises as `RoomFiles.back_up`.
+        """
+        return await asyncio.to_thread(
+            self._files.back_up, self._rooms, keys, target or self.target(), program=self._program
+        )
+
+    def kept(self) -> list[Path]:
+        """The dated backups in the folder, oldest first."""
+        return sorted(self.folder.glob(f"{PREFIX}*{SUFFIX}"))
+
+    async def make_in_turn(self, keys: RoomKeys, keep: int) -> BackupMade:
+        """A new backup; when it has been verified, all but the newest `keep` go. Raises as `make`."""
+        made = await self.make(keys)
+        await asyncio.to_thread(self._drop_old, keep)
+        return made
+
+    def _drop_old(self, keep: int) -> None:
+        old = self.kept()[: -max(keep, 1)]
+        with translated_os():
+            for file in old:
+                file.unlink(missing_ok=True)
+        if old:
+            sync_folder(self.folder)
+
+    # --- put back ---------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def restoring(self, file: Path, unlock: Unlock) -> AsyncIterator[Restoration]:
+        """Unpacks and verifies a backup; what it would mean to put it in place is then known.
+
+        `unlock` is asked for the keys of the backup, and of what is there now. Leaving without
+        `put_in_place` changes nothing. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
+        `WrongBackupPassphrase`, `StorageFull`, `ExchangeUnfinished`.
+        """
+        exchange = Exchange(self._rooms)
+        preparing = exchange.prepared()
+        folder = await asyncio.to_thread(preparing.__enter__)
+        try:
+            yield await asyncio.to_thread(self._prepare, exchange, folder, file, unlock)
+        finally:
+            await asyncio.to_thread(_leave, preparing)
+
+    def _prepare(self, exchange: Exchange, folder: Path, file: Path, unlock: Unlock) -> Restoration:
+        unpacked = self._files.unpack(file, folder)
+        kept = self._carry_over_others(exchange, unpacked.rooms)
+        vaults = self._vaults_of(folder)
+        try:
+            keys = unlock(vaults)
+        except (WrongPassphrase, WrongRecoveryKey) as error:
+            raise WrongBackupPassphrase from error
+        opened = vaults.open.database_path
+        contents = self._files.contents(opened, keys.open)
+        for vault in vaults.rooms:
+            key = by_room(keys).get(vault.room)
+            if key is None or vault.room not in unpacked.rooms:
+                continue
+            self._files.check_seal(file, vault.room, key)
+            self._files.check(vault.database_path, key)
+            self._files.start_counting(vault.database_path, vault.room, key)
+        present = self._vaults_of(self._rooms)
+        replaces = present.open.exists()
+        return Restoration(
+            exchange,
+            unpacked,
+            contents,
+            self._present(present, keys.open, unlock) if replaces else None,
+            replaces=replaces,
+            kept=kept,
+        )
+
+    def _present(self, vaults: Vaults, key: RoomKey, unlock: Unlock) -> RoomContents | None:
+        """What the present room holds, if one of the keys at hand opens it."""
+        vault = vaults.open
+        candidates: tuple[Callable[[], RoomKey], ...] = (
+            lambda: key,
+            vault.unlock_with_keyring,
+            lambda: unlock(vaults).open,
+        )
+        for candidate in candidates:
+            with suppress(MemoryFault):
+                return self._files.contents(vault.database_path, candidate())
+        return None
+
+    def _carry_over_others(self, exchange: Exchange, rooms: tuple[RoomKind, ...]) -> tuple[RoomKind, ...]:
+        if RoomKind.PRIVATE in rooms or not self._vaults_of(self._rooms).private.exists():
+            return ()
+        for file in self._rooms.glob(f"{RoomKind.PRIVATE}*"):
+            exchange.carry_over(file.name)
+        return (RoomKind.PRIVATE,)
+
+
+def _leave(preparing: AbstractContextManager[Path]) -> None:
+    preparing.__exit__(None, None, None)

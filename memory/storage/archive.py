@@ -1,0 +1,231 @@
+"""The file of a backup: a plain zip of parts that are encrypted already, and a list of them.
+
+    open.keys  open.db  [private.keys  private.db  [private.db-wal]]  manifest.json
+
+The list names each part with its size and SHA-256. It tells nothing else but when the backup was made and
+by which version; who has a room's key can also tell by its seals whether the list was changed.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from memory.entities import RoomKind
+from memory.errors import BackupDamaged, FutureBackup, NotABackup, OutputRefused, StorageFull
+from memory.vault.files import make_private_folder, sync_folder, translated_os
+from memory.vault.keys import RoomKey
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+KEPT_ROOMS = (RoomKind.OPEN, RoomKind.PRIVATE)
+KNOWN_PARTS = frozenset(f"{room}.{part}" for room in KEPT_ROOMS for part in ("keys", "db", "db-wal"))
+_MOST_MANIFEST = 65_536
+_MOST_KEYS = 65_536
+_MOST_ROOM = 1 << 40
+_STEP = 4 * 1024 * 1024
+_SEAL = b"atlas backup manifest 1"
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`bytes` is its size, `sha256` in hexadecimal."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`seals` maps rooms to authentication codes of the other fields, made with the rooms' keys."""
+
+    atlas_backup: int
+    made_at: datetime
+    program: str
+    parts: tuple[Part, ...]
+    seals: dict[str, str] = {}
+
+    @property
+    def rooms(self) -> tuple[RoomKind, ...]:
+        names = {part.name for part in self.parts}
+        return tuple(room for room in KEPT_ROOMS if f"{room}.db" in names)
+
+    def seal(self, key: RoomKey) -> str:
+        """The authentication code of this list: HMAC-SHA256 with a key derived from the room's."""
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        text = msgspec.json.encode(msgspec.structs.replace(self, seals={}))
+        return hmac.new(HKDF(SHA256(), 32, key.salt, _SEAL).derive(key.data), text, "sha256").hexdigest()
+
+    def sealed(self, keys: Mapping[RoomKind, RoomKey]) -> "Manifest":
+        return msgspec.structs.replace(self, seals={str(room): self.seal(key) for room, key in keys.items()})
+
+    def check_seal(self, room: RoomKind, key: RoomKey) -> None:
+        """Raises `BackupDamaged` when the list is not the one that was made with this room's key."""
+        found = self.seals.get(str(room))
+        if found is not None and not hmac.compare_digest(found, self.seal(key)):
+            raise BackupDamaged("the list of parts was changed")
+
+
+class _Format(msgspec.Struct):
+    atlas_backup: int
+
+
+@contextmanager
+def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A new zip that gets its name only when it is complete and on the disk, with mode 0600.
+
+    An error inside leaves no file. Raises `OutputRefused` when nothing can be written there, `StorageFull`.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        if not path.parent.exists():
+            make_private_folder(path.parent)
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise OutputRefused(error.strerror or type(error).__name__) from error
+    except StorageFull as error:
+        raise OutputRefused(error.detail) from error
+    try:
+        with translated_os(), os.fdopen(descriptor, "w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+            _check_written(file)
+        with translated_os():
+            draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def _check_written(file: IO[bytes]) -> None:
+    """Reads everything back. Raises `BackupDamaged`."""
+    with zipfile.ZipFile(file) as archive:
+        for part in read_manifest(archive).parts:
+            for _ in _checked_bytes(archive, part):
+                pass
+
+
+def add_part(archive: zipfile.ZipFile, name: str, source: Path) -> Part:
+    """Puts a file's bytes into the archive as they are."""
+    digest = hashlib.sha256()
+    size = 0
+    with source.open("rb") as reader, archive.open(_entry(name), "w", force_zip64=True) as writer:
+        while step := reader.read(_STEP):
+            digest.update(step)
+            writer.write(step)
+            size += len(step)
+    return Part(name, size, digest.hexdigest())
+
+
+def add_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    archive.writestr(_entry(MANIFEST), msgspec.json.encode(manifest))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFREG | 0o600) << 16
+    return info
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+    """A backup's parts and the list of them. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise _refusal(path) from None
+    except OSError as error:
+        raise NotABackup(error.strerror or type(error).__name__) from error
+    with archive:
+        yield archive, read_manifest(archive)
+
+
+def _refusal(path: Path) -> NotABackup | BackupDamaged:
+    """A zip keeps its directory at the end: one that begins like ours and has none was cut short."""
+    with path.open("rb") as file:
+        begun = file.read(64)
+    names = tuple(name.encode() for name in KNOWN_PARTS)
+    if begun.startswith(b"PK\x03\x04") and begun[30:].startswith(names):
+        return BackupDamaged("it is cut short")
+    return NotABackup("it is no zip file")
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The list, once the archive has been found to hold what it names and nothing else."""
+    entries = archive.infolist()
+    if MANIFEST not in archive.namelist():
+        raise NotABackup("it has no list of parts")
+    _check_entries(entries)
+    data = _read_small(archive, MANIFEST, _MOST_MANIFEST)
+    try:
+        found = msgspec.json.decode(data, type=_Format).atlas_backup
+        if found > FORMAT:
+            raise FutureBackup(found, FORMAT)
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise NotABackup("its list of parts cannot be read") from None
+    sizes = {entry.filename: entry.file_size for entry in entries if entry.filename != MANIFEST}
+    if sizes != {part.name: part.bytes for part in manifest.parts}:
+        raise BackupDamaged("it does not hold what its list names")
+    for room in (RoomKind.OPEN, *manifest.rooms):
+        if not {f"{room}.db", f"{room}.keys"} <= sizes.keys():
+            raise BackupDamaged("a room or its key file is missing")
+    return manifest
+
+
+def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
+    names = [entry.filename for entry in entries]
+    if len(set(names)) != len(names) or not set(names) <= KNOWN_PARTS | {MANIFEST}:
+        raise NotABackup("it holds other things than a backup does")
+    for entry in entries:
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG) or entry.compress_type != zipfile.ZIP_STORED:
+            raise NotABackup("an entry is not a plain file")
+        most = _MOST_ROOM if ".db" in entry.filename else _MOST_KEYS
+        if entry.file_size > most or entry.file_size != entry.compress_size:
+            raise NotABackup("an entry has an impossible size")
+
+
+def extract(archive: zipfile.ZipFile, part: Part, target: Path) -> None:
+    """Writes a part to a new file of mode 0600, on the disk. Raises `BackupDamaged`, `StorageFull`."""
+    with translated_os():
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as writer:
+            for step in _checked_bytes(archive, part):
+                writer.write(step)
+            writer.flush()
+            os.fsync(writer.fileno())
+
+
+def _checked_bytes(archive: zipfile.ZipFile, part: Part) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    try:
+        with archive.open(part.name) as reader:
+            while step := reader.read(_STEP):
+                digest.update(step)
+                yield step
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BackupDamaged("a part cannot be read") from error
+    if digest.hexdigest() != part.sha256:
+        raise BackupDamaged("a part is not as it was written")
+
+
+def _read_small(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    try:
+        with archive.open(name) as reader:
+            return reader.read(most)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BackupDamaged("its list of parts cannot be read") from error

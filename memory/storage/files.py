@@ -1,0 +1,39 @@
+"""Rooms as files: `memory.vault.upkeep.RoomFiles`."""
+
+from pathlib import Path
+
+from memory.entities import RoomKind
+from memory.ports import Clock
+from memory.storage import backup, connection
+from memory.storage.freshness import start_counting
+from memory.vault.keys import RoomKey
+from memory.vault.upkeep import BackupMade, RoomContents, RoomKeys, Unpacked
+
+
+class SqlRoomFiles:
+    """What is done with rooms as files, with SQLCipher."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def back_up(self, rooms: Path, keys: RoomKeys, target: Path, *, program: str) -> BackupMade:
+        return backup.back_up(rooms, keys, target, program=program, clock=self._clock)
+
+    def unpack(self, file: Path, folder: Path) -> Unpacked:
+        return backup.unpack(file, folder)
+
+    def check_seal(self, file: Path, room: RoomKind, key: RoomKey) -> None:
+        backup.check_seal(file, room, key)
+
+    def contents(self, path: Path, key: RoomKey) -> RoomContents:
+        return backup.contents(path, key)
+
+    def start_counting(self, path: Path, room: RoomKind, key: RoomKey) -> None:
+        conn = connection.open_file(path, key, journal="DELETE")
+        try:
+            start_counting(conn, path, room, key)
+        finally:
+            conn.close()
+
+    def check(self, path: Path, key: RoomKey) -> None:
+        backup.check_copy(path, key)

@@ -1,0 +1,65 @@
+"""Whether a room's database is as new as it was when it was last used.
+
+The room and a counter outside it hold the same number. It is raised in both when the room is closed, and now
+and then while it is written to: first in the room, so that only an older room can be behind its counter.
+Between two such marks lost commits are not noticed.
+"""
+
+from pathlib import Path
+
+from memory.entities import Freshness, RoomKind
+from memory.errors import StorageFull
+from memory.ports import Clock
+from memory.storage.connection import Connection
+from memory.storage.faults import translated
+from memory.vault.counter import CommitCounter
+from memory.vault.keys import RoomKey
+
+_MARK = "commits"
+
+
+class CommitCount:
+    """The count of one open room. Called on the thread that owns its connection."""
+
+    def __init__(self, path: Path, room: RoomKind, key: RoomKey, clock: Clock) -> None:
+        self._counter = CommitCounter(path, room, key)
+        self._clock = clock
+        self._changes = 0
+        self.freshness = Freshness.CURRENT
+
+    def look(self, conn: Connection) -> None:
+        """Compares the room with its counter; an older room is told of once and then taken as it is."""
+        inside, outside = _mark_of(conn), self._counter.read()
+        if outside.count is not None and outside.count > inside:
+            self.freshness = Freshness.ROLLED_BACK
+        elif outside.count is None and (inside or outside.present):
+            self.freshness = Freshness.UNKNOWN
+        if self.freshness is not Freshness.CURRENT:
+            try:
+                self._write(conn, max(inside, outside.count or 0) + 1, notice=True)
+            except StorageFull:
+                # It is told of again, when there is space to note that it was.
+                return
+        self._changes = conn.total_changes
+
+    def mark(self, conn: Connection) -> None:
+        """Counts on, if anything was written since. Raises `StorageFull`."""
+        if conn.total_changes != self._changes:
+            self._write(conn, max(_mark_of(conn), self._counter.read().count or 0) + 1)
+            self._changes = conn.total_changes
+
+    def _write(self, conn: Connection, count: int, *, notice: bool = False) -> None:
+        with translated():
+            conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_MARK, str(count)))
+        self._counter.write(count, noticed_at=self._clock.now() if notice else None)
+
+
+def start_counting(conn: Connection, path: Path, room: RoomKind, key: RoomKey) -> None:
+    """Makes the counter say what the room says: after an older room was put in place on purpose."""
+    CommitCounter(path, room, key).write(_mark_of(conn))
+
+
+def _mark_of(conn: Connection) -> int:
+    with translated():
+        row = conn.execute("SELECT value FROM meta WHERE key = ?", (_MARK,)).fetchone()
+    return int(row[0]) if row is not None and str(row[0]).isdigit() else 0

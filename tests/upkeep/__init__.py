@@ -1,0 +1,1 @@
+"""Backups, restores, new keys, repairs and what goes by itself."""

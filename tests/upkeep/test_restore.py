@@ -1,0 +1,172 @@
+"""A restore says what would be lost, and is whole or has not happened."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_desktop.services.backup import Loss, Unlock, by_room
+from memory.entities import Freshness, RoomKind
+from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPassphrase
+from memory.storage import connection
+from memory.vault import exchange, files, shredding
+from memory.vault.exchange import Exchange
+from tests.unit.vault.conftest import PASSPHRASE
+from tests.upkeep.conftest import Home
+
+
+def by(passphrase: str) -> Unlock:
+    return lambda vaults: vaults.unlock_both(passphrase)
+
+
+async def test_what_would_be_lost_is_counted(made: Home) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    await made.say("newer", "newest")
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert found.loss == Loss(1, 2, 0)
+        assert found.present is not None
+        assert (len(found.contents.messages), len(found.present.messages)) == (2, 4)
+    assert await made.said() == ["and beans", "newer", "newest", "tomatoes"]
+    assert not list(made.folder.glob("rooms.next*"))
+
+
+async def test_the_secrets_are_those_of_the_time_of_the_backup(made: Home) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    made.vaults().change_passphrase(made.keys, "another passphrase")
+    with pytest.raises(WrongBackupPassphrase):
+        async with made.backups().restoring(backup, by("another passphrase")):
+            pass
+    with pytest.raises(WrongBackupPassphrase):
+        async with made.backups().restoring(backup, by("no passphrase at all")):
+            pass
+    recovery = made.recovery_key
+    async with made.backups().restoring(backup, lambda v: v.unlock_with_recovery(recovery)) as found:
+        assert found.loss == Loss(0, 0, 0)
+        await found.put_in_place()
+    assert await made.said() == ["and beans", "tomatoes"]
+    assert await made.said(RoomKind.PRIVATE) == ["a secret"]
+
+
+async def test_into_an_empty_home(made: Home, tmp_path_factory: pytest.TempPathFactory) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    other = Home(tmp_path_factory.mktemp("other"))
+    async with other.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert (found.replaces, found.loss) == (False, Loss(0, 0, 0))
+        await found.put_in_place()
+    assert await other.said() == ["and beans", "tomatoes"]
+
+
+async def test_over_a_home_that_cannot_be_opened_the_loss_is_unknown(made: Home) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    (made.rooms / "open.db").write_bytes(b"damaged")
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert (found.replaces, found.loss) == (True, None)
+        await found.put_in_place()
+    assert await made.said() == ["and beans", "tomatoes"]
+
+
+async def test_a_room_that_the_backup_does_not_hold_stays(made: Home) -> None:
+    hidden = made.folder / "hidden"
+    hidden.mkdir()
+    for file in made.rooms.glob("private*"):
+        file.rename(hidden / file.name)
+    backup = (await made.backups().make({RoomKind.OPEN: made.vaults().open.unlock(PASSPHRASE)})).path
+    for file in hidden.iterdir():
+        file.rename(made.rooms / file.name)
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert found.kept == (RoomKind.PRIVATE,)
+        await found.put_in_place()
+    assert await made.said(RoomKind.PRIVATE) == ["a secret"]
+
+
+async def test_a_backup_from_the_future_is_refused(made: Home) -> None:
+    conn = connection.open_file(made.rooms / "open.db", made.key())
+    conn.execute("PRAGMA user_version = 999")
+    conn.close()
+    backup = (await made.backups().make(by_room(made.keys))).path
+    with pytest.raises(FutureSchema):
+        async with made.backups().restoring(backup, by(PASSPHRASE)):
+            pass
+
+
+async def test_a_restored_room_is_not_taken_for_one_that_was_rolled_back(made: Home) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    for n in range(3):
+        await made.say(f"newer {n}")
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        await found.put_in_place()
+    for room in (RoomKind.OPEN, RoomKind.PRIVATE):
+        store = await made.open(room)
+        assert store.freshness is Freshness.CURRENT
+        await store.close()
+
+
+class Killed(BaseException):
+    """The process is gone: nothing after this is done, not even tidying."""
+
+
+STEPS: list[tuple[Any, str]] = [
+    (Path, "rename"),
+    (Path, "unlink"),
+    (Path, "rmdir"),
+    (Path, "replace"),
+    (shredding.shutil, "rmtree"),
+    (shredding, "_overwrite"),
+    (exchange, "sync_folder"),
+    (files, "sync_folder"),
+]
+
+
+async def test_killed_at_any_step_old_or_new_rooms_are_there(
+    made: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    await made.say("newer")
+    seen = set()
+    for after in range(60):
+        left = [after]
+        with monkeypatch.context() as patch:
+            count_down(patch, left)
+            exchanging = Exchange(made.rooms)
+            done = False
+            try:
+                with exchanging.prepared() as folder:
+                    made.backups()._files.unpack(backup, folder)
+                    exchanging.put_in_place()
+                done = True
+            except Killed:
+                pass
+        try:
+            made.vaults().open.unlock(PASSPHRASE)
+        except (VaultMissing, RoomMissing):
+            seen.add("between")
+        Exchange(made.rooms).recover()
+        left_over = {f.name for f in made.folder.iterdir() if not f.name.startswith(".")}
+        assert left_over == {"backups", "rooms", "rooms.lock"}
+        said = await made.said()
+        seen.add("old" if "newer" in said else "new")
+        if "newer" not in said:
+            assert said == ["and beans", "tomatoes"]
+            await made.say("newer")
+        if done:
+            break
+    else:
+        raise AssertionError("it never came to its end")
+    assert {"old", "new"} <= seen
+
+
+def count_down(patch: pytest.MonkeyPatch, left: list[int]) -> None:
+    """From the step on that counts to nought, nothing is done any more."""
+
+    def dying(real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **options: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return real(*args, **options)
+
+        return step
+
+    for owner, name in STEPS:
+        patch.setattr(owner, name, dying(getattr(owner, name)))
