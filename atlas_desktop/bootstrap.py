@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.desk import Desk
 from atlas_desktop.services.vault import VaultService
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
 from models.errors import NoModel
-
-from atlas_desktop.services.desk import Desk
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import SettingsFile
-from memory.entities import RoomKind
-from memory.ports import Clock, SessionStore
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
@@ -75,10 +74,9 @@ def build_vaults(rooms: Path) -> Vaults:
 
 
 def build_backups(paths: Paths, settings: SettingsFile) -> "BackupService":
+    from atlas_desktop import __version__
     from atlas_desktop.services.backup import BackupService
     from memory.storage.files import SqlRoomFiles
-
-    from atlas_desktop import __version__
 
     def folder() -> Path:
         chosen = settings.settings.backup.folder
@@ -230,6 +228,7 @@ def build_host(
 def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "TuningService":
     """Finds what is fastest on this machine; `quick` tries other layouts of the weights alone."""
     import psutil
+
     from atlas_desktop.services.tuning import TuningService
     from models.files import fingerprint
     from models.kernels import KernelsNote
@@ -260,6 +259,7 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
 def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
     """Checks the header and the memory before llama.cpp sees the file."""
     import psutil
+
     from models.errors import NotEnoughMemory
     from models.gguf_header import read_header
     from models.hardware import USUAL_CONTEXT

@@ -219,35 +219,6 @@ class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lock_after_sleep: Annotated[bool, Meta(description="Lock when the computer has been asleep.")] = True
 
 
-class BackupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Backups that are made by themselves. They hold what you delete later: docs/backup.md."""
-
-    every_days: Annotated[
-        int, Meta(ge=0, le=365, description="Make a backup when so many days have gone by; 0: never.")
-    ] = 0
-    keep: Annotated[
-        int, Meta(ge=1, le=1000, description="Dated backups that are kept in the folder; older ones go.")
-    ] = 5
-    folder: Annotated[
-        str, Meta(max_length=4096, description="Where they are kept; empty: `backups` in the home.")
-    ] = ""
-
-
-class RetentionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What goes by itself. Starred, important and pinned conversations never do, unless they are in the bin."""
-
-    open_days: Annotated[
-        int,
-        Meta(ge=0, le=36_500, description="Conversations not used for so many days are erased; 0: never."),
-    ] = 0
-    private_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="The same in the private room; 0: never.")
-    ] = 0
-    bin_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="Days until what is in the bin is erased; 0: never.")
-    ] = 30
-
-
 class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the terminal interface looks."""
 
@@ -280,8 +251,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backup: BackupSettings = msgspec.field(default_factory=BackupSettings)
     retention: RetentionSettings = msgspec.field(default_factory=RetentionSettings)
     privacy: PrivacySettings = msgspec.field(default_factory=PrivacySettings)
-    backup: BackupSettings = msgspec.field(default_factory=BackupSettings)
-    retention: RetentionSettings = msgspec.field(default_factory=RetentionSettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
 

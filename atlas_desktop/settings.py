@@ -20,6 +20,7 @@ from atlas_desktop.setting_types import (
     JobSettings,
     MemorySettings,
     ModelSettings,
+    PrivacySettings,
     RetentionSettings,
     SessionSettings,
     Settings,
@@ -66,6 +67,7 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "jobs": JobSettings,
     "backup": BackupSettings,
     "retention": RetentionSettings,
+    "privacy": PrivacySettings,
     "ui": UiSettings,
 }
 

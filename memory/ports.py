@@ -7,13 +7,6 @@ from typing import Protocol
 from memory.context.entities import Summary
 from memory.context.ports import ContextStore
 from memory.drafts import DraftStore
-from memory.jobs import JobStore
-from memory.knowledge.ports import MemoryStore
-from memory.recall.ports import EvidenceStore
-from memory.rooms.ports import MoveStore
-from memory.transfer.ports import TransferStore
-from memory.vectors.ports import VectorStore
-
 from memory.entities import (
     Erased,
     Freshness,
@@ -27,6 +20,12 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
+from memory.jobs import JobStore
+from memory.knowledge.ports import MemoryStore
+from memory.recall.ports import EvidenceStore
+from memory.rooms.ports import MoveStore
+from memory.transfer.ports import TransferStore
+from memory.vectors.ports import VectorStore
 
 
 class Clock(Protocol):

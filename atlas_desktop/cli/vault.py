@@ -3,10 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli import vault_backup
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.explain import Exit
-
-from atlas_desktop.cli import vault_backup
 
 if TYPE_CHECKING:
     from atlas_desktop.services.vault import VaultReport

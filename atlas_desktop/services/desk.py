@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.vault import VaultService
-from memory.clock import SystemClock
-from memory.gate import ForegroundGate, Power
-from memory.vault.keys import RoomKey
-from models.errors import NoModel
-
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
+from memory.clock import SystemClock
 from memory.entities import RoomKind
+from memory.gate import ForegroundGate, Power
 from memory.ports import Clock, SessionStore
+from memory.vault.keys import RoomKey
+from models.errors import NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService

@@ -9,12 +9,12 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Protocol
 
-from memory.storage.faults import translated
-from memory.storage.words import beginnings
-from memory.vault.keys import RoomKey
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.errors import NotARoom, RoomMissing
+from memory.storage.faults import translated
+from memory.storage.words import beginnings
+from memory.vault.keys import RoomKey
 
 SQLITE_FLOOR = (3, 51, 3)
 BUSY_MS = 5_000

@@ -8,10 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Self, TypeVar
 
-from memory.storage.faults import translated
-
 from memory.errors import MemoryFault, RoomClosed, RoomDamaged, StorageFull
 from memory.storage.connection import Connection
+from memory.storage.faults import translated
 
 T = TypeVar("T")
 REST_EVERY_S = 60.0

@@ -2,21 +2,20 @@
 
 from pathlib import Path
 
-from memory.storage.faults import translated
-from memory.storage.freshness import CommitCount
-from memory.storage.migrations import LATEST
-from memory.storage.queries import jobs, messages
-from memory.vault.counter import counter_path
-from memory.vault.files import make_private_folder, sync_folder, translated_os
-from memory.vault.keys import RoomKey
-
 from memory.entities import RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
 from memory.storage import connection, schema
 from memory.storage.connection import Connection
 from memory.storage.database import Database
+from memory.storage.faults import translated
+from memory.storage.freshness import CommitCount
+from memory.storage.migrations import LATEST
+from memory.storage.queries import jobs, messages
 from memory.storage.store import SqlSessionStore
+from memory.vault.counter import counter_path
+from memory.vault.files import make_private_folder, sync_folder, translated_os
+from memory.vault.keys import RoomKey
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 

@@ -3,19 +3,6 @@
 from collections.abc import Collection, Sequence
 
 from memory.context.entities import Summary
-from memory.storage.changes import ChangeNotes
-from memory.storage.context import SqlContext
-from memory.storage.drafts import SqlDraftStore
-from memory.storage.evidence import SqlEvidenceStore
-from memory.storage.jobs import SqlJobStore
-from memory.storage.knowledge import SqlMemoryStore
-from memory.storage.moves import SqlMoveStore
-from memory.storage.queries import check, erasure, forks, messages, search, sessions
-from memory.storage.schema import version_of
-from memory.storage.transfer import SqlTransferStore
-from memory.storage.values import micros
-from memory.storage.vectors import SqlVectorStore
-
 from memory.entities import (
     Erased,
     Freshness,
@@ -31,8 +18,20 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
 from memory.ports import Clock
+from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
+from memory.storage.context import SqlContext
 from memory.storage.database import Database
+from memory.storage.drafts import SqlDraftStore
+from memory.storage.evidence import SqlEvidenceStore
+from memory.storage.jobs import SqlJobStore
+from memory.storage.knowledge import SqlMemoryStore
+from memory.storage.moves import SqlMoveStore
+from memory.storage.queries import check, erasure, forks, messages, search, sessions
+from memory.storage.schema import version_of
+from memory.storage.transfer import SqlTransferStore
+from memory.storage.values import micros
+from memory.storage.vectors import SqlVectorStore
 
 
 class SqlSessionStore:

@@ -4,20 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memory.context.entities import Summary
-from memory.storage.values import new_id, storable
-from memory.testing.clock import FakeClock
-from memory.testing.context import InMemoryContext
-from memory.testing.drafts import InMemoryDraftStore
-from memory.testing.erasing import Erasing
-from memory.testing.evidence import InMemoryEvidenceStore
-from memory.testing.finding import contains, hits
-from memory.testing.jobs import InMemoryJobStore
-from memory.testing.knowledge import InMemoryMemoryStore
-from memory.testing.rows import Rows, copy_of
-from memory.testing.transfer import InMemoryTransferStore
-from memory.testing.vectors import InMemoryVectorStore
-from models.messages import Role
-
 from memory.entities import (
     Erased,
     Freshness,
@@ -35,6 +21,19 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
 from memory.ports import Clock
+from memory.storage.values import new_id, storable
+from memory.testing.clock import FakeClock
+from memory.testing.context import InMemoryContext
+from memory.testing.drafts import InMemoryDraftStore
+from memory.testing.erasing import Erasing
+from memory.testing.evidence import InMemoryEvidenceStore
+from memory.testing.finding import contains, hits
+from memory.testing.jobs import InMemoryJobStore
+from memory.testing.knowledge import InMemoryMemoryStore
+from memory.testing.rows import Rows, copy_of
+from memory.testing.transfer import InMemoryTransferStore
+from memory.testing.vectors import InMemoryVectorStore
+from models.messages import Role
 
 
 class InMemorySessionStore:
