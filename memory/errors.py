@@ -170,6 +170,10 @@ class ExchangeUnfinished(MemoryFault):
 # --- content ---------------------------------------------------------------------------------------
 
 
+class ParcelUnreadable(MemoryFault):
+    """A session that was on its way between rooms is sealed with another room's key."""
+
+
 class SessionNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)

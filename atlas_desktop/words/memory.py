@@ -191,6 +191,14 @@ WORDS: Words = {
         "Unlock it and try again.",
         Exit.LOCKED,
     ),
+    memory.ParcelUnreadable: named(
+        "parcel_unreadable",
+        "A conversation that was being moved cannot be opened",
+        "It was on its way between the rooms, and these rooms do not belong together: one of them was put "
+        "back from a backup. Nothing was changed.",
+        "Put both rooms back from the same backup.",
+        Exit.DAMAGED,
+    ),
     memory.SessionBinned: named(
         "session_binned",
         "This conversation is in the bin",

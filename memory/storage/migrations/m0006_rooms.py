@@ -6,13 +6,15 @@ VERSION = 6
 NAME = "rooms"
 
 _STATEMENTS = (
-    # A session that is on its way to another room. It is here until it has arrived there.
+    # A session that has left for another room: of this room's tables no other knows it any more. Its sealed
+    # parcel is here until it has arrived there.
     """
     CREATE TABLE moves (
-        session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+        session_id TEXT PRIMARY KEY,
         destination TEXT NOT NULL CHECK (destination IN ('open', 'private')),
-        begun_at INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID
+        begun_at INTEGER NOT NULL,
+        parcel BLOB NOT NULL
+    ) STRICT
     """,
     # `place` is the session's id, or empty for a session that has not begun.
     """

@@ -1,0 +1,1 @@
+"""Sessions that move from one room to another."""

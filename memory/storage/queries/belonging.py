@@ -1,0 +1,106 @@
+"""What the rows of every table go with, by its columns: no table is forgotten when a session moves."""
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.storage.connection import Connection
+
+
+class Lineage(StrEnum):
+    """Whom a table's rows go with.
+
+    session: the session that is named in them; memory: the memory that is; project: the sessions of the
+    project, by its name; room: nobody, they stay.
+    """
+
+    SESSION = "session"
+    MEMORY = "memory"
+    PROJECT = "project"
+    ROOM = "room"
+
+
+_NAMED = {
+    "sessions": Lineage.SESSION,
+    "memories": Lineage.MEMORY,
+    "projects": Lineage.PROJECT,
+    # What the room keeps of itself, its duties, what was shown last, and the parcels that wait in it.
+    "meta": Lineage.ROOM,
+    "duties": Lineage.ROOM,
+    "left_open": Lineage.ROOM,
+    "moves": Lineage.ROOM,
+    # What can be undone is undone where it was done: a change names memories and projects that stay.
+    "memory_changes": Lineage.ROOM,
+    "memory_change_ids": Lineage.ROOM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`optional` says that a row without what it refers to stays, and refers to nothing."""
+
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`order` is the column in whose order rows are stored; the room that they come to numbers them anew."""
+
+    name: str
+    columns: tuple[str, ...]
+    foreign: tuple[ForeignKey, ...]
+    lineage: Lineage | None
+    order: str | None
+
+
+def tables(conn: Connection) -> dict[str, Table]:
+    """All ordinary tables by name. One whose rows go with nobody known has no lineage."""
+    names = conn.execute(
+        """
+        SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name
+        """
+    ).fetchall()
+    return {name: _table(conn, name) for (name,) in names}
+
+
+def _table(conn: Connection, name: str) -> Table:
+    info = conn.execute(f'SELECT name, type, pk, "notnull" FROM pragma_table_info({name!r})').fetchall()
+    required = {column for column, _, key, notnull in info if notnull or key}
+    own = [column for column, kind, key, _ in info if key and kind == "INTEGER"]
+    keys = [column for column, _, key, _ in info if key]
+    return Table(
+        name,
+        tuple(row[0] for row in info),
+        _foreign(conn, name, required),
+        _lineage(name, {row[0] for row in info}),
+        own[0] if own == keys and len(own) == 1 else None,
+    )
+
+
+def _lineage(name: str, columns: set[str]) -> Lineage | None:
+    if name in _NAMED:
+        return _NAMED[name]
+    if "memory_id" in columns:
+        return Lineage.MEMORY
+    return Lineage.SESSION if "session_id" in columns else None
+
+
+def _foreign(conn: Connection, name: str, required: set[str]) -> tuple[ForeignKey, ...]:
+    found: dict[int, list[tuple[str, str, str, str]]] = {}
+    for number, parent, column, parent_column, on_delete in conn.execute(
+        f'SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list({name!r}) ORDER BY id, seq'
+    ):
+        found.setdefault(number, []).append((parent, column, parent_column, on_delete))
+    return tuple(
+        ForeignKey(
+            tuple(column for _, column, _, _ in parts),
+            parts[0][0],
+            tuple(parent_column for _, _, parent_column, _ in parts),
+            optional=not required.intersection(column for _, column, _, _ in parts),
+        )
+        for parts in found.values()
+    )

@@ -1,0 +1,210 @@
+"""A session as a parcel: all rows that go with it, taken out of the room that it leaves."""
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from memory.context.entities import TierUse
+from memory.entities import Erased
+from memory.storage.connection import Connection
+from memory.storage.queries import erasure, recalled
+from memory.storage.queries.epochs import pack_parts, unpack_parts
+from memory.storage.queries.belonging import ForeignKey, Lineage, Table, tables
+
+Row = dict[str, Any]
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+class Parcel(msgspec.Struct, frozen=True):
+    """Rows by table, each with the names of its columns, in the order in which they are to be stored.
+
+    `learned_from` is the newest message that was learned from: the room counts its messages by itself.
+    """
+
+    session_id: str
+    tables: dict[str, list[Row]]
+    learned_from: str | None
+
+    def rows(self, table: str) -> list[Row]:
+        return self.tables.get(table, [])
+
+
+def encode(parcel: Parcel) -> bytes:
+    return msgspec.msgpack.encode(parcel)
+
+
+def decode(data: bytes) -> Parcel:
+    return msgspec.msgpack.decode(data, type=Parcel)
+
+
+def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
+    """Takes the session with all that goes with it out of the room. Raises `SessionNotFound`.
+
+    Memories go with it that would be erased with it: those that no other source speaks for.
+    """
+    known = tables(conn)
+    session = _session_rows(conn, known, session_id)
+    learned = _learned_from(conn, session_id)
+    candidates = _memories_of(conn, session_id)
+    memory = _memory_rows(conn, known, candidates)
+    projects = _projects(conn, session, memory)
+    erased = erasure.erase_session(conn, session_id)
+    gone = candidates - _still_there(conn, candidates)
+    rows = {**session, "projects": projects}
+    for name, found in _only(memory, gone).items():
+        rows[name] = [*rows.get(name, []), *found]
+    _keep_own_words(rows)
+    _cut_what_points_out(rows, known)
+    _drop_empty_projects(conn, known, projects)
+    return Parcel(session_id, {name: found for name, found in rows.items() if found}, learned), erased
+
+
+def _session_rows(conn: Connection, known: dict[str, Table], session_id: str) -> dict[str, list[Row]]:
+    found = {
+        table.name: _select(conn, table, '"session_id" = ?', session_id)
+        for table in known.values()
+        if table.lineage is Lineage.SESSION and table.name not in ("sessions", "learned")
+    }
+    found["sessions"] = _select(conn, known["sessions"], "id = ?", session_id)
+    return found
+
+
+def _learned_from(conn: Connection, session_id: str) -> str | None:
+    row = conn.execute(
+        """
+        SELECT id FROM messages
+        WHERE session_id = ?1 AND seq <= (SELECT seq FROM learned WHERE session_id = ?1)
+        ORDER BY seq DESC LIMIT 1
+        """,
+        (session_id,),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+# --- memories ---------------------------------------------------------------------------------------
+
+
+def _memories_of(conn: Connection, session_id: str) -> set[str]:
+    rows = conn.execute("SELECT DISTINCT memory_id FROM memory_sources WHERE session_id = ?", (session_id,))
+    return {row[0] for row in rows}
+
+
+def _still_there(conn: Connection, ids: Collection[str]) -> set[str]:
+    rows = conn.execute(f"SELECT id FROM memories WHERE id IN {_LISTED}", (json.dumps(list(ids)),))
+    return {row[0] for row in rows}
+
+
+def _memory_rows(conn: Connection, known: dict[str, Table], ids: Collection[str]) -> dict[str, list[Row]]:
+    listed = json.dumps(sorted(ids))
+    found = {
+        table.name: _select(conn, table, f'"memory_id" IN {_LISTED}', listed)
+        for table in known.values()
+        if table.lineage is Lineage.MEMORY and table.name != "memories"
+    }
+    found["memories"] = _select(conn, known["memories"], f"id IN {_LISTED}", listed)
+    found["vectors"] = _select(
+        conn, known["vectors"], f"kind = 'memory' AND session_id IS NULL AND owner_id IN {_LISTED}", listed
+    )
+    return found
+
+
+def _only(memory: dict[str, list[Row]], gone: Collection[str]) -> dict[str, list[Row]]:
+    owner = {"memories": "id", "vectors": "owner_id"}
+    return {
+        name: [row for row in rows if row[owner.get(name, "memory_id")] in gone]
+        for name, rows in memory.items()
+    }
+
+
+# --- projects ---------------------------------------------------------------------------------------
+
+
+def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
+    ids = {
+        row["project_id"]
+        for group in groups
+        for rows in group.values()
+        for row in rows
+        if row.get("project_id") is not None
+    }
+    return _select(conn, tables(conn)["projects"], f"id IN {_LISTED}", json.dumps(sorted(ids)))
+
+
+def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> None:
+    """A project whose last session leaves goes with it: its name tells of it."""
+    users = [
+        (table.name, key.columns[0])
+        for table in known.values()
+        for key in table.foreign
+        if key.parent == "projects"
+    ]
+    for project in projects:
+        used = any(
+            conn.execute(f'SELECT 1 FROM "{table}" WHERE "{column}" = ? LIMIT 1', (project["id"],)).fetchone()
+            for table, column in users
+        )
+        if not used:
+            conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
+
+
+# --- what does not go -------------------------------------------------------------------------------
+
+
+def _keep_own_words(rows: dict[str, list[Row]]) -> None:
+    """Takes out what prompts hold of anything that stays: it would be out of the reach of forgetting there,
+    or in the reach of people who must not see it."""
+    own = {row["id"] for name in ("sessions", "messages", "summaries", "memories") for row in rows[name]}
+    asked = {row["id"]: row["parent_id"] for row in rows["messages"]}
+    emptied: set[str | None] = set()
+    for turn in rows["turns"]:
+        parts = unpack_parts(turn["parts"])
+        if any(part.tier == recalled.RECALL and not own.issuperset(part.ids) for part in parts):
+            emptied.add(asked[turn["reply_id"]])
+        turn["parts"] = pack_parts([_own_part(part, own) for part in parts])
+    for message in rows["messages"]:
+        if message["id"] in emptied:
+            message["preface"] = ""
+    # An epoch goes on with the prefaces of its session, as they were.
+    rows["epochs"] = [
+        epoch
+        for epoch in rows["epochs"]
+        if not emptied and all(own.issuperset(part.ids) for part in unpack_parts(epoch["parts"]))
+    ]
+
+
+def _own_part(part: TierUse, own: Collection[str]) -> TierUse:
+    return replace(part, ids=tuple(held for held in part.ids if held in own))
+
+
+def _cut_what_points_out(rows: dict[str, list[Row]], known: dict[str, Table]) -> None:
+    """Until every row refers only to what is in the parcel: other rows go, or refer to nothing."""
+    changed = True
+    while changed:
+        changed = False
+        for name, key in _keys(rows, known):
+            there = {tuple(row[column] for column in key.parent_columns) for row in rows.get(key.parent, [])}
+            kept: list[Row] = []
+            for row in rows[name]:
+                refers = tuple(row[column] for column in key.columns)
+                if None in refers or refers in there:
+                    kept.append(row)
+                    continue
+                changed = True
+                if key.optional:
+                    kept.append({**row, **dict.fromkeys(key.columns)})
+            rows[name] = kept
+
+
+def _keys(rows: dict[str, list[Row]], known: dict[str, Table]) -> Iterator[tuple[str, ForeignKey]]:
+    return ((name, key) for name in list(rows) for key in known[name].foreign if rows[name])
+
+
+def _select(conn: Connection, table: Table, where: str, value: str) -> list[Row]:
+    order = f'ORDER BY "{table.order}"' if table.order else ""
+    names = ", ".join(f'"{column}"' for column in table.columns)
+    rows = conn.execute(f'SELECT {names} FROM "{table.name}" WHERE {where} {order}', (value,))
+    return [dict(zip(table.columns, row, strict=True)) for row in rows]
