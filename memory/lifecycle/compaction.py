@@ -155,7 +155,9 @@ class Compactor:
             (s for s in of_session if s.merged_into == summary.id and s.covers[0] in order),
             key=lambda s: order[s.covers[0]],
         )
-        most = max((await self._counter.count([summary.text]))[0], _REMADE_TOKENS)
+        # One that was emptied does not tell how long it was.
+        size = (await self._counter.count([summary.text]))[0] if summary.text else None
+        most = None if size is None else max(size, _REMADE_TOKENS)
         whole = tuple(id_ for part in parts for id_ in part.covers) == summary.covers
         if whole and all(part.state is SummaryState.MERGED for part in parts):
             draft = await self._merged(summary.session_id, parts, covered, most, quick=quick)

@@ -72,7 +72,9 @@ class InMemoryMemoryStore:
         return self._known.resting_on(message_ids)
 
     def _let_go(self, message_ids: Collection[str]) -> Mapping[str, int]:
-        going, losing = self._known.resting_on(message_ids)
+        resting, lasting = self._known.resting_on(message_ids)
+        going = self._known.with_merged(resting)
+        losing = [one for one in lasting if one not in going]
         versions = sum(self._known.lose(one, message_ids) for one in losing)
         found = sum(self._known.memories[one].state in FINDABLE for one in going)
         vectors = sum(self._rows.drop_vectors(one) for one in going)
@@ -212,7 +214,8 @@ class InMemoryMemoryStore:
 
     async def erase(self, memory_ids: Collection[str]) -> Erased:
         self._rows.require_open()
-        gone = [one for one in dict.fromkeys(memory_ids) if one in self._known.memories]
+        there = [one for one in dict.fromkeys(memory_ids) if one in self._known.memories]
+        gone = self._known.with_merged(self._known.with_parts(there))
         found = sum(self._known.memories[one].state in FINDABLE for one in gone)
         vectors = sum(self._rows.drop_vectors(one) for one in gone)
         recalled_in = self._context.let_go(set(gone), gone=set(gone))

@@ -113,6 +113,27 @@ class Known:
             if key not in ids and (replaced or merged):
                 self.keep(replace(memory, state=MemoryState.INBOX, superseded_by=None))
 
+    def with_parts(self, ids: Collection[str]) -> list[str]:
+        found = list(ids)
+        for key in found:
+            found += [part for part in self.parts[key] if part not in found]
+        return found
+
+    def with_merged(self, ids: Collection[str]) -> list[str]:
+        going = list(ids)
+        while more := [key for key in self.memories if key not in going and self._made_of(key, going)]:
+            going += more
+        return going
+
+    def _made_of(self, key: str, going: Collection[str]) -> bool:
+        said = {part: self._reading(part) for part in self.parts[key]}
+        gone = [text for part, text in said.items() if part in going]
+        left = [text for part, text in said.items() if part not in going]
+        return bool(gone) and (not left or rests_on(self._reading(key), gone, left))
+
+    def _reading(self, key: str) -> str:
+        return reading(self.memories[key].subject, self.memories[key].text)
+
     def drop(self, key: str) -> int:
         """Returns how many earlier versions there were."""
         del self.memories[key], self.sources[key], self.parts[key], self.uses[key], self._worded[key]

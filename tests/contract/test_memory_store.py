@@ -357,6 +357,18 @@ async def test_a_forgotten_memory_is_gone_from_everywhere(store: SessionStore) -
         await store.memories.undo(pin.id)
 
 
+async def test_what_was_merged_is_forgotten_together(store: SessionStore) -> None:
+    add = store.memories.add
+    oslo, welder, boat = [await add(own(text)) for text in ("Works in Oslo", "Is a welder", "Has a boat")]
+    merged = await add(replace(own("Is a welder, works in Oslo"), parts=(oslo.id, welder.id)))
+    await add(replace(own("Is a welder with a boat"), parts=(merged.id, boat.id)))
+    assert await store.memories.forget([oslo.id]) == 3
+    assert {one.id for one in await store.memories.select()} == {welder.id, boat.id}
+    again = await add(replace(own("Has a boat, is a welder"), parts=(boat.id, welder.id)))
+    assert await store.memories.forget([again.id]) == 3
+    assert await store.memories.select(MemoryFilter(states=None)) == []
+
+
 async def test_memories_go_with_the_last_words_they_rest_on(store: SessionStore) -> None:
     session, said = await begin(store, "I work in Oslo as a welder")
     _, again = await begin(store, "my work in Oslo")

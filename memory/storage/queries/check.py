@@ -25,7 +25,12 @@ def structure(conn: Connection) -> list[str]:
 
 _INDEX_CHECKS = tuple(
     (label, f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 - names of this package
-    for label, table in (("full text", "messages_fts"), ("full text of pieces", "messages_pieces"))
+    for label, table in (
+        ("full text of messages", "messages_fts"),
+        ("full text of messages' pieces", "messages_pieces"),
+        ("full text of memories", "memories_fts"),
+        ("full text of memories' pieces", "memories_pieces"),
+    )
 )
 
 
@@ -36,7 +41,7 @@ def references(conn: Connection) -> list[str]:
 
 
 def full_text(conn: Connection) -> list[str]:
-    """Whether the full-text indices match the messages. Needs a write transaction; writes nothing."""
+    """Whether the full-text indices match the texts. Needs a write transaction; writes nothing."""
     problems: list[str] = []
     for label, check in _INDEX_CHECKS:
         try:
@@ -44,12 +49,12 @@ def full_text(conn: Connection) -> list[str]:
         except sqlcipher.DatabaseError as error:
             if fault_of(error) is None:
                 raise
-            problems.append(f"{label}: the index does not match the messages")
+            problems.append(f"{label}: the index does not match the texts")
     return problems
 
 
 def contents(conn: Connection) -> list[str]:
-    """Counts, branches, summaries and turns that contradict the messages or each other."""
+    """Counts, branches, summaries, memories and turns that contradict the messages or each other."""
     problems: list[str] = []
     for label, sql in _CONTRADICTIONS:
         count = conn.execute(sql).fetchone()[0]
@@ -111,6 +116,39 @@ _CONTRADICTIONS = (
         """
         SELECT count(*) FROM turns AS t JOIN epochs AS e ON e.id = t.epoch_id
         WHERE e.session_id <> t.session_id
+        """,
+    ),
+    (
+        "memories that rest on nothing",
+        """
+        SELECT count(*) FROM memories AS m
+        WHERE m.own_words = 0 AND m.origin <> 'consolidation'
+            AND NOT EXISTS (SELECT 1 FROM memory_sources AS s WHERE s.memory_id = m.id)
+        """,
+    ),
+    (
+        "memories that are superseded by themselves",
+        "SELECT count(*) FROM memories WHERE superseded_by = id",
+    ),
+    (
+        "memories whose versions are not earlier",
+        """
+        SELECT count(DISTINCT m.id) FROM memories AS m JOIN memory_versions AS v ON v.memory_id = m.id
+        WHERE v.version >= m.version
+        """,
+    ),
+    (
+        "vectors of memories that are not there",
+        """
+        SELECT count(*) FROM vectors AS v
+        WHERE v.kind = 'memory' AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.id = v.owner_id)
+        """,
+    ),
+    (
+        "changes of memories that cannot be told",
+        """
+        SELECT count(*) FROM memory_changes AS c
+        WHERE NOT EXISTS (SELECT 1 FROM memory_change_ids AS i WHERE i.change_id = c.id)
         """,
     ),
     (

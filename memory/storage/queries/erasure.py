@@ -139,8 +139,10 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
 
 
 def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
-    """Erases memories, then looks whether anything is left of them. Ids of none are passed over."""
-    known = lineage.erase(conn, memory_ids)
+    """Erases memories, what they were merged from and what was merged from them, then looks whether anything
+    is left of them. Ids of none are passed over."""
+    whole = lineage.with_parts(conn, memory_ids)
+    known = lineage.erase(conn, lineage.with_merged(conn, whole))
     recalled_in = recalled.forget(conn, known.ids, gone=known.ids)
     return Erased(
         messages=0,

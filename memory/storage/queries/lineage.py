@@ -78,17 +78,19 @@ def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
     """Erases what rests on these messages, which are still there: memories, earlier versions, quotes."""
     resting = resting_on(conn, message_ids)
     ids = json.dumps(list(message_ids))
-    earlier = sum(_drop_versions(conn, one, ids) for one in resting.losing)
+    going = with_merged(conn, resting.going)
+    losing = tuple(one for one in resting.losing if one not in set(going))
+    earlier = sum(_drop_versions(conn, one, ids) for one in losing)
     conn.execute(
         """
         DELETE FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(?1))
             AND memory_id IN (SELECT value FROM json_each(?2))
         """,
-        (ids, json.dumps(resting.losing)),
+        (ids, json.dumps(losing)),
     )
-    gone = erase(conn, resting.going)
+    gone = erase(conn, going)
     memories_log.strip(conn, message_ids)
-    return replace(gone, losing=resting.losing, versions=gone.versions + earlier)
+    return replace(gone, losing=losing, versions=gone.versions + earlier)
 
 
 def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
@@ -119,6 +121,46 @@ def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
         (memory_id, json.dumps(resting)),
     )
     return len(resting)
+
+
+def with_parts(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
+    """The memories, and those that they were merged from."""
+    rows = conn.execute(
+        """
+        WITH RECURSIVE whole (id) AS (
+            SELECT value FROM json_each(?)
+            UNION SELECT p.part_id FROM memory_parts AS p JOIN whole ON whole.id = p.memory_id
+        )
+        SELECT id FROM whole
+        """,
+        (json.dumps(list(memory_ids)),),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def with_merged(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
+    """The memories, and those merged from them that say something only they said."""
+    going = list(dict.fromkeys(memory_ids))
+    while more := [one for one in _merged_from(conn, going) if one not in going]:
+        going += more
+    return tuple(going)
+
+
+def _merged_from(conn: Connection, going: Collection[str]) -> list[str]:
+    gone: dict[str, list[str]] = {}
+    left: dict[str, list[str]] = {}
+    for memory_id, part_id, subject, text in conn.execute(
+        """
+        SELECT p.memory_id, p.part_id, m.subject, m.text
+        FROM memory_parts AS p JOIN memories AS m ON m.id = p.part_id
+        WHERE p.memory_id IN (
+            SELECT memory_id FROM memory_parts WHERE part_id IN (SELECT value FROM json_each(?))
+        )
+        """,
+        (json.dumps(list(going)),),
+    ):
+        (gone if part_id in going else left).setdefault(memory_id, []).append(reading(subject, text))
+    return [one for one in gone if _rests(conn, one, gone[one], left.get(one, []))]
 
 
 def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
