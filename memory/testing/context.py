@@ -256,6 +256,11 @@ class InMemoryContext:
             raise SummaryNotFound(summary_id)
         return found
 
+    def take_in(self, summaries: Sequence[Summary]) -> None:
+        """Keeps summaries that come from another room."""
+        for one in summaries:
+            self._keep(one)
+
     def _keep(self, summary: Summary) -> Summary:
         self._summaries[summary.id] = summary
         return summary

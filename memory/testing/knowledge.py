@@ -58,6 +58,10 @@ class InMemoryMemoryStore:
 
     # --- following what is erased -----------------------------------------------------------------
 
+    @property
+    def known(self) -> Known:
+        return self._known
+
     def erased(self, session_id: str) -> Mapping[str, int]:
         self._learned.pop(session_id, None)
         gone = [one.id for one in self._rows.messages.values() if one.session_id == session_id]

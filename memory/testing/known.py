@@ -47,6 +47,13 @@ class Known:
         if own:
             self._own.add(memory.id)
 
+    def take_in(self, memory: Memory, sources: list[MemorySource], versions: list[MemoryVersion]) -> None:
+        """Keeps a memory that comes from another room."""
+        self.keep(memory)
+        self.sources[memory.id], self.versions[memory.id] = sources, versions
+        self.parts[memory.id], self.uses[memory.id] = (), []
+        self._worded[memory.id] = memory.updated_at
+
     def add_sources(self, key: str, sources: Collection[MemorySource]) -> bool:
         held = self.sources[key]
         known = {one.message_id for one in held}

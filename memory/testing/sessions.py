@@ -30,6 +30,7 @@ from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import contains, hits
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
+from memory.testing.moves import InMemoryMoveStore
 from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
@@ -50,6 +51,7 @@ class InMemorySessionStore:
         self._memories = InMemoryMemoryStore(self._rows, self._clock, self._context)
         self._transfer = InMemoryTransferStore(self._rows)
         self._erasing = Erasing(self._rows, self._context)
+        self._moves = InMemoryMoveStore(self._rows, self._clock, self._context, self._memories.known)
 
     @property
     def room(self) -> RoomKind:
@@ -86,6 +88,10 @@ class InMemorySessionStore:
     @property
     def transfer(self) -> InMemoryTransferStore:
         return self._transfer
+
+    @property
+    def moves(self) -> InMemoryMoveStore:
+        return self._moves
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         self._rows.require_open()

@@ -12,8 +12,8 @@ from memory.context.entities import TierUse
 from memory.entities import Erased
 from memory.storage.connection import Connection
 from memory.storage.queries import erasure, recalled
-from memory.storage.queries.epochs import pack_parts, unpack_parts
 from memory.storage.queries.belonging import ForeignKey, Lineage, Table, tables
+from memory.storage.queries.epochs import pack_parts, unpack_parts
 
 Row = dict[str, Any]
 _LISTED = "(SELECT value FROM json_each(?))"
