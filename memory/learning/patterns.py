@@ -1,0 +1,99 @@
+"""Statements worth knowing, recognised by their words (the patterns themselves: `patterns.toml`)."""
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from memory.knowledge.entities import MemoryKind
+
+_PIECE = re.compile(r"<([A-Z]+)>")
+_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A way to say something. `denies`: it is told that it is not so; `only_ends`: it only matters to what is
+    known already; `dated`: it counts only with a date."""
+
+    kind: MemoryKind
+    attribute: str
+    confidence: float
+    denies: bool
+    only_ends: bool
+    dated: bool
+    when: tuple[re.Pattern[str], ...]
+    ends: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a clause was understood to say. `who` is empty when it is about the person."""
+
+    pattern: Pattern
+    value: str = field(repr=False)
+    who: str = field(default="", repr=False)
+    ended: str = field(default="", repr=False)
+
+
+@cache
+def patterns() -> tuple[Pattern, ...]:
+    found = tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
+    pieces = found["pieces"]
+    return tuple(_pattern(one, pieces) for one in found["pattern"])
+
+
+@cache
+def piece(name: str) -> str:
+    """The regular expression that `<NAME>` stands for."""
+    found = tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
+    return _filled(f"<{name}>", found["pieces"])
+
+
+def _pattern(one: dict[str, Any], pieces: dict[str, str]) -> Pattern:
+    return Pattern(
+        kind=MemoryKind(one["kind"]),
+        attribute=one.get("attribute", ""),
+        confidence=one.get("confidence", 0.85),
+        denies=one.get("denies", False),
+        only_ends=one.get("only_ends", False),
+        dated=one.get("dated", False),
+        when=tuple(re.compile(_filled(text, pieces), re.IGNORECASE) for text in one["when"]),
+        ends=one.get("ends"),
+    )
+
+
+def _filled(text: str, pieces: dict[str, str]) -> str:
+    for _ in range(_DEPTH):
+        text = _PIECE.sub(lambda match: pieces[match[1]], text)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def reading(clause: str) -> Reading | None:
+    """What a clause says, or None when it is nothing that is worth knowing. Fillers are to be taken off."""
+    bare = clause.strip().rstrip(" .!…,;:")
+    for pattern in patterns():
+        for when in pattern.when:
+            match = when.match(bare)
+            if match is None:
+                continue
+            groups = match.groupdict()
+            value = (groups.get("v") or bare[match.end() :] or match[0]).strip(" ,.;:")
+            if not re.search(r"\w", value):
+                continue
+            ended = (groups.get("e") or "").strip(" ,.;:")
+            return Reading(pattern, value, (groups.get("who") or "").strip(" ,"), ended)
+    return None
+
+
+@cache
+def _date() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){piece('DATE')}(?!\w)", re.IGNORECASE)
+
+
+def tells_date(text: str) -> bool:
+    """Whether it names a day, a month, a year or a stretch of time."""
+    return _date().search(text) is not None
