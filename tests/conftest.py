@@ -7,6 +7,9 @@ import pytest
 
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.settings import describe
+from tests.security.figures import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]
 
 CHAT_MODEL = "smollm2-135m-instruct"
 EMBED_MODEL = "all-minilm-l6-v2"

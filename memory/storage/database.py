@@ -78,6 +78,10 @@ class Database:
         the pages, is emptied too. What goes on reading keeps it; it is then emptied when the room closes."""
         return await self._run(lambda: self._erasing(work))
 
+    async def fold(self) -> None:
+        """Moves the write-ahead log into the file and empties it, where space and other readers allow."""
+        await self._run(self._folding)
+
     async def close(self) -> None:
         """Finishes the calls under way, then closes. Later calls raise `RoomClosed`."""
         with self._lock:
@@ -147,9 +151,12 @@ class Database:
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)
         # The change is in force; a disk that is too full to move the log must not make it look undone.
+        self._folding()
+        return result
+
+    def _folding(self) -> None:
         with suppress(MemoryFault), self._faults():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return result
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -2,7 +2,8 @@
 
 The room and a counter outside it hold the same number. It is raised in both when the room is closed, and now
 and then while it is written to: first in the room, so that only an older room can be behind its counter.
-Between two such marks lost commits are not noticed.
+Commits that damage cut off in the write-ahead log are noticed by what is left of them there. That the log was
+cut short, or is gone, is noticed if a mark went with it.
 """
 
 from pathlib import Path
@@ -12,6 +13,7 @@ from memory.errors import StorageFull
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.faults import translated
+from memory.storage.log import lost_commits
 from memory.vault.counter import CommitCounter
 from memory.vault.keys import RoomKey
 
@@ -22,17 +24,23 @@ class CommitCount:
     """The count of one open room. Called on the thread that owns its connection."""
 
     def __init__(self, path: Path, room: RoomKind, key: RoomKey, clock: Clock) -> None:
+        self._path = path
         self._counter = CommitCounter(path, room, key)
         self._clock = clock
         self._changes = 0
         self.freshness = Freshness.CURRENT
+
+    def look_at_log(self, conn: Connection) -> None:
+        """To be called before anything is written."""
+        if lost_commits(conn, self._path):
+            self.freshness = Freshness.ROLLED_BACK
 
     def look(self, conn: Connection) -> None:
         """Compares the room with its counter; an older room is told of once and then taken as it is."""
         inside, outside = _mark_of(conn), self._counter.read()
         if outside.count is not None and outside.count > inside:
             self.freshness = Freshness.ROLLED_BACK
-        elif outside.count is None and (inside or outside.present):
+        elif self.freshness is Freshness.CURRENT and outside.count is None and (inside or outside.present):
             self.freshness = Freshness.UNKNOWN
         if self.freshness is not Freshness.CURRENT:
             try:

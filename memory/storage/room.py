@@ -1,5 +1,6 @@
 """Opening a room: from a file and a key, or from nothing, to a store."""
 
+from datetime import datetime
 from pathlib import Path
 
 from memory.entities import RoomKind
@@ -31,7 +32,7 @@ async def open_room(
 
     def connect() -> Connection:
         if create and not path.exists():
-            _create(path, key, clock)
+            make_room_file(path, key, clock.now())
         found = connection.probe(path, key)
         if found > LATEST:
             raise FutureSchema(found, LATEST)
@@ -58,6 +59,8 @@ async def open_off_record(clock: Clock) -> SqlSessionStore:
 
 def _prepare(conn: Connection, clock: Clock, count: CommitCount | None = None) -> None:
     try:
+        if count is not None:
+            count.look_at_log(conn)
         schema.migrate(conn, clock.now())
         if count is not None:
             count.look(conn)
@@ -68,7 +71,7 @@ def _prepare(conn: Connection, clock: Clock, count: CommitCount | None = None) -
         raise
 
 
-def _create(path: Path, key: RoomKey, clock: Clock) -> None:
+def make_room_file(path: Path, key: RoomKey, now: datetime) -> None:
     """Makes the file under another name and renames it, so that a crash leaves no half-made room behind.
 
     Raises `StorageFull`; then no room is there, and it can be made later.
@@ -79,7 +82,7 @@ def _create(path: Path, key: RoomKey, clock: Clock) -> None:
         # A log or a counter without its database must never be taken for the new one's.
         _remove(*_side_files(path), draft, *_side_files(draft), counter_path(path))
         try:
-            _fill(draft, key, clock)
+            _fill(draft, key, now)
             draft.replace(path)
         except BaseException:
             _remove(draft, *_side_files(draft))
@@ -87,11 +90,11 @@ def _create(path: Path, key: RoomKey, clock: Clock) -> None:
     sync_folder(path.parent)
 
 
-def _fill(draft: Path, key: RoomKey, clock: Clock) -> None:
+def _fill(draft: Path, key: RoomKey, now: datetime) -> None:
     conn = connection.create_file(draft, key)
     with translated():
         try:
-            schema.migrate(conn, clock.now())
+            schema.migrate(conn, now)
         finally:
             conn.close()
     left = [file.name for file in _side_files(draft) if file.exists()]

@@ -251,6 +251,9 @@ class SqlSessionStore:
             version = await self._database.read(version_of)
         except RoomDamaged as fault:
             problems.append(f"counts: {fault.detail}")
+        # A page may be torn in the file, by a crash while it was written, and whole in the log: what is
+        # checked page by page is the file.
+        await self._database.fold()
         for run, checks in ((self._database.read, check.READING), (self._database.write, check.WRITING)):
             for one in checks:
                 try:

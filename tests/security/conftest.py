@@ -8,22 +8,10 @@ from memory.vault.keys import RoomKey
 from tests.security.figures import Figures
 from tests.storage.conftest import Place
 
-_FIGURES = pytest.StashKey[Figures]()
 
-
-@pytest.fixture(scope="session")
+@pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Figures:
-    return request.config.stash.setdefault(_FIGURES, Figures())
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
-) -> None:
-    lines = config.stash.setdefault(_FIGURES, Figures()).lines()
-    if lines:
-        terminalreporter.section("attacks")
-        for line in lines:
-            terminalreporter.line(line)
+    return Figures(request.node.user_properties)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A real room with all its services, and a scripted model: what an attack is made on."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -45,11 +46,16 @@ class Stage:
         )
         return cls(store, parts.room(store, snapshots))
 
-    async def turn(self, text: str, session: str | None = None) -> tuple[Accepted, Replied]:
+    async def turn(
+        self, text: str, session: str | None = None, heard: Callable[[Accepted | Replied], None] | None = None
+    ) -> tuple[Accepted, Replied]:
+        """`heard` is told what is acknowledged in the moment when it is."""
         accepted = replied = None
         turn = self.room.chat.turn(text, session=session, options=OPTIONS)
         async with aclosing(self.room.background.attend(turn)) as events:
             async for event in events:
+                if heard is not None and isinstance(event, (Accepted, Replied)):
+                    heard(event)
                 if isinstance(event, Accepted):
                     accepted = event
                 elif isinstance(event, Replied):

@@ -17,7 +17,7 @@ from memory.storage.room import open_room
 from memory.testing import FakeClock
 from memory.vault.keys import RoomKey
 
-SIZES = range(4096, 80 * 4096, 2 * 4096)
+SIZES = range(4096, 200 * 4096, 5 * 4096)
 ENOUGH = 16 * 1024 * 1024
 
 
@@ -50,7 +50,7 @@ def main(cramp: Callable[[Path, int], None], folder: Path, key: RoomKey) -> None
         path = disk / "rooms" / "open.db"
         cramp(disk, size)
         first = asyncio.run(attempt(path, key))
-        left = [file.name for file in sorted(path.parent.glob("*"))]
+        left = [file.name for file in sorted(path.parent.glob("*.db*"))]
         cramp(disk, ENOUGH)
         second = asyncio.run(attempt(path, key))
         print(first, ",".join(left) or "nothing", second)

@@ -71,7 +71,7 @@ def test_it_follows_what_is_written(room: Connection) -> None:
 def test_a_row_that_no_message_stands_for_is_noticed(room: Connection) -> None:
     add(room, 1, "京都の寺")
     room.execute("INSERT INTO messages_pieces (rowid, content) VALUES (9, '幽霊の話')")
-    assert check.full_text(room) == ["full text of pieces: the index does not match the messages"]
+    assert check.full_text(room) == ["full text of messages' pieces: the index does not match the texts"]
 
 
 def test_deleted_pieces_leave_the_index_at_once(room: Connection) -> None:

@@ -2,9 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +10,9 @@ from memory.storage import database as databases
 from memory.vault.counter import CommitCounter, counter_path, noticed_at
 from memory.vault.keys import RoomKey
 from models.messages import Role
+from tests.security.crash import kill
+from tests.security.scenarios.chatting import Chatting
+from tests.storage.conftest import Place
 from tests.upkeep.conftest import Home
 
 
@@ -80,19 +80,5 @@ async def test_a_counter_that_is_not_ours_is_noticed(made: Home, spoil: str) -> 
 
 
 async def test_a_killed_process_leaves_a_current_room(made: Home) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.storage.appender"],
-        cwd=Path(__file__).parents[2],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(f"{made.rooms / 'open.db'}\n{made.key().sqlcipher_hex()}\n")
-        child.stdin.close()
-        for _ in range(20):
-            child.stdout.readline()
-        child.kill()
+    kill(Chatting(Place(made.rooms / "open.db", made.key())), "", 20, 0)
     assert await freshness(made) is Freshness.CURRENT

@@ -1,12 +1,11 @@
 """Turns of a chat: what the person said, and every reply that was shown as finished, stays."""
 
 from collections.abc import Sequence
-from contextlib import aclosing
 
 from atlas_desktop.services.events import Accepted, Replied
-from memory.entities import MessageStatus
+from memory.entities import Freshness, MessageStatus
 from tests.security.crash import Said, Say, Scenario
-from tests.security.stage import OPTIONS, Stage
+from tests.security.stage import Stage
 from tests.storage.conftest import Place
 
 
@@ -20,16 +19,15 @@ class Chatting(Scenario):
     async def act(self, given: str, say: Say) -> None:
         stage = await Stage.open(self.place, create=True)
         session: str | None = None
+
+        def heard(event: Accepted | Replied) -> None:
+            what = "said" if isinstance(event, Accepted) else "replied"
+            say(what, event.message.id, event.message.content)
+
         for n in range(10_000):
             text = f"turn {n} " + "word " * (n % 60)
-            turn = stage.room.chat.turn(text, session=session, options=OPTIONS)
-            async with aclosing(stage.room.background.attend(turn)) as events:
-                async for event in events:
-                    if isinstance(event, Accepted):
-                        session = event.session.id
-                        say("said", event.message.id, event.message.content)
-                    elif isinstance(event, Replied):
-                        say("replied", event.message.id, event.message.content)
+            accepted, _ = await stage.turn(text, session, heard)
+            session = accepted.session.id
 
     async def look(self, said: Sequence[Said]) -> None:
         self.promised |= {ref: (what, text) for what, ref, text in said}
@@ -42,6 +40,8 @@ class Chatting(Scenario):
         report = await store.verify()
         await store.close()
         assert report.problems == ()
+        # Dying is no loss: what was never finished was never promised.
+        assert report.freshness is Freshness.CURRENT
         for ref, (what, text) in self.promised.items():
             assert stored[ref].content == text
             assert what == "said" or stored[ref].status is MessageStatus.COMPLETE

@@ -1,11 +1,13 @@
-"""A new passphrase: the old one opens, or the new one, never neither; and the recovery key always."""
+"""A new passphrase: the old one opens both rooms, or the new one, never neither; the recovery key always."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
 from memory.vault.kdf import KdfParams
 from memory.vault.vault import Vault
+from memory.vault.vaults import Keys, Vaults
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 
@@ -16,37 +18,42 @@ def passphrase(number: int) -> str:
     return f"passphrase number {number}"
 
 
+def vaults_in(folder: Path) -> Vaults:
+    return Vaults(Vault(folder, RoomKind.OPEN, CHEAP), Vault(folder, RoomKind.PRIVATE, CHEAP), CHEAP)
+
+
 class ChangingPassphrase(Scenario):
     name = "passphrase change"
     steps = 3
-    moment_s = 0.04
+    moment_s = 0.05
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self.vault = Vault(place.path.parent, RoomKind.OPEN, CHEAP)
+        self.vaults = vaults_in(place.path.parent)
         self.present = 0
-        self.recovery_key: str | None = None
+        self.keys: Keys | None = None
+        self.recovery_key = ""
 
     async def prepare(self) -> str:
-        if self.recovery_key is None:
-            self.place.key, self.recovery_key = self.vault.create(passphrase(0))
+        if self.keys is None:
+            self.keys, self.recovery_key = self.vaults.create(passphrase(0))
         return str(self.present)
 
     async def act(self, given: str, say: Say) -> None:
         present = int(given)
-        key = self.vault.unlock(passphrase(present))
+        keys = self.vaults.unlock_both(passphrase(present))
+        say(given)
         for number in range(present + 1, present + 10_000):
-            self.vault.change_passphrase(key, passphrase(number))
+            self.vaults.change_passphrase(keys, passphrase(number))
             say(str(number))
 
     async def look(self, said: Sequence[Said]) -> None:
         self.present = int(said[-1][0])
         try:
-            key = self.vault.unlock(passphrase(self.present))
+            keys = self.vaults.unlock_both(passphrase(self.present))
         except WrongPassphrase:
             self.present += 1
-            key = self.vault.unlock(passphrase(self.present))
-        assert key == self.place.key
-        assert self.vault.status().copies_sound
-        assert self.recovery_key is not None
-        assert self.vault.unlock_with_recovery(self.recovery_key) == key
+            keys = self.vaults.unlock_both(passphrase(self.present))
+        assert keys == self.keys
+        assert all(room.status().copies_sound for room in self.vaults.rooms)
+        assert self.vaults.unlock_with_recovery(self.recovery_key) == keys
