@@ -2,30 +2,56 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources import files
 
 
-@dataclass(frozen=True, slots=True)
 class Phrases:
-    """Patterns for whole words: asked to be remembered, decisions, facts about the person, small talk; and
-    what a model says instead of a summary, or before it."""
+    """Patterns for whole words. Each is made when it is first needed: all of them take longer than an
+    interface may stand still."""
 
-    asked: re.Pattern[str]
-    decision: re.Pattern[str]
-    fact: re.Pattern[str]
-    filler: re.Pattern[str]
-    refusal: re.Pattern[str]
-    chatter: re.Pattern[str]
-    preamble: re.Pattern[str]
+    def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
+        self._found = found
+
+    @cached_property
+    def asked(self) -> re.Pattern[str]:
+        """Asked to be remembered."""
+        return self._any("asked")
+
+    @cached_property
+    def decision(self) -> re.Pattern[str]:
+        return self._any("decision")
+
+    @cached_property
+    def fact(self) -> re.Pattern[str]:
+        """About the person."""
+        return self._any("fact")
+
+    @cached_property
+    def filler(self) -> re.Pattern[str]:
+        """Small talk."""
+        return self._any("filler")
+
+    @cached_property
+    def refusal(self) -> re.Pattern[str]:
+        """What a model says instead of a summary."""
+        return self._any("refusal")
+
+    @cached_property
+    def chatter(self) -> re.Pattern[str]:
+        """What a model says to the person instead of a summary."""
+        return self._any("chatter")
+
+    @cached_property
+    def preamble(self) -> re.Pattern[str]:
+        """What a model says before a summary."""
+        return self._any("preamble")
+
+    def _any(self, name: str) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{'|'.join(self._found[name])})(?!\w)", re.IGNORECASE)
 
 
 @cache
 def phrases() -> Phrases:
-    found = tomllib.loads((files(__package__) / "phrases.toml").read_text("utf-8"))
-    return Phrases(**{name: _any(alternatives) for name, alternatives in found.items()})
-
-
-def _any(alternatives: list[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)", re.IGNORECASE)
+    return Phrases(tomllib.loads((files(__package__) / "phrases.toml").read_text("utf-8")))
