@@ -43,11 +43,22 @@ class Terminal:
         self._child.delaybeforesend = None
         self._timeout = timeout
         self.raw = ""
+        self._text = ""
+        self._stripped = 0
         self._seen = 0
 
     @property
     def text(self) -> str:
-        return _ANSI.sub("", self.raw)
+        """Only what has come since the last call is looked at: a program that draws a lot is not slowed
+        down by the one that watches it."""
+        new = self.raw[self._stripped :]
+        cut = new.rfind("\x1b")
+        # The end of a sequence may not have come yet.
+        if cut >= 0 and _ANSI.match(new, cut) is None:
+            new = new[:cut]
+        self._stripped += len(new)
+        self._text += _ANSI.sub("", new)
+        return self._text
 
     @property
     def pid(self) -> int:
@@ -101,6 +112,10 @@ class Terminal:
     def echo(self) -> bool:
         """Whether the terminal shows what is typed."""
         return bool(self._child.getecho())
+
+    def hang_up(self) -> None:
+        """Closes the terminal under the program, as a lost connection does."""
+        self._child.ptyproc.fileobj.close()
 
     def wait_for_end(self) -> int:
         self._child.expect(pexpect.EOF)
