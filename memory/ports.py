@@ -22,6 +22,7 @@ from memory.entities import (
 )
 from memory.jobs import JobStore
 from memory.knowledge.ports import MemoryStore
+from memory.lifecycle.forgetting import Affected, Target
 from memory.recall.ports import EvidenceStore
 from memory.rooms.ports import MoveStore
 from memory.transfer.ports import TransferStore
@@ -126,6 +127,16 @@ class SessionStore(Protocol):
         anything of it is left. Memories that other sources speak for stay, without what it said. Where it
         or memories that go with it were recalled in other sessions, the prefaces that hold them are emptied
         and the epochs end. Raises `SessionNotFound`."""
+        ...
+
+    async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
+        """Erases all that is meant, in one transaction, and looks whether anything of it is left; with
+        `dry_run` only says what would go.
+
+        Whole sessions, messages with their other variants and the answers that repeat their words, memories;
+        of what is chosen by its words alone (`about`) titles, tags, drafts and whatever else holds them.
+        Raises also `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
+        """
         ...
 
     async def append_message(

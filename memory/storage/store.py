@@ -17,6 +17,7 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
+from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import Clock
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
@@ -27,11 +28,19 @@ from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
 from memory.storage.moves import SqlMoveStore
-from memory.storage.queries import check, erasure, forks, messages, search, sessions
+from memory.storage.queries import check, erasure, forgetting, forks, messages, search, sessions
 from memory.storage.schema import version_of
 from memory.storage.transfer import SqlTransferStore
 from memory.storage.values import micros
 from memory.storage.vectors import SqlVectorStore
+
+
+class _NotDone(Exception):
+    """Undoes what was only tried, and says what would have been done."""
+
+    def __init__(self, affected: Affected) -> None:
+        super().__init__()
+        self.affected = affected
 
 
 class SqlSessionStore:
@@ -146,6 +155,18 @@ class SqlSessionStore:
 
     async def erase_session(self, session_id: str) -> Erased:
         return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
+
+    async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
+        def work(conn: Connection) -> Affected:
+            affected = forgetting.forget(conn, target)
+            if dry_run:
+                raise _NotDone(affected)
+            return affected
+
+        try:
+            return await self._database.erase(work)
+        except _NotDone as undone:
+            return undone.affected
 
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None

@@ -27,6 +27,7 @@ from memory.knowledge.entities import (
     Unlearned,
     Unset,
     UseKind,
+    holds_after,
 )
 from memory.ports import Clock
 from memory.storage.queries.memories_patch import KEPT_VERSIONS
@@ -53,7 +54,7 @@ class InMemoryMemoryStore:
         self._learned: dict[str, int] = {}
         self._seen: dict[int, dict[str, object]] = {}
         rows.memories = self._known.memories
-        rows.learned_in = lambda key: {one.session_id for one in self._known.sources[key]}
+        rows.learned_in = self._known.learned_in
         rows.followers.append(self)
 
     # --- following what is erased -----------------------------------------------------------------
@@ -127,13 +128,15 @@ class InMemoryMemoryStore:
             model=new.model,
         )
         self._known.add(memory, new, own=new.origin is MemoryOrigin.PERSON and not new.sources)
-        for old in new.supersedes:
+        until = new.valid_from or now
+        for old in map(self._require, new.supersedes):
             self._known.keep(
                 replace(
-                    self._require(old),
+                    old,
                     state=MemoryState.SUPERSEDED,
                     superseded_by=memory.id,
                     updated_at=now,
+                    valid_until=until if holds_after(old, until) else old.valid_until,
                 )
             )
         for part in new.parts:

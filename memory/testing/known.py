@@ -61,6 +61,10 @@ class Known:
         held += new
         return bool(new)
 
+    def learned_in(self, key: str) -> set[str]:
+        """The sessions that it was learned in."""
+        return {one.session_id for one in self.sources[key]}
+
     def put_aside(self, memory: Memory, now: datetime) -> None:
         """Keeps what a memory says as an earlier version."""
         self.versions[memory.id].append(

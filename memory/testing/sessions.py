@@ -1,5 +1,6 @@
 """A session store in dictionaries."""
 
+import copy
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
+from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.testing.clock import FakeClock
@@ -28,6 +30,7 @@ from memory.testing.drafts import InMemoryDraftStore
 from memory.testing.erasing import Erasing
 from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import contains, hits
+from memory.testing.forgetting import Forgetting
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
 from memory.testing.moves import InMemoryMoveStore
@@ -46,11 +49,12 @@ class InMemorySessionStore:
         self._context = InMemoryContext(self._rows, self._clock)
         self._jobs = InMemoryJobStore(self._rows, self._clock)
         self._vectors = InMemoryVectorStore(self._rows)
-        self._evidence = InMemoryEvidenceStore(self._rows)
         self._drafts = InMemoryDraftStore(self._rows)
         self._memories = InMemoryMemoryStore(self._rows, self._clock, self._context)
+        self._evidence = InMemoryEvidenceStore(self._rows, self._memories.known, self._context)
         self._transfer = InMemoryTransferStore(self._rows)
         self._erasing = Erasing(self._rows, self._context)
+        self._forgetting = Forgetting(self._rows, self._erasing, self._memories)
         self._moves = InMemoryMoveStore(self._rows, self._clock, self._context, self._memories.known)
 
     @property
@@ -168,6 +172,11 @@ class InMemorySessionStore:
     async def erase_session(self, session_id: str) -> Erased:
         self._rows.require_open()
         return self._erasing.erase_session(session_id)
+
+    async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
+        self._rows.require_open()
+        # What is only tried is done to a copy.
+        return await (copy.deepcopy(self._forgetting) if dry_run else self._forgetting).forget(target)
 
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None

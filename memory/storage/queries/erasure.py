@@ -36,38 +36,43 @@ _COUNTED = {
 
 
 def erase_session(conn: Connection, session_id: str) -> Erased:
-    """Deletes a session and all that belongs to it, then looks whether anything is left of it.
+    """As `erase_sessions`, of one. Raises `SessionNotFound`."""
+    return erase_sessions(conn, [session_id])
+
+
+def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
+    """Deletes sessions and all that belongs to them, then looks whether anything is left of them.
 
     Raises `SessionNotFound`.
     """
-    sessions.require(conn, session_id)
+    own = list(dict.fromkeys(session_ids))
+    for one in own:
+        sessions.require(conn, one)
+    names = json.dumps(own)
     said = conn.execute(
-        "SELECT seq, id, content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
+        f"SELECT seq, id, content, status FROM messages WHERE session_id IN {_LISTED}", (names,)
     ).fetchall()
-    summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
-    messages = [row[0] for row in conn.execute("SELECT id FROM messages WHERE session_id = ?", (session_id,))]
+    summed = conn.execute(f"SELECT id FROM summaries WHERE session_id IN {_LISTED}", (names,)).fetchall()
     counts = {
-        name: leftovers.count(conn, f"SELECT count(*) FROM {table} WHERE session_id = ?", session_id)
+        name: leftovers.count(conn, f"SELECT count(*) FROM {table} WHERE session_id IN {_LISTED}", names)
         for name, table in _COUNTED.items()
     }
+    messages = [row[1] for row in said]
     known = lineage.let_go(conn, messages)
-    ids = [session_id, *messages, *(row[0] for row in summed)]
-    # A job of no session in particular may name this one.
-    for_it = conn.execute(
-        f"DELETE FROM jobs WHERE session_id IS NULL AND {leftovers.NAMING}", {"id": session_id}
-    )
-    counts["jobs"] += int(for_it.rowcount)
-    counts["vectors"] += known.vectors
-    conn.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    ids = [*own, *messages, *(row[0] for row in summed)]
+    # A job of no session in particular may name one of these.
+    counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
+    conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
     recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
-    marks = leftovers.Marks(ids, known.ids, _entries("messages", said) + known.entries, session_id)
+    entries = _entries("messages", [(row[0], row[1], row[2]) for row in said if row[3] != "streaming"])
+    marks = leftovers.Marks(ids, known.ids, entries + known.entries, own)
     return Erased(
         messages=counts["messages"],
         summaries=counts["summaries"],
         epochs=counts["epochs"],
         turns=counts["turns"],
-        vectors=counts["vectors"],
-        full_text=len(said) + known.full_text,
+        vectors=counts["vectors"] + known.vectors,
+        full_text=len(entries) + known.full_text,
         jobs=counts["jobs"],
         results=counts["results"],
         verified=leftovers.left(conn, marks) == 0,
@@ -118,6 +123,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     results = conn.execute(
         f"DELETE FROM job_results WHERE session_id IN {_LISTED}", (json.dumps(held_in),)
     ).rowcount
+    jobs = _drop_jobs(conn, [*ids, *known.ids, *aged])
     # The messages are there still, and empty; an empty message has no words in the index.
     words = tuple(replace(entry, kept=True) for entry in _entries("messages", said))
     return Erased(
@@ -127,7 +133,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
         turns=0,
         vectors=int(vectors) + known.vectors,
         full_text=len(said) + known.full_text,
-        jobs=0,
+        jobs=jobs,
         results=int(results),
         verified=leftovers.left(conn, leftovers.Marks(ids, known.ids, words + known.entries)) == 0,
         recalled_in=tuple(one for one in recalled_in if one not in held_in),
@@ -144,6 +150,7 @@ def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     whole = lineage.with_parts(conn, memory_ids)
     known = lineage.erase(conn, lineage.with_merged(conn, whole))
     recalled_in = recalled.forget(conn, known.ids, gone=known.ids)
+    jobs = _drop_jobs(conn, known.ids)
     return Erased(
         messages=0,
         summaries=0,
@@ -151,7 +158,7 @@ def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
         turns=0,
         vectors=known.vectors,
         full_text=known.full_text,
-        jobs=0,
+        jobs=jobs,
         results=0,
         verified=leftovers.left(conn, leftovers.Marks((), known.ids, known.entries)) == 0,
         recalled_in=recalled_in,
@@ -168,6 +175,20 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
     change, gone = memories_log.undo(conn, ref, now)
     recalled.forget(conn, gone, gone=gone)
     return change
+
+
+def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[str] = ()) -> int:
+    """Takes jobs that name one of the ids out of the queue; those of the sessions `without` go with these."""
+    named = leftovers.jobs_naming(conn, ids)
+    return int(
+        conn.execute(
+            """
+            DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?1))
+                AND (session_id IS NULL OR session_id NOT IN (SELECT value FROM json_each(?2)))
+            """,
+            (json.dumps(named), json.dumps(list(without))),
+        ).rowcount
+    )
 
 
 def _entries(owner: str, said: Sequence[tuple[int, str, str]]) -> tuple[leftovers.Entry, ...]:

@@ -9,7 +9,6 @@ from memory.storage.connection import Connection
 from memory.storage.queries import recalled
 from memory.storage.words import beginnings, is_unspaced, pieces
 
-NAMING = "(instr(key, :id) > 0 OR instr(payload, :id) > 0)"
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST_PIECE = 3
 
@@ -26,13 +25,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was erased: ids of messages, summaries and the session; of memories; the texts that were indexed;
-    the session, when it went as a whole."""
+    """What was erased: ids of messages, summaries and sessions; of memories; the texts that were indexed; the
+    sessions that went as a whole."""
 
     ids: Collection[str]
     memories: Collection[str]
     entries: Collection[Entry]
-    session: str | None = None
+    sessions: Collection[str] = ()
 
 
 def left(conn: Connection, marks: Marks) -> int:
@@ -48,21 +47,34 @@ def left(conn: Connection, marks: Marks) -> int:
         json.dumps([*marks.ids, *marks.memories]),
     )
     found += _owned_by_sources(conn, marks)
-    gone = {*marks.memories, *(marks.ids if marks.session is not None else ())}
+    gone = {*marks.memories, *(marks.ids if marks.sessions else ())}
     found += len(recalled.naming(conn, gone))
-    if marks.session is None:
-        found += sum(
-            part.tier == recalled.RECALL
-            and not set(marks.ids).isdisjoint(part.ids)
-            and _preface(conn, turn.reply_id)
-            for turn in recalled.naming(conn, marks.ids)
-            for part in turn.parts
-        )
-        return found
-    found += count(conn, "SELECT count(*) FROM sessions WHERE id = ?", marks.session)
-    found += _owned(conn, ("session_id",), [marks.session])
-    jobs = conn.execute(f"SELECT count(*) FROM jobs WHERE {NAMING}", {"id": marks.session})
-    return found + int(jobs.fetchone()[0])
+    if not marks.sessions:
+        return found + _recalled_still(conn, set(marks.ids))
+    found += count(
+        conn, f"SELECT count(*) FROM sessions WHERE id IN {_LISTED}", json.dumps(list(marks.sessions))
+    )
+    found += _owned(conn, ("session_id",), marks.sessions)
+    return found + len(jobs_naming(conn, marks.sessions))
+
+
+def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
+    """Jobs of which the key or the payload names one of the ids."""
+    gone = set(ids)
+    return [
+        job_id
+        for job_id, key, payload in conn.execute("SELECT id, key, payload FROM jobs")
+        if not gone.isdisjoint(recalled.ID.findall(f"{key} {payload}"))
+    ]
+
+
+def _recalled_still(conn: Connection, ids: set[str]) -> int:
+    """Turns in which one of the ids was recalled, and whose preface is not empty."""
+    return sum(
+        part.tier == recalled.RECALL and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
+        for turn in recalled.naming(conn, ids)
+        for part in turn.parts
+    )
 
 
 def _owned(conn: Connection, columns: Collection[str], ids: Collection[str]) -> int:

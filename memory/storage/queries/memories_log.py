@@ -5,7 +5,6 @@ How a memory is: its columns (without those of its use), its sources, and what i
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from memory.errors import CannotUndo, ChangeNotFound
 from memory.knowledge.entities import MemoryChange
 from memory.storage.connection import Connection
+from memory.storage.queries.recalled import ID
 from memory.storage.values import id_range, micros, moment, new_id
 
 _LOGGED = (
@@ -195,8 +195,6 @@ def _put_back(conn: Connection, change_id: str, memory_id: str, state: Mapping[s
 
 # --- forgetting ------------------------------------------------------------------------------------
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
 
 def strip(conn: Connection, ids: Collection[str]) -> None:
     """Empties every change that tells how something was in which one of these ids (of memories, messages or
@@ -206,7 +204,7 @@ def strip(conn: Connection, ids: Collection[str]) -> None:
     empty = [
         change_id
         for change_id, before, after in changes
-        if not gone.isdisjoint(_ID.findall(before)) or not gone.isdisjoint(_ID.findall(after))
+        if not gone.isdisjoint(ID.findall(before)) or not gone.isdisjoint(ID.findall(after))
     ]
     conn.execute(
         """

@@ -9,7 +9,7 @@ from memory.context.entities import TurnRecord
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RECALL = "recall"
 
 
@@ -38,7 +38,7 @@ def forget(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> 
             # An epoch that has ended meanwhile is left out.
             epochs.put_turn(conn, replace(turn, parts=parts))
     for epoch_id, session_id, parts in conn.execute("SELECT id, session_id, parts FROM epochs").fetchall():
-        if not known.isdisjoint(_ID.findall(parts)):
+        if not known.isdisjoint(ID.findall(parts)):
             conn.execute("DELETE FROM epochs WHERE id = ?", (epoch_id,))
             touched.append(session_id)
     return tuple(dict.fromkeys(touched))
@@ -52,7 +52,7 @@ def naming(conn: Connection, ids: Collection[str]) -> list[TurnRecord]:
     found = [
         (session_id, reply_id)
         for session_id, reply_id, parts in conn.execute("SELECT session_id, reply_id, parts FROM turns")
-        if not known.isdisjoint(_ID.findall(parts))
+        if not known.isdisjoint(ID.findall(parts))
     ]
     rows = conn.execute(
         f"""

@@ -1,0 +1,57 @@
+"""The values of forgetting: what is to go, and what that comes to."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.entities import Erased
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be forgotten.
+
+    `messages`, `sessions`, `memories` and `ids` (of any of these) are ids or unique prefixes. Besides, all
+    that fits every one of the others that is given: of a project (by name), holding all the words of `about`
+    (whole words in any form; `word*` is a beginning), from `since` on, `before` a moment. `everything` is the
+    whole room.
+    """
+
+    ids: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    project: str | None = None
+    about: str = field(default="", repr=False)
+    since: datetime | None = None
+    before: datetime | None = None
+    everything: bool = False
+
+    @property
+    def by_criteria(self) -> bool:
+        return bool(self.project is not None or self.about.strip() or self.since or self.before)
+
+    @property
+    def empty(self) -> bool:
+        named = self.ids or self.messages or self.sessions or self.memories
+        return not (named or self.by_criteria or self.everything)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Something that goes: its id, and the beginning of its title or text."""
+
+    id: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """What goes, or went, with a target: how much, and of each kind the first ones."""
+
+    erased: Erased
+    whole_sessions: int = 0
+    sessions: tuple[Excerpt, ...] = ()
+    messages: tuple[Excerpt, ...] = ()
+    memories: tuple[Excerpt, ...] = ()
+    touched: tuple[str, ...] = ()
+    """Sessions that words went from, in whole or in part."""

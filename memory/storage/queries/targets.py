@@ -1,0 +1,185 @@
+"""What is meant by something that is to be forgotten: sessions, messages and memories."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.knowledge.wording import rests_on
+from memory.lifecycle.forgetting import Target
+from memory.storage.connection import Connection
+from memory.storage.queries import about, memories, sessions
+from memory.storage.values import id_range, micros, storable
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Ids, of messages only those whose sessions stay."""
+
+    sessions: tuple[str, ...]
+    messages: tuple[str, ...]
+    memories: tuple[str, ...]
+
+
+def choose(conn: Connection, target: Target) -> Chosen:
+    """Raises `SessionNotFound`, `MessageNotFound`, `MemoryNotFound`, `AmbiguousId`, `BadQuery`."""
+    if target.everything:
+        return Chosen(_ids(conn, "sessions"), (), _ids(conn, "memories"))
+    whole = [sessions.resolve(conn, ref) for ref in target.sessions]
+    said = [_message(conn, ref) for ref in target.messages]
+    known = [memories.resolve(conn, ref) for ref in target.memories]
+    for ref in target.ids:
+        _sort_in(conn, ref, known, said, whole)
+    said = with_variants(conn, said)
+    if target.by_criteria:
+        if target.project is not None and not (target.about.strip() or target.since or target.before):
+            whole += _of_project(conn, target.project)
+        said += _fitting_messages(conn, target)
+        known += _fitting_memories(conn, target)
+        whole += _emptied(conn, said)
+    inside = {
+        row[0]
+        for row in conn.execute(
+            f"SELECT id FROM messages WHERE session_id IN {_LISTED}", (json.dumps(whole),)
+        )
+    }
+    messages = tuple(one for one in dict.fromkeys(said) if one not in inside)
+    return Chosen(tuple(dict.fromkeys(whole)), messages, tuple(dict.fromkeys(known)))
+
+
+# --- by reference ----------------------------------------------------------------------------------
+
+
+def _sort_in(conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str]) -> None:
+    """Adds what has this id, or an id that begins so. Raises `MemoryNotFound`, `AmbiguousId`."""
+    kinds: Sequence[tuple[Callable[[Connection, str], str], list[str]]] = (
+        (memories.resolve, known),
+        (_message, said),
+        (sessions.resolve, whole),
+    )
+    found: list[tuple[str, list[str]]] = []
+    for resolve, place in kinds:
+        try:
+            found.append((resolve(conn, ref), place))
+        except (MemoryNotFound, MessageNotFound, SessionNotFound):
+            continue
+    if not found:
+        raise MemoryNotFound(ref)
+    if len(found) > 1:
+        raise AmbiguousId(ref, len(found))
+    found[0][1].append(found[0][0])
+
+
+def _message(conn: Connection, ref: str) -> str:
+    """The id of a message. Raises `MessageNotFound`, `AmbiguousId`."""
+    span = id_range(ref)
+    if span is None:
+        raise MessageNotFound(ref)
+    matches, found = conn.execute(
+        "SELECT count(*), min(id) FROM messages WHERE id BETWEEN ? AND ?", span
+    ).fetchone()
+    if matches == 0:
+        raise MessageNotFound(ref)
+    if matches > 1:
+        raise AmbiguousId(ref, matches)
+    return str(found)
+
+
+def with_variants(conn: Connection, message_ids: Collection[str]) -> list[str]:
+    """The messages, the other variants of each, and the answers to them that repeat what only they say."""
+    names = json.dumps(list(message_ids))
+    kin = conn.execute(
+        f"""
+        SELECT DISTINCT v.id FROM messages AS m JOIN messages AS v
+            ON v.session_id = m.session_id AND v.parent_id IS m.parent_id AND v.role = m.role
+        WHERE m.id IN {_LISTED}
+        """,
+        (names,),
+    ).fetchall()
+    found = list(dict.fromkeys([*message_ids, *(row[0] for row in kin)]))
+    answers = conn.execute(
+        f"""
+        SELECT id, session_id, content FROM messages
+        WHERE role = 'assistant' AND content <> '' AND (parent_id, session_id) IN (
+            SELECT id, session_id FROM messages WHERE role = 'user' AND id IN {_LISTED}
+        )
+        """,
+        (json.dumps(found),),
+    ).fetchall()
+    heard = {answer[0] for answer in answers}
+    for answer_id, session_id, content in answers:
+        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        gone = [text for one, text in said if one in found]
+        left = [text for one, text in said if one not in found and one not in heard]
+        if rests_on(content, gone, left):
+            found.append(answer_id)
+    return found
+
+
+# --- by criteria -----------------------------------------------------------------------------------
+
+
+def _of_project(conn: Connection, project: str) -> list[str]:
+    rows = conn.execute(
+        "SELECT s.id FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE p.name = ?",
+        (storable(project),),
+    )
+    return [row[0] for row in rows]
+
+
+def _fitting_messages(conn: Connection, target: Target) -> list[str]:
+    where, parameters = ["(m.content <> '' OR m.preface <> '')"], list[object]()
+    if target.project is not None:
+        where.append(f"m.session_id IN {_LISTED}")
+        parameters.append(json.dumps(_of_project(conn, target.project)))
+    _in_time(target, where, parameters)
+    if target.about.strip():
+        spoken, words = about.condition(target.about)
+        speakers = conn.execute("SELECT DISTINCT speaker, speaker FROM messages WHERE speaker <> ''")
+        where.append(f"({spoken} OR m.speaker IN {_LISTED})")
+        parameters += [*words, json.dumps(about.holding(conn, speakers, target.about))]
+    rows = conn.execute(f"SELECT m.id FROM messages AS m WHERE {' AND '.join(where)}", parameters)
+    return [row[0] for row in rows]
+
+
+def _fitting_memories(conn: Connection, target: Target) -> list[str]:
+    where, parameters = ["1"], list[object]()
+    if target.project is not None:
+        where.append("m.project_id = (SELECT id FROM projects WHERE name = ?)")
+        parameters.append(storable(target.project))
+    if target.since or target.before:
+        # What was learned from words goes with them; these are known without any.
+        where.append("m.id NOT IN (SELECT memory_id FROM memory_sources)")
+        _in_time(target, where, parameters)
+    rows = conn.execute(
+        f"SELECT m.id, m.subject || ' ' || m.text FROM memories AS m WHERE {' AND '.join(where)}", parameters
+    )
+    return about.holding(conn, rows, target.about) if target.about.strip() else [row[0] for row in rows]
+
+
+def _in_time(target: Target, where: list[str], parameters: list[object]) -> None:
+    if target.since is not None:
+        where.append("m.created_at >= ?")
+        parameters.append(micros(target.since))
+    if target.before is not None:
+        where.append("m.created_at < ?")
+        parameters.append(micros(target.before))
+
+
+def _emptied(conn: Connection, message_ids: Collection[str]) -> list[str]:
+    """Sessions of which no message that says something is left."""
+    rows = conn.execute(
+        """
+        SELECT session_id FROM messages WHERE content <> ''
+        GROUP BY session_id HAVING sum(id NOT IN (SELECT value FROM json_each(?1))) = 0
+        """,
+        (json.dumps(list(message_ids)),),
+    )
+    return [row[0] for row in rows]
+
+
+def _ids(conn: Connection, table: str) -> tuple[str, ...]:
+    return tuple(row[0] for row in conn.execute(f"SELECT id FROM {table}"))

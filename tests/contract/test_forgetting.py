@@ -1,0 +1,139 @@
+"""Forgetting what is meant: by name, by words, by time, by project, all of it; and what would go."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from memory.context.entities import NewSummary
+from memory.entities import MemoryMode, Message, MessagePatch, NewSession, Session
+from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.lifecycle.forgetting import Target
+from memory.ports import SessionStore
+from tests.contract.talk import assistant, begin, texts, user
+from tests.contract.test_memory_store import fact, own
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+async def chat(store: SessionStore, *said: str, project: str | None = None) -> tuple[Session, list[Message]]:
+    """A person's words and a model's in turn."""
+    session, first = await store.create_session(NewSession("A chat", project=project), user(said[0]))
+    messages = [first]
+    for n, text in enumerate(said[1:], 1):
+        messages.append(await store.append_message(session.id, (assistant if n % 2 else user)(text)))
+    return session, messages
+
+
+async def test_a_message_goes_with_its_variants_and_the_answers_that_repeat_it(store: SessionStore) -> None:
+    session, said = await chat(store, "my zeppelin leaks", "Patch the zeppelin.", "thanks", "Sure.")
+    other = await store.append_message(session.id, assistant("Use tape."), parent_id=said[0].id)
+    edited = await store.edit_message(said[0].id, "my airship leaks")
+    await store.set_head(session.id, said[3].id)
+    tried = await store.forget(Target(messages=(said[0].id[:-2],)), dry_run=True)
+    assert (tried.erased.messages, tried.touched) == (3, (session.id,))
+    assert {one.text for one in tried.messages} == {
+        "my zeppelin leaks",
+        "my airship leaks",
+        "Patch the zeppelin.",
+    }
+    assert texts(await store.branch(session.id))[0] == "my zeppelin leaks"
+
+    done = await store.forget(Target(messages=(said[0].id,)))
+    assert done.erased == tried.erased
+    assert texts(await store.branch(session.id)) == ["", "", "thanks", "Sure."]
+    assert (await store.branch(session.id, edited.id))[0].content == ""
+    assert (await store.branch(session.id, other.id))[-1].content == "Use tape."
+
+
+async def test_an_id_may_be_of_anything(store: SessionStore) -> None:
+    session, said = await begin(store, "one")
+    kept, other = await begin(store, "two")
+    memory = await store.memories.add(own("three"))
+    done = await store.forget(Target(ids=(session.id, other.id, memory.id)))
+    assert (done.whole_sessions, done.erased.messages, done.erased.memories) == (1, 2, 1)
+    assert done.erased.verified
+    assert [one.id for one in done.memories] == [memory.id]
+    assert await store.list_sessions() == [await store.get_session(kept.id)]
+    assert said.id not in texts(await store.branch(kept.id))
+    with pytest.raises(AmbiguousId):
+        await store.forget(Target(ids=(kept.id[:1],)))
+    for target, error in (
+        (Target(ids=(NOBODY,)), MemoryNotFound),
+        (Target(memories=(NOBODY,)), MemoryNotFound),
+        (Target(messages=(NOBODY,)), MessageNotFound),
+        (Target(sessions=(NOBODY,)), SessionNotFound),
+        (Target(about="?!"), BadQuery),
+    ):
+        with pytest.raises(error):
+            await store.forget(target)
+
+
+async def test_all_that_speaks_of_somebody_goes(store: SessionStore) -> None:
+    whole, _ = await chat(store, "Zara came by", "Say hello to Zara.")
+    session, said = await chat(store, "it rains in Oslo", "Yes.", "Zara likes rain", "Nice.")
+    summary = await store.context.add_summary(session.id, NewSummary("Zara, rain", (said[0].id, said[2].id)))
+    named, _ = await store.create_session(NewSession("For Zara"), user("a gift for my sister"))
+    await store.memories.add(own("Zara is my sister"))
+    learned = await store.memories.add(fact("Likes rain", said[2]))
+    oslo = await store.memories.add(fact("Lives in Oslo", said[0]))
+    other, _ = await begin(store, "Zaragoza is a town")
+    await store.bin_session(whole.id)
+    tried = await store.forget(Target(about="Zara"), dry_run=True)
+    done = await store.forget(Target(about="Zara"))
+    assert tried == done
+    assert (done.whole_sessions, done.erased.messages, done.erased.memories) == (1, 3, 2)
+    assert done.erased.verified
+    assert {one.text for one in done.memories} == {"Zara is my sister", learned.text}
+    assert texts(await store.branch(session.id)) == ["it rains in Oslo", "Yes.", "", "Nice."]
+    assert (await store.context.summary(summary.id)).text == ""
+    assert done.erased.stale == (summary.id,)
+    assert named.id in done.erased.untitled
+    assert [one.id for one in await store.memories.select()] == [oslo.id]
+    assert texts(await store.branch(other.id)) == ["Zaragoza is a town"]
+    assert (await store.forget(Target(about="Zara"))).erased.messages == 0
+
+
+async def test_a_time_a_project_and_words_are_met_together(store: SessionStore) -> None:
+    home, said = await chat(store, "the zeppelin one", "ok", "the zeppelin two", "ok", project="Home")
+    away, _ = await chat(store, "the zeppelin three", "ok", project="Away")
+    at = said[2].created_at
+    tried = await store.forget(Target(about="zeppelin", project="Home", since=at), dry_run=True)
+    assert [one.id for one in tried.messages] == [said[2].id]
+    tried = await store.forget(Target(before=at), dry_run=True)
+    assert {one.id for one in tried.messages} == {said[0].id, said[1].id}
+    tried = await store.forget(Target(since=at), dry_run=True)
+    assert [one.id for one in tried.sessions] == [away.id]
+    memory = await store.memories.add(replace(own("A zeppelin"), project="Home"))
+    done = await store.forget(Target(project="Home"))
+    assert [one.id for one in done.sessions] == [home.id]
+    assert [one.id for one in done.memories] == [memory.id]
+    assert [one.id for one in await store.list_sessions()] == [away.id]
+
+
+async def test_everything(store: SessionStore) -> None:
+    session, said = await chat(store, "my zeppelin", "ok", project="Home")
+    await store.create_session(NewSession("b", memory_mode=MemoryMode.BLANK), user("another"))
+    await store.update_message(said[0].id, MessagePatch(important=True))
+    await store.memories.add(fact("Has a zeppelin", said[0]))
+    await store.memories.add(own("Rides a bicycle"))
+    await store.bin_session(session.id)
+    done = await store.forget(Target(everything=True))
+    assert (done.whole_sessions, done.erased.messages, done.erased.memories) == (2, 3, 2)
+    assert done.erased.verified
+    assert await store.list_sessions() == await store.list_sessions(binned=True) == []
+    assert await store.memories.changes() == []
+    assert (await store.verify()).problems == ()
+
+
+async def test_nothing_is_forgotten_when_something_is_not_there(store: SessionStore) -> None:
+    session, _ = await begin(store, "kept")
+    memory = await store.memories.add(own("kept"))
+    attempts: list[Callable[[], Awaitable[object]]] = [
+        lambda: store.forget(Target(sessions=(session.id,), memories=(NOBODY,))),
+        lambda: store.forget(Target(ids=(memory.id, NOBODY))),
+    ]
+    for attempt in attempts:
+        with pytest.raises(MemoryNotFound):
+            await attempt()
+    assert len(await store.list_sessions()) == len(await store.memories.select()) == 1
