@@ -80,6 +80,9 @@ def _global_options() -> argparse.ArgumentParser:
     options.add_argument("--home", metavar="DIR", help="where everything is kept (default: ATLAS_HOME)")
     options.add_argument("--passphrase-file", metavar="FILE", help="read the passphrase from FILE")
     options.add_argument("--passphrase-fd", metavar="N", type=int, help="read it from descriptor N")
+    options.add_argument(
+        "--private", action="store_true", help="open the private room too; asks for the passphrase again"
+    )
     options.add_argument("--json", action="store_true", help="print one JSON value")
     options.add_argument("--yes", "-y", action="store_true", help="agree to what would be asked")
     return common

@@ -79,6 +79,7 @@ class Context:
     yes: bool = False
     passphrase_fd: int | None = None
     passphrase_file: str | None = None
+    private: bool = False
     _desk: "Desk | None" = None
     _given: str | None = None
 
@@ -97,6 +98,7 @@ class Context:
             yes=getattr(args, "yes", False),
             passphrase_fd=getattr(args, "passphrase_fd", None),
             passphrase_file=getattr(args, "passphrase_file", None),
+            private=getattr(args, "private", False),
         )
 
     # --- printing ---------------------------------------------------------------------------------
@@ -204,8 +206,26 @@ class Context:
         return await vault.unlock(self.passphrase())
 
     async def unlock(self) -> "OpenRoom":
-        """The open room, ready for work."""
-        return await self.desk.enter(await self.key())
+        """The room to work in: the open one, or with `--private` the private one, beside the open one."""
+        from memory.errors import VaultMissing
+
+        if not self.private:
+            return await self.desk.enter(await self.key())
+        if not await self.vault().exists():
+            raise VaultMissing
+        # The keyring never opens this room: whoever wants it knows the passphrase.
+        return await self.desk.rooms.enter_both(self.passphrase())
+
+    async def unlock_for(self, ref: str) -> "OpenRoom":
+        """The open room that a session is in. Raises `SessionNotFound`, `AmbiguousId`."""
+        await self.unlock()
+        return (await self.desk.rooms.find(ref))[0]
+
+    async def enter_private(self) -> "OpenRoom":
+        """The private room, beside what is open already."""
+        if (opened := self.desk.rooms.private) is not None:
+            return opened
+        return await self.desk.rooms.enter_private(self.passphrase())
 
     async def close(self) -> None:
         from atlas_desktop.hardening import remove_private_temporary_folder

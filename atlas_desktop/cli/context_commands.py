@@ -40,7 +40,7 @@ def register(add: Add) -> None:
 async def show_context(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.meter import meter, next_prompt
 
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     session = (await room.sessions.view(args.session)).session
     view = await room.chat.context.view(session.id, reply=ctx.desk.turn_options().params.max_tokens)
     if view is None:
@@ -54,7 +54,7 @@ async def show_context(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def show_history(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     settings = ctx.desk.settings.context
     found = await room.sessions.history(
         args.session,
@@ -92,7 +92,7 @@ def history_text(found: "TieredHistory") -> str:
 
 
 async def summarise(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     session = (await room.sessions.view(args.session)).session
     made = await room.epochs.summarise_now(session.id)
     ctx.emit(compaction_shape(made), compaction_text(made))
@@ -141,7 +141,7 @@ def summary_text(value: "Summary") -> str:
 
 
 async def mark_important(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     session = await room.sessions.mark_important(args.session, args.message, important=not args.off)
     what = "The message" if args.message else f"“{session.title}”"
     text = f"{what} is no longer marked as important." if args.off else f"{what} is marked as important."

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 from atlas_desktop.paths import PRIVATE_FILE
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -22,6 +25,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("sessions", metavar="SESSION", nargs="*", help="ids of sessions")
     parser.add_argument("--all", action="store_true", help="every session that is not in the bin")
+    parser.add_argument(
+        "--include-private",
+        action="store_true",
+        help="the private room's too; asks for the passphrase",
+    )
     parser.add_argument("--format", choices=("jsonl",), default="jsonl", help="jsonl: one session a line")
     parser.add_argument("--output", metavar="PATH", type=Path, help="a new file, readable by you alone")
     parser.set_defaults(handler=export, exclusive=True)
@@ -32,13 +40,18 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
 
     if args.all == bool(args.sessions):
         raise UsageError("It is not clear what to export.", "Name sessions, or give --all.")
-    room = await ctx.unlock()
-    chosen = None if args.all else [(await room.store.get_session(ref)).id for ref in args.sessions]
+    ctx.private = ctx.private or args.include_private
+    await ctx.unlock()
+    chosen: list[tuple[OpenRoom, list[str] | None]] = [(room, None) for room in ctx.desk.open_rooms]
+    if args.sessions:
+        found = [await ctx.desk.rooms.find(ref) for ref in args.sessions]
+        chosen = [(room, [session.id]) for room, session in found]
     count = 0
     with _target(args.output) as out:
-        async for line in Exporter(room.store.transfer).jsonl(chosen):
-            out.write(line + "\n")
-            count += 1
+        for room, ids in chosen:
+            async for line in Exporter(room.store.transfer).jsonl(ids):
+                out.write(line + "\n")
+                count += 1
     if args.output is not None:
         ctx.emit({"sessions": count, "path": str(args.output)}, f"{count} sessions written to {args.output}")
     return Exit.DONE

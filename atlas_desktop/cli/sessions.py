@@ -3,12 +3,13 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_commands, context_shapes, shapes
+from atlas_desktop.cli import context_commands, context_shapes, room_commands, shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
+    from memory.entities import Session
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -44,16 +45,20 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     fork.add_argument("--message", metavar="ID", help="the last message to take along (the newest)")
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)
+    room_commands.register(add)
 
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    found = await room.sessions.recent(containing=args.containing, binned=args.binned, limit=args.limit)
+    await ctx.unlock()
+    wanted = {"containing": args.containing, "binned": args.binned, "limit": args.limit}
+    found = [s for room in ctx.desk.open_rooms for s in await room.sessions.recent(**wanted)]
+    found.sort(key=lambda s: (s.updated_at, s.id), reverse=True)
+    found = found[: args.limit]
     ctx.emit(
         [shapes.session(s) for s in found],
         lambda: (
             "\n".join(
-                f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {s.title}"
+                f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {marked(s)}"
                 for s in found
             )
             or "There are no sessions here."
@@ -62,13 +67,18 @@ async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def marked(session: "Session") -> str:
+    """Its title; a session of the private room says so."""
+    return f"[private] {session.title}" if session.room == "private" else session.title
+
+
 async def show(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     view = await room.sessions.view(args.session)
     summaries = await room.sessions.summaries(view.session.id)
 
     def text() -> str:
-        head = f"{view.session.title}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
+        head = f"{marked(view.session)}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
         said = [f"{m.speaker or m.role}{_mark(m.status)}:\n{m.content}" for m in view.messages]
         return "\n\n".join([head, *said])
 
@@ -88,8 +98,9 @@ def _mark(status: str) -> str:
 
 
 async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    hits = await room.sessions.search(args.query, limit=args.limit)
+    await ctx.unlock()
+    each = [await room.sessions.search(args.query, limit=args.limit) for room in ctx.desk.open_rooms]
+    hits = sorted((hit for found in each for hit in found), key=lambda hit: -hit.score)[: args.limit]
     ctx.emit(
         {"hits": [shapes.hit(h) for h in hits]},
         lambda: (
@@ -101,7 +112,7 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     try:
         session = await room.sessions.rename(args.session, args.title)
     except ValueError:
@@ -111,14 +122,14 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def fork_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     session = await room.sessions.fork(args.session, message=args.message, title=args.title)
     ctx.emit(shapes.session(session), f"{session.id}  {session.title}")
     return Exit.DONE
 
 
 async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     view = await room.sessions.view(args.session)
     if args.forever:
         ctx.confirm(f"Erase “{view.session.title}” for good, with everything that was made from it?")
@@ -142,7 +153,7 @@ def receipt_text(value: "Receipt") -> str:
 
 
 async def restore_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await ctx.unlock_for(args.session)
     session = await room.sessions.restore(args.session)
     ctx.emit(shapes.session(session), f"Restored: {session.title}")
     return Exit.DONE

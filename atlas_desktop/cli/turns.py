@@ -69,7 +69,7 @@ async def open_for(ctx: Context, args: argparse.Namespace) -> "OpenRoom":
     # Faults of the model are reported by the turn, which has saved the person's words by then.
     warming = asyncio.create_task(_warm(ctx))
     try:
-        return await ctx.unlock()
+        return await (ctx.unlock() if args.session == "new" else ctx.unlock_for(args.session))
     except BaseException:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)

@@ -12,6 +12,7 @@ from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
 from memory.entities import RoomKind
+from memory.errors import RoomClosed
 from memory.gate import ForegroundGate, Power
 from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.room import Model, OpenRoom, RoomParts
+    from atlas_desktop.services.rooms import RoomsService
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turn import TurnOptions
     from memory.context.snapshots import SnapshotStore
@@ -54,6 +56,7 @@ class Desk:
     make_backups: Callable[[], "BackupService"] | None = None
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
+    _rooms_service: "RoomsService | None" = field(default=None, repr=False)
     _rooms: list["OpenRoom"] = field(default_factory=list, repr=False)
 
     @property
@@ -93,6 +96,36 @@ class Desk:
         if self.room is None:
             self.room = opened
         return opened
+
+    async def leave(self, room: "OpenRoom") -> None:
+        """Closes one of several rooms. What the model still holds of it goes too."""
+        self._rooms.remove(room)
+        if self.room is room:
+            self.room = self._rooms[0] if self._rooms else None
+        await room.close()
+        if self._model is not None and self._model.prefixes is not None:
+            await self._model.prefixes.drop_states()
+
+    @property
+    def open_rooms(self) -> "tuple[OpenRoom, ...]":
+        """In the order in which they were opened."""
+        return tuple(self._rooms)
+
+    def at(self, kind: RoomKind) -> "OpenRoom":
+        """Raises `RoomClosed`."""
+        for room in self._rooms:
+            if room.store.room is kind:
+                return room
+        raise RoomClosed
+
+    @property
+    def rooms(self) -> "RoomsService":
+        """The private room, what is off the record, and moves between them."""
+        if self._rooms_service is None:
+            from atlas_desktop.services.rooms import RoomsService
+
+            self._rooms_service = RoomsService(self)
+        return self._rooms_service
 
     def _parts(self) -> "RoomParts":
         # What a room is made of takes a while to import, and no first screen needs it.
@@ -154,6 +187,8 @@ class Desk:
 
     async def close(self) -> None:
         """Ends background work, closes every room, and ends the model's process."""
+        if self._rooms_service is not None:
+            self._rooms_service.stop_watching()
         while self._rooms:
             await self._rooms.pop().close()
         if self._model is not None:

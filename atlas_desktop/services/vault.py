@@ -8,6 +8,7 @@ from memory.entities import RoomKind, RoomReport
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
+from memory.vault.passphrase import Passphrase
 from memory.vault.status import VaultStatus
 from memory.vault.strength import Strength, estimate
 from memory.vault.vault import Vault
@@ -91,9 +92,14 @@ class VaultService:
         return Created(keys.open, recovery_key)
 
     async def unlock(self, passphrase: str) -> RoomKey:
-        return (await self.unlock_both(passphrase)).open
+        given = Passphrase(passphrase)
+        key = await asyncio.to_thread(self._vaults.unlock, given)
+        private = await self.private_status()
+        if (private is None or private.room_made) and not (await self.status()).recovery_unseen:
+            return (await self._with_rooms(Keys(key))).open
+        return (await self.unlock_both(given)).open
 
-    async def unlock_both(self, passphrase: str) -> Keys:
+    async def unlock_both(self, passphrase: str | Passphrase) -> Keys:
         """The keys of both rooms, for one derivation. Keep the private one no longer than it is needed."""
         keys = await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_both, passphrase))
         if (await self.status()).recovery_unseen:
