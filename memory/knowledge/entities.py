@@ -104,6 +104,11 @@ class Memory:
     model: str | None = None
 
 
+def holds_after(memory: Memory, moment: datetime) -> bool:
+    """Whether it is true until after `moment`, as far as that is known."""
+    return memory.valid_until is None or memory.valid_until > moment
+
+
 @dataclass(frozen=True, slots=True)
 class NewMemory:
     """A memory before it is stored. `supersedes` are ids of memories that do not hold any more; `parts` are

@@ -24,8 +24,9 @@ class Claim:
     """What a statement says, so far as it can be compared with others.
 
     `attribute` is what of the subject it tells (`residence`, `like`…), empty where nothing is known to
-    exclude anything; `value` are stems of what it says it is. `denies`: it says that it is not so. `ended` are stems
-    of what it says has ended. `changed`: it says that something is different now.
+    exclude anything; `value` are stems of what it says it is, `words` stems of all it says. `denies`: it says
+    that it is not so. `ended` are stems of what it says has ended. `changed`: it says that something is
+    different now.
     """
 
     subject: frozenset[str]
@@ -33,6 +34,7 @@ class Claim:
     value: frozenset[str] = frozenset()
     denies: bool = False
     ended: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     changed: bool = False
 
 

@@ -30,26 +30,36 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a clause was understood to say. `who` is empty when it is about the person."""
+    """What a clause was understood to say. `who` is empty when it is about the person; `key` says which of
+    several such things it is (the favourite *drink*)."""
 
     pattern: Pattern
     value: str = field(repr=False)
     who: str = field(default="", repr=False)
     ended: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
 
 
 @cache
 def patterns() -> tuple[Pattern, ...]:
-    found = tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
-    pieces = found["pieces"]
-    return tuple(_pattern(one, pieces) for one in found["pattern"])
+    found = _data()
+    return tuple(_pattern(one, found["pieces"]) for one in found["pattern"])
+
+
+@cache
+def vague() -> frozenset[str]:
+    """Words that name nothing by themselves."""
+    return frozenset(_data()["words"]["vague"].split())
 
 
 @cache
 def piece(name: str) -> str:
     """The regular expression that `<NAME>` stands for."""
-    found = tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
-    return _filled(f"<{name}>", found["pieces"])
+    return _filled(f"<{name}>", _data()["pieces"])
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
 
 
 def _pattern(one: dict[str, Any], pieces: dict[str, str]) -> Pattern:
@@ -85,7 +95,8 @@ def reading(clause: str) -> Reading | None:
             if not re.search(r"\w", value):
                 continue
             ended = (groups.get("e") or "").strip(" ,.;:")
-            return Reading(pattern, value, (groups.get("who") or "").strip(" ,"), ended)
+            key = (groups.get("k") or "").strip()
+            return Reading(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
     return None
 
 

@@ -9,63 +9,18 @@ from memory.learning.dating import held
 from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import found, normal, supported
 from memory.learning.forms import Told, code, open_question, procedure, to_remember
-from memory.learning.patterns import Reading, reading, tells_date
+from memory.learning.patterns import Reading, reading, tells_date, vague
 from memory.learning.voice import Sentence, blocks, lists, plain, sentences
 from memory.lifecycle.importance import importance
 from models.messages import Role
 
-ONESELF = "me"
+ONESELF = "I"
 """The subject of what somebody tells of herself."""
 
 _LEAST_IMPORTANCE = 0.5
 _IMPORTANT = {"health": 0.85, "name": 0.85, "diet": 0.8, "birthday": 0.75, "residence": 0.7, "employer": 0.7}
 _ASKED = 0.9
 _LONGEST = 400
-_VAGUE = frozenset(
-    [
-        "it",
-        "that",
-        "this",
-        "them",
-        "they",
-        "she",
-        "he",
-        "we",
-        "these",
-        "those",
-        "here",
-        "there",
-        "so",
-        "too",
-        "one",
-        "ones",
-        "something",
-        "anything",
-        "nothing",
-        "everything",
-        "stuff",
-        "things",
-        "thing",
-        "him",
-        "her",
-        "you",
-        "your",
-        "yours",
-        "yes",
-        "no",
-        "not",
-        "ok",
-        "okay",
-        "es",
-        "das",
-        "dies",
-        "ça",
-        "cela",
-        "lo",
-        "eso",
-        "esto",
-    ]
-)
 _PRONOUN = re.compile(
     r"(?:and |but |also )*(?P<who>she|he|they)(?:(?P<is>[’']s)|(?P<are>[’']re))?\s+", re.IGNORECASE
 )
@@ -231,7 +186,8 @@ def _weight(text: str, heard: Heard, floor: float) -> float:
 
 def _vague(value: str) -> bool:
     said = re.findall(r"[\w’'\-]+", value.casefold())
-    return not said or (said[0] in _VAGUE and len(said) <= 2) or all(word in _VAGUE for word in said)
+    empty = vague()
+    return not said or (said[0] in empty and len(said) <= 2) or all(word in empty for word in said)
 
 
 def _subject(understood: Reading) -> str:

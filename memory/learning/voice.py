@@ -37,8 +37,8 @@ _WHO = (
     r"il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
 _LINK = (
-    r"(?:and|but|so|or|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if|except"
-    r"|given that|und|aber|weil|denn|sondern|et|mais|car|parce que|y|pero|porque|aunque)"
+    r"(?:and|but|so|or|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if"
+    r"|except|given that|und|aber|weil|denn|sondern|et|mais|car|parce que|y|pero|porque|aunque)"
 )
 _CLAUSE = re.compile(
     rf"\s*;\s*|\s+(?:—|–|-{{1,2}})\s+|\s*\(|\)\s*|,\s+(?=(?:{_LINK}\s+)?{_WHO}\b)|,\s+(?={_LINK}\s)"

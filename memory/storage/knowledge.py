@@ -18,6 +18,7 @@ from memory.knowledge.entities import (
     Touched,
     Unlearned,
     UseKind,
+    holds_after,
 )
 from memory.ports import Clock
 from memory.storage.changes import ChangeNotes
@@ -46,6 +47,10 @@ class SqlMemoryStore:
             at = micros(now)
             replaced = {"state": MemoryState.SUPERSEDED.value, "superseded_by": added, "updated_at": at}
             memories.set_columns(conn, new.supersedes, replaced)
+            # What takes its place ends the time for which it was true.
+            until = new.valid_from or now
+            ended = [one.id for one in memories.get_many(conn, new.supersedes) if holds_after(one, until)]
+            memories.set_columns(conn, ended, {"valid_until": micros(until)})
             memories.set_columns(conn, new.parts, {"state": MemoryState.ARCHIVED.value, "updated_at": at})
             memories_log.record(conn, action, {added: None, **before}, now, automatic=automatic)
             return memories.get(conn, added)
