@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.models import ModelService
+    from atlas_desktop.services.repairs import RepairService
     from atlas_desktop.services.room import Model
     from atlas_desktop.services.tuning import TuningService
     from memory.context.snapshots import SnapshotStore
@@ -84,6 +85,15 @@ def build_backups(paths: Paths, settings: SettingsFile) -> "BackupService":
 
     clock = SystemClock()
     return BackupService(paths.rooms, folder, build_vaults, SqlRoomFiles(clock), clock, __version__)
+
+
+def build_repairs(paths: Paths) -> "RepairService":
+    from atlas_desktop.services.repairs import RepairService
+    from memory.storage.files import SqlRoomFiles
+
+    clock = SystemClock()
+    files = SqlRoomFiles(clock)
+    return RepairService(paths.rooms, build_vaults, files, files, clock)
 
 
 def build_doctor(paths: Paths) -> "Doctor":

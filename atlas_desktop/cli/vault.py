@@ -3,12 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import vault_backup
+from atlas_desktop.cli import vault_backup, vault_repair
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.explain import Exit
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.vault import VaultReport
     from memory.vault.status import SlotStatus, VaultStatus
     from memory.vault.vaults import Keys
 
@@ -26,7 +25,7 @@ without either, nobody can recover your data."""
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`.
 
-    All but `status` are `exclusive`: they write keyslots or open the room, which must not be in use.
+    All but `status` and `backup` are `exclusive`: they write keyslots or open rooms that must not be in use.
     """
     group = subparsers.add_parser("vault", parents=[common], help="keys, recovery, integrity")
     commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
@@ -49,7 +48,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     keyring = add("keyring", keyring_switch, "let the system keyring open the vault, or stop it")
     keyring.add_argument("switch", choices=("on", "off"))
     vault_backup.register(add)
-    add("verify", verify, "check every page, key and reference; changes nothing")
+    vault_repair.register(add)
 
 
 def _add_authority(parser: argparse.ArgumentParser) -> None:
@@ -143,20 +142,6 @@ async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-async def verify(ctx: Context, _args: argparse.Namespace) -> int:
-    vault = ctx.vault()
-    before = await vault.status()
-    report = await vault.verify(await ctx.key())
-    # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
-    healed = [
-        name
-        for name, state in before.copies.items()
-        if state != "sound" and report.status.copies[name] == "sound"
-    ]
-    ctx.emit(_report_json(report, healed), lambda: _report_text(report, healed))
-    return Exit.DONE if report.sound else Exit.DAMAGED
-
-
 async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
     """The keys, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
     vault = ctx.vault()
@@ -236,25 +221,3 @@ def _private_text(found: "VaultStatus | None") -> str:
     if not found.recoverable:
         return "\nNo recovery key opens the private room yet: `atlas vault recovery-key` makes one for both."
     return "\nThe private room opens with the passphrase and the recovery key, never with the keyring."
-
-
-def _report_json(report: "VaultReport", healed: list[str]) -> dict[str, Any]:
-    return {
-        "sound": report.sound,
-        "room": report.room.room.value,
-        "sessions": report.room.sessions,
-        "messages": report.room.messages,
-        "schema_version": report.room.schema_version,
-        "problems": list(report.room.problems),
-        "copies": {name: state.value for name, state in report.status.copies.items()},
-        "healed": healed,
-    }
-
-
-def _report_text(report: "VaultReport", healed: list[str]) -> str:
-    lines = [f"{report.room.sessions} sessions, {report.room.messages} messages."]
-    lines += [f"{name} was damaged and has been mended from the other copy." for name in healed]
-    lines += [f"{name}: {state.value}" for name, state in report.status.copies.items() if state != "sound"]
-    lines += report.room.problems
-    lines.append("Everything is sound." if report.sound else "The vault is damaged.")
-    return "\n".join(lines)

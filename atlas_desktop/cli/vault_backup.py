@@ -61,9 +61,7 @@ def _made_json(made: "BackupMade") -> dict[str, Any]:
 def _made_text(made: "BackupMade") -> str:
     text = f"{made.path}\n{size(made.bytes)}, encrypted, read back and verified. Your passphrase opens it."
     if set(made.rooms) - set(made.checked):
-        text += (
-            "\nThe private room is in it as encrypted bytes; only with the passphrase is it checked."
-        )
+        text += "\nThe private room is in it as encrypted bytes; only with the passphrase is it checked."
     return text
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memory.entities import RoomKind, RoomReport
@@ -94,10 +95,13 @@ class VaultService:
     async def unlock(self, passphrase: str) -> RoomKey:
         given = Passphrase(passphrase)
         key = await asyncio.to_thread(self._vaults.unlock, given)
+        await self._make_room_if_new(self._vault, key)
         private = await self.private_status()
-        if (private is None or private.room_made) and not (await self.status()).recovery_unseen:
-            return (await self._with_rooms(Keys(key))).open
-        return (await self.unlock_both(given)).open
+        if (private is not None and not private.room_made) or (await self.status()).recovery_unseen:
+            # A disk that takes nothing must not keep anyone out of the room that is there.
+            with suppress(StorageFull):
+                await self.unlock_both(given)
+        return key
 
     async def unlock_both(self, passphrase: str | Passphrase) -> Keys:
         """The keys of both rooms, for one derivation. Keep the private one no longer than it is needed."""
@@ -154,10 +158,21 @@ class VaultService:
         """Returns whether the keyring's own entry is gone as well as the slot."""
         return await asyncio.to_thread(self._vault.keyring_off)
 
-    async def verify(self, key: RoomKey) -> VaultReport:
+    async def copies(self, room: RoomKind) -> dict[str, str]:
+        """The state of each copy of a room's keyslot file; nothing for a room that has none yet.
+
+        Raises `KeyslotsMissing`, `KeyslotsDamaged`.
+        """
+        vault = self._vaults.open if room is RoomKind.OPEN else self._vaults.private
+        if room is not RoomKind.OPEN and not vault.exists():
+            return {}
+        return {name: state.value for name, state in (await asyncio.to_thread(vault.status)).copies.items()}
+
+    async def verify(self, key: RoomKey, room: RoomKind = RoomKind.OPEN) -> VaultReport:
         """Reads every page of the room. The room must not be open elsewhere in this process."""
-        status = await self.status()
-        store = await self._open_store(key, RoomKind.OPEN, False)  # noqa: FBT003  # OpenStore is a plain callable
+        vault = self._vaults.open if room is RoomKind.OPEN else self._vaults.private
+        status = await asyncio.to_thread(vault.status)
+        store = await self._open_store(key, room, False)  # noqa: FBT003  # OpenStore is a plain callable
         try:
             return VaultReport(status, await store.verify())
         finally:

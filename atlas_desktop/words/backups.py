@@ -42,7 +42,7 @@ WORDS: Words = {
         "nothing_to_salvage",
         "There is nothing to salvage",
         "Every page and every reference of the room is sound. Nothing was changed.",
-        "Use it as before; --yes makes a new room from it all the same.",
+        "Use it as before; `atlas vault verify` tells more.",
     ),
     memory.ExchangeUnfinished: named(
         "exchange_unfinished",

@@ -72,12 +72,11 @@ def _keyslots(rooms: Path, room: RoomKind, key: RoomKey | None, work: Path) -> P
 
 
 def check_copy(path: Path, key: RoomKey) -> None:
-    """Opens a copy and has SQLite read every page of it, each of which SQLCipher authenticates.
+    """Has SQLite read every page of a file, each of which SQLCipher authenticates; changes nothing.
 
-    Raises `BackupDamaged`.
+    Raises `NotARoom`, `RoomDamaged`.
     """
-    connection.probe(path, key)
-    conn = connection.open_file(path, key, journal="DELETE")
+    conn = connection.open_to_read(path, key)
     with translated():
         try:
             problems = check.structure(conn)
@@ -116,7 +115,7 @@ def contents(path: Path, key: RoomKey) -> RoomContents:
     version = connection.probe(path, key)
     if version > LATEST:
         raise FutureSchema(version, LATEST)
-    conn = connection.open_file(path, key)
+    conn = connection.open_to_read(path, key)
     with translated():
         try:
             there = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -95,6 +95,20 @@ def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
     `form` are settings of SQLCipher in which the file differs from a room's, here and below.
     Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
     """
+    with translated(path):
+        conn = open_to_read(path, key, form=form)
+        try:
+            application = conn.execute("PRAGMA application_id").fetchone()[0]
+            version = conn.execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            conn.close()
+    if application != APPLICATION_ID:
+        raise NotARoom(path, "another program's database")
+    return int(version)
+
+
+def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
+    """A connection to a room file that changes no byte of it or of its log. Raises as `probe`."""
     if not path.exists():
         raise RoomMissing(path)
     if not path.is_file() or path.stat().st_size == 0:
@@ -109,13 +123,10 @@ def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
         try:
             _check_library(conn)
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            application = conn.execute("PRAGMA application_id").fetchone()[0]
-            version = conn.execute("PRAGMA user_version").fetchone()[0]
-        finally:
+        except BaseException:
             conn.close()
-    if application != APPLICATION_ID:
-        raise NotARoom(path, "another program's database")
-    return int(version)
+            raise
+    return conn
 
 
 def open_file(path: Path, key: RoomKey, *, journal: str = "WAL", form: tuple[str, ...] = ()) -> Connection:

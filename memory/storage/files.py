@@ -1,4 +1,4 @@
-"""Rooms as files: `memory.vault.upkeep.RoomFiles`."""
+"""Rooms as files: `memory.vault.upkeep.RoomFiles` and `RoomRepairs`."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from memory.ports import Clock
 from memory.storage import backup, connection
 from memory.storage.freshness import start_counting
 from memory.vault.keys import RoomKey
-from memory.vault.upkeep import BackupMade, RoomContents, RoomKeys, Unpacked
+from memory.vault.upkeep import BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked
 
 
 class SqlRoomFiles:
@@ -37,3 +37,13 @@ class SqlRoomFiles:
 
     def check(self, path: Path, key: RoomKey) -> None:
         backup.check_copy(path, key)
+
+    def rekey(self, path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
+        from memory.storage.rekey import rekey
+
+        rekey(path, key, target, new)
+
+    def salvage(self, path: Path, key: RoomKey, target: Path) -> Salvaged:
+        from memory.storage.salvage import salvage
+
+        return salvage(path, key, target, self._clock.now())

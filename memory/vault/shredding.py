@@ -8,6 +8,8 @@ from pathlib import Path
 
 from memory.vault.files import sync_folder
 
+_STEP = 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Shredded:
@@ -40,11 +42,22 @@ def shred_folder(folder: Path) -> Shredded:
     return found
 
 
+def shred_file(file: Path) -> Shredded:
+    """Overwrites a file that holds keys among other things, then removes it. Raises `OSError`."""
+    size = file.stat().st_size
+    _overwrite(file)
+    file.unlink()
+    sync_folder(file.parent)
+    return Shredded(1, size, 1)
+
+
 def _overwrite(file: Path) -> None:
     """Random bytes in place of the file's own, on the disk before this returns.
 
     Disks that write elsewhere than they are told (flash memory does) may keep the old ones for a while.
     """
+    left = file.stat().st_size
     with file.open("r+b", buffering=0) as out:
-        out.write(secrets.token_bytes(max(file.stat().st_size, 1)))
+        while left > 0:
+            left -= out.write(secrets.token_bytes(min(left, _STEP))) or 0
         os.fsync(out.fileno())

@@ -215,7 +215,7 @@ class Vault:
         slot = keyring_slot(keyslots.place, key, kek, slot_id=slot_id, backend=backend, now=self._clock.now())
         self._replace(keyslots, KeyringSlot, slot)
         if old is not None:
-            self._forget_entry(keyring, old.id)
+            self.forget_keyring_entry(old.id)
         return backend
 
     def keyring_off(self) -> bool:
@@ -228,7 +228,7 @@ class Vault:
         if slot is None:
             raise KeyringOff
         self._replace(keyslots, KeyringSlot)
-        return self._keyring is not None and self._forget_entry(self._keyring, slot.id)
+        return self.forget_keyring_entry(slot.id)
 
     def mark_room_made(self) -> None:
         """Notes that the room's database now exists: from here on its absence is a loss."""
@@ -290,12 +290,14 @@ class Vault:
     def _entry(self, slot_id: str) -> str:
         return f"{self._room.value}-{slot_id}"
 
-    def _forget_entry(self, keyring: KeyringPort, slot_id: str) -> bool:
+    def forget_keyring_entry(self, slot_id: str) -> bool:
+        """Has the keyring forget the secret of a slot that is gone; returns whether it did."""
         try:
-            keyring.remove(self._entry(slot_id))
+            if self._keyring is not None:
+                self._keyring.remove(self._entry(slot_id))
         except KeyringUnavailable:
             return False
-        return True
+        return self._keyring is not None
 
 
 def _of_kind(slots: Iterable[Slot], kind: type[SlotT]) -> Iterator[SlotT]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.backup import BackupService
+from atlas_desktop.services.repairs import RepairService
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.files import SqlRoomFiles
 from memory.storage.room import open_room
@@ -18,7 +19,7 @@ from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 from models.messages import Role
-from tests.unit.vault.conftest import CHEAP, PASSPHRASE
+from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Home:
     clock: FakeClock = field(default_factory=FakeClock)
     recovery_key: str = ""
     known: Keys | None = None
+    keyring: FakeKeyring | None = None
 
     @property
     def rooms(self) -> Path:
@@ -37,7 +39,7 @@ class Home:
     def vaults(self, rooms: Path | None = None) -> Vaults:
         where = rooms or self.rooms
         return Vaults(
-            Vault(where, RoomKind.OPEN, CHEAP, clock=self.clock),
+            Vault(where, RoomKind.OPEN, CHEAP, self.keyring, self.clock),
             Vault(where, RoomKind.PRIVATE, CHEAP, clock=self.clock),
             CHEAP,
             self.clock,
@@ -59,6 +61,10 @@ class Home:
     def backups(self) -> BackupService:
         folder, files = self.folder / "backups", SqlRoomFiles(self.clock)
         return BackupService(self.rooms, lambda: folder, self.vaults, files, self.clock, "t")
+
+    def repairs(self) -> RepairService:
+        files = SqlRoomFiles(self.clock)
+        return RepairService(self.rooms, self.vaults, files, files, self.clock)
 
     async def open(self, room: RoomKind = RoomKind.OPEN, *, create: bool = False) -> SqlSessionStore:
         return await open_room(self.rooms / f"{room}.db", self.key(room), room, self.clock, create=create)

@@ -1,5 +1,6 @@
 """A restore says what would be lost, and is whole or has not happened."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ STEPS: list[tuple[Any, str]] = [
     (Path, "unlink"),
     (Path, "rmdir"),
     (Path, "replace"),
-    (shredding.shutil, "rmtree"),
+    (shutil, "rmtree"),
     (shredding, "_overwrite"),
     (exchange, "sync_folder"),
     (files, "sync_folder"),

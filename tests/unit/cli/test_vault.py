@@ -200,9 +200,18 @@ async def test_verify_reports_mends_and_fails(run: Run, secret: Path, tmp_path: 
     assert (status, printed["error"]["code"]) == (4, "not_a_room")
 
 
-def test_only_status_may_run_beside_an_open_program() -> None:
+def test_only_what_reads_may_run_beside_an_open_program() -> None:
     parser = argparse.ArgumentParser()
     group.register(parser.add_subparsers(), argparse.ArgumentParser(add_help=False))
-    commands = ["create", "status", "change-passphrase", "recovery-key", "keyring on", "verify"]
+    commands = [
+        "create",
+        "status",
+        "change-passphrase",
+        "recovery-key",
+        "keyring on",
+        "verify",
+        "backup",
+        "rekey",
+    ]
     shared = [line for line in commands if not parser.parse_args(["vault", *line.split()]).exclusive]
-    assert shared == ["status"]
+    assert shared == ["status", "backup"]

@@ -1,0 +1,239 @@
+"""`atlas vault verify`, `salvage`, `rekey` and `destroy`."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context, ctrl_c_interrupts
+from atlas_desktop.cli.vault_authority import present_keys
+from atlas_desktop.explain import Declined, Exit, UsageError, size
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
+    from atlas_desktop.services.vault import VaultReport
+    from memory.entities import RoomKind
+
+DESTROY_WORD = "destroy"
+_FRESHNESS = {
+    "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
+    "place, or the last changes were lost. If you did not do that, restore a backup.",
+    "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
+}
+
+
+def register(add: Any) -> None:
+    """`add(name, handler, text)` makes the parser of one command."""
+    add("verify", verify, "check every page, key, reference and index of every room; mends nothing but keys")
+    salvaging = add("salvage", salvage, "make a new room of all that can be read of a damaged one")
+    salvaging.add_argument("--room", choices=("open", "private"), help="only this room")
+    add("rekey", rekey, "give every room a new key; needs the passphrase and shows a new recovery key")
+    destroying = add("destroy", destroy, "overwrite the keys and remove every room, for good")
+    destroying.add_argument("--with-backups", action="store_true", help="the dated backups, too")
+
+
+def _repairs(ctx: Context) -> "RepairService":
+    from atlas_desktop.bootstrap import build_repairs
+
+    return build_repairs(ctx.paths)
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+async def verify(ctx: Context, _args: argparse.Namespace) -> int:
+    from atlas_desktop.services.backup import by_room
+
+    vault = ctx.vault()
+    before = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    keys = await present_keys(ctx)
+    reports = [await vault.verify(key, room) for room, key in by_room(keys).items()]
+    # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
+    after = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    healed = [
+        name
+        for room, copies in before.items()
+        for name, state in copies.items()
+        if state != "sound" and after[room].get(name) == "sound"
+    ]
+    copies = {name: state for one in after.values() for name, state in one.items()}
+    sound = all(report.sound for report in reports) and all(state == "sound" for state in copies.values())
+    ctx.emit(
+        {**_report_json(reports, copies, healed), "sound": sound},
+        lambda: _report_text(reports, copies, healed, sound=sound),
+    )
+    return Exit.DONE if sound else Exit.DAMAGED
+
+
+def _report_json(reports: list["VaultReport"], copies: dict[str, str], healed: list[str]) -> dict[str, Any]:
+    opened = reports[0]
+    return {
+        "room": opened.room.room.value,
+        "sessions": opened.room.sessions,
+        "messages": opened.room.messages,
+        "schema_version": opened.room.schema_version,
+        "problems": [problem for report in reports for problem in report.room.problems],
+        "rooms": [
+            {
+                "room": report.room.room.value,
+                "sound": report.sound,
+                "schema_version": report.room.schema_version,
+                "freshness": report.room.freshness.value,
+                "problems": list(report.room.problems),
+            }
+            for report in reports
+        ],
+        "freshness": opened.room.freshness.value,
+        "copies": copies,
+        "healed": healed,
+    }
+
+
+def _report_text(
+    reports: list["VaultReport"], copies: dict[str, str], healed: list[str], *, sound: bool
+) -> str:
+    opened = reports[0].room
+    lines = [f"{opened.sessions} sessions, {opened.messages} messages."]
+    lines += [f"{name} was damaged and has been mended from the other copy." for name in healed]
+    lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
+    for report in reports:
+        lines += [f"{report.room.room}: {problem}" for problem in report.room.problems]
+        if words := freshness_text(report.room.room, report.room.freshness):
+            lines.append(words)
+    if len(reports) == 1:
+        lines.append("The private room was not looked into: that takes the passphrase.")
+    lines.append("Everything is sound." if sound else "The vault is damaged; `atlas vault salvage` helps.")
+    return "\n".join(lines)
+
+
+def freshness_text(room: "RoomKind", freshness: str) -> str:
+    """What to tell of a room that is not as new as it was; empty for one that is."""
+    return _FRESHNESS.get(freshness, "").format(room=room)
+
+
+# --- salvage --------------------------------------------------------------------------------------
+
+
+async def salvage(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.backup import by_room
+    from memory.errors import NothingToSalvage
+
+    keys = {room: key for room, key in by_room(await present_keys(ctx)).items() if args.room in (None, room)}
+    repairs = _repairs(ctx)
+    done = {
+        room: await repairs.salvage(room, key)
+        for room, key in keys.items()
+        if await repairs.damaged(room, key)
+    }
+    if not done:
+        raise NothingToSalvage
+    ctx.emit(
+        {"salvaged": [_rescued_json(room, one) for room, one in done.items()]},
+        lambda: "\n".join(_rescued_text(room, one) for room, one in done.items()),
+    )
+    return Exit.DONE
+
+
+def _rescued_json(room: "RoomKind", one: "Rescued") -> dict[str, Any]:
+    found = one.salvaged
+    return {
+        "room": room.value,
+        "pages": found.pages,
+        "bad_pages": found.bad_pages,
+        "sessions": found.sessions,
+        "messages": found.messages,
+        "expected_messages": found.expected,
+        "placeholders": found.placeholders,
+        "rows": found.rows,
+        "kept": str(one.kept),
+    }
+
+
+def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
+    found = one.salvaged
+    return (
+        f"{found.bad_pages} of {found.pages} pages of the {room} room cannot be read.\n"
+        f"{found.messages} of {found.expected} messages in {found.sessions} conversations are in a new room; "
+        f"{found.placeholders} conversations lost their title.\n"
+        f"Summaries and the memory by meaning are made anew. The old files are in {one.kept.name}."
+    )
+
+
+# --- rekey ----------------------------------------------------------------------------------------
+
+
+async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
+    await ctx.vault().status()
+    done = await _repairs(ctx).rekey(ctx.passphrase("Passphrase: "))
+    text = (
+        "Every page is written anew under a new key; the old one opens nothing but older backups.\n"
+        "Your new recovery key, shown this once; the old one opens nothing now:\n\n"
+        f"    {done.recovery_key}\n"
+    )
+    if done.keyring_lost:
+        text += "\nThe system keyring did not take the new secret: `atlas vault keyring on` tries again."
+    if len(done.rooms) == 1:
+        text += "\nThe private room keeps its key: what you gave does not open it."
+    ctx.emit(
+        {
+            "rekeyed": True,
+            "rooms": list(done.rooms),
+            "recovery_key": done.recovery_key,
+            "keyring": done.keyring,
+            "keyring_lost": done.keyring_lost,
+        },
+        text,
+    )
+    return Exit.DONE
+
+
+# --- destroy --------------------------------------------------------------------------------------
+
+
+async def destroy(ctx: Context, args: argparse.Namespace) -> int:
+    backups = tuple(ctx.desk.backups.kept())
+    _confirm(ctx, len(backups) if args.with_backups else 0)
+    done = await _repairs(ctx).destroy(backups, with_backups=args.with_backups)
+    ctx.emit(_destroyed_json(done), lambda: _destroyed_text(done))
+    return Exit.DONE
+
+
+def _confirm(ctx: Context, backups: int) -> None:
+    """Has the word typed: a slip of the finger must not do this. Raises `Declined`, `UsageError`."""
+    if ctx.yes:
+        return
+    also = f" and {backups} backups" if backups else ""
+    question = f"This destroys every conversation and memory of this home{also}, for good."
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
+    print(f'{question} Type "{DESTROY_WORD}" to go on: ', end="", file=sys.stderr, flush=True)
+    with ctrl_c_interrupts():
+        answer = sys.stdin.readline()
+    if answer.strip() != DESTROY_WORD:
+        raise Declined
+
+
+def _destroyed_json(done: "Destroyed") -> dict[str, Any]:
+    return {
+        "destroyed": {
+            "files": done.shredded.files,
+            "bytes": done.shredded.bytes,
+            "key_files": done.shredded.keys,
+            "backups": done.backups_destroyed,
+        },
+        "keyring_entry_removed": done.keyring_entry_removed,
+        "backups_left": [str(path) for path in done.backups_left],
+        "verified": done.verified,
+    }
+
+
+def _destroyed_text(done: "Destroyed") -> str:
+    gone = done.shredded
+    lines = [
+        f"{gone.keys} key files are overwritten; {gone.files} files ({size(gone.bytes)}) are removed.",
+        "Without the keys, what may be left of the rest on the disk can be read by nobody.",
+    ]
+    if done.keyring_entry_removed is False:
+        lines.append("The system keyring did not let go of its entry; it opens nothing any more.")
+    if done.backups_left:
+        lines.append(f"{len(done.backups_left)} backups are left: they open with the passphrase still.")
+    return "\n".join(lines)

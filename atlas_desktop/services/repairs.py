@@ -1,0 +1,195 @@
+"""New keys, rescue of damaged rooms, and the end of everything."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas_desktop.services.backup import by_room
+from memory.entities import RoomKind
+from memory.errors import KeyringUnavailable, MemoryFault, NothingToSalvage, VaultMissing
+from memory.ports import Clock
+from memory.vault.exchange import Exchange
+from memory.vault.files import translated_os
+from memory.vault.keys import RoomKey
+from memory.vault.shredding import Shredded, shred_file, shred_folder
+from memory.vault.slots import KeyringSlot
+from memory.vault.upkeep import RoomFiles, RoomRepairs, Salvaged
+from memory.vault.vault import Vault
+from memory.vault.vaults import Keys, Vaults
+
+
+@dataclass(frozen=True, slots=True)
+class Rekeyed:
+    """`rooms` have new keys; `keyring` is the keyring that opens the vault from now on, if one did before and
+    took the new secret. The recovery key is shown once."""
+
+    recovery_key: str
+    rooms: tuple[RoomKind, ...]
+    keyring: str | None
+    keyring_lost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """What was salvaged, and the folder in which all files stay as they were found."""
+
+    salvaged: Salvaged
+    kept: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Destroyed:
+    """What went, and the backups that are left: they open with the passphrase still.
+
+    `verified` says that nothing was found where it had been.
+    """
+
+    shredded: Shredded
+    keyring_entry_removed: bool | None
+    backups_destroyed: int
+    backups_left: tuple[Path, ...]
+    verified: bool
+
+
+class RepairService:
+    """Of one home. No room may be open meanwhile, here or elsewhere."""
+
+    def __init__(
+        self,
+        rooms: Path,
+        vaults_of: Callable[[Path], Vaults],
+        files: RoomFiles,
+        repairs: RoomRepairs,
+        clock: Clock,
+    ) -> None:
+        self._rooms = rooms
+        self._vaults_of = vaults_of
+        self._files = files
+        self._repairs = repairs
+        self._clock = clock
+
+    # --- new keys ---------------------------------------------------------------------------------
+
+    async def rekey(self, passphrase: str) -> Rekeyed:
+        """Gives every room that the passphrase opens a new key, and the vault a new recovery key.
+
+        Killed at any moment, the rooms open with the old keys or with the new ones. What is under the old
+        keys is destroyed at the end; states of the model are made anew. Raises `WrongPassphrase`,
+        `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
+        """
+        return await asyncio.to_thread(self._rekey, passphrase)
+
+    def _rekey(self, passphrase: str) -> Rekeyed:
+        present = self._vaults_of(self._rooms)
+        keys = by_room(present.unlock_both(passphrase))
+        exchange = Exchange(self._rooms)
+        with exchange.prepared() as folder:
+            made = self._vaults_of(folder)
+            new_keys, text = made.create(passphrase)
+            new = by_room(new_keys)
+            for old, fresh in zip(present.rooms, made.rooms, strict=True):
+                if old.room in keys:
+                    self._rekey_room(old, keys[old.room], fresh, new[old.room])
+                elif old.database_path.exists():
+                    # It has another passphrase: it goes on with the keys it has.
+                    fresh.discard()
+                    _carry_over(exchange, self._rooms, old.room)
+            slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)
+            backend = _keyring_on(made.open, new_keys) if slot is not None else None
+            exchange.put_in_place()
+        if slot is not None:
+            present.open.forget_keyring_entry(slot.id)
+        return Rekeyed(text, tuple(keys), backend, slot is not None and backend is None)
+
+    def _rekey_room(self, old: Vault, key: RoomKey, fresh: Vault, new: RoomKey) -> None:
+        if not old.database_path.exists():
+            return
+        self._repairs.rekey(old.database_path, key, fresh.database_path, new)
+        fresh.mark_room_made()
+        self._files.start_counting(fresh.database_path, old.room, new)
+
+    # --- rescue -----------------------------------------------------------------------------------
+
+    async def damaged(self, room: RoomKind, key: RoomKey) -> bool:
+        """Whether the room's file cannot be read from end to end."""
+        path = self._rooms / f"{room}.db"
+        try:
+            await asyncio.to_thread(self._files.check, path, key)
+        except MemoryFault:
+            return True
+        return False
+
+    async def salvage(self, room: RoomKind, key: RoomKey, *, always: bool = False) -> Rescued:
+        """Puts a new room with all that can be read in place of a damaged one; its files are kept aside.
+
+        Raises `NothingToSalvage` for a sound room, unless `always`; `StorageFull`, `ExchangeUnfinished`.
+        """
+        if not always and not await self.damaged(room, key):
+            raise NothingToSalvage
+        return await asyncio.to_thread(self._salvage, room, key)
+
+    def _salvage(self, room: RoomKind, key: RoomKey) -> Rescued:
+        exchange = Exchange(self._rooms)
+        kept = f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
+        with exchange.prepared() as folder:
+            target = folder / f"{room}.db"
+            salvaged = self._repairs.salvage(self._rooms / target.name, key, target)
+            for file in sorted(self._rooms.iterdir()):
+                if not file.name.startswith((f"{room}.db", f"{room}-states.db", f"{room}.count")):
+                    exchange.carry_over(file.name)
+            self._files.start_counting(target, room, key)
+            exchange.put_in_place(keep=kept)
+        return Rescued(salvaged, self._rooms.with_name(kept))
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    async def destroy(self, backups: tuple[Path, ...] = (), *, with_backups: bool = False) -> Destroyed:
+        """Overwrites all keyslots, then removes every room, and on request the given backups too.
+
+        Nothing is asked: whoever may write the files may remove them. Raises `VaultMissing`, `StorageFull`.
+        """
+        return await asyncio.to_thread(self._destroy, backups, with_backups)
+
+    def _destroy(self, backups: tuple[Path, ...], with_backups: bool) -> Destroyed:  # noqa: FBT001 - in a thread
+        folders = [self._rooms, *sorted(self._rooms.parent.glob(f"{self._rooms.name}.*"))]
+        folders = [folder for folder in folders if folder.is_dir() and any(folder.iterdir())]
+        if not folders:
+            raise VaultMissing
+        vault = self._vaults_of(self._rooms).open
+        slot_ids = _keyring_slots(vault)
+        with translated_os():
+            gone = [shred_folder(folder) for folder in folders]
+            if with_backups:
+                gone += [shred_file(file) for file in backups]
+        removed = [vault.forget_keyring_entry(slot_id) for slot_id in slot_ids]
+        return Destroyed(
+            shredded=Shredded(
+                sum(one.files for one in gone), sum(one.bytes for one in gone), sum(one.keys for one in gone)
+            ),
+            keyring_entry_removed=all(removed) if removed else None,
+            backups_destroyed=len(backups) if with_backups else 0,
+            backups_left=() if with_backups else backups,
+            verified=not any(path.exists() for path in (*folders, *(backups if with_backups else ()))),
+        )
+
+
+def _carry_over(exchange: Exchange, rooms: Path, room: RoomKind) -> None:
+    for file in sorted(rooms.glob(f"{room}*")):
+        exchange.carry_over(file.name)
+
+
+def _keyring_on(vault: Vault, keys: Keys) -> str | None:
+    """The keyring that took the new secret; None where it did not: the passphrase opens the vault still."""
+    try:
+        return vault.keyring_on(keys.open)
+    except KeyringUnavailable:
+        return None
+
+
+def _keyring_slots(vault: Vault) -> list[str]:
+    try:
+        return [slot.id for slot in vault.keyslots().slots if isinstance(slot, KeyringSlot)]
+    except MemoryFault:
+        # Keyslots that cannot be read name no entry; what the keyring holds then opens nothing.
+        return []

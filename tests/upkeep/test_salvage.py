@@ -1,0 +1,120 @@
+"""All that can be read of a damaged room comes into a new one."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
+from memory.errors import NothingToSalvage
+from memory.storage.salvage import salvage
+from models.messages import Role
+from tests.upkeep.conftest import Home
+
+SESSIONS, EACH = 20, 15
+
+
+async def filled(made: Home) -> dict[str, str]:
+    """What was said, by the ids of the messages; some of it long, so that it takes more than a page."""
+    store = await made.open()
+    said = {m.id: m.content for s in await store.list_sessions() for m in await store.branch(s.id)}
+    for n in range(SESSIONS):
+        first = NewMessage(Role.USER, f"session {n} begins")
+        session, message = await store.create_session(NewSession(f"t{n}", project="garden"), first)
+        said[message.id] = first.content
+        await store.update_session(session.id, SessionPatch(starred=n == 0))
+        for m in range(1, EACH):
+            words = f"session {n} message {m} " + f"word{n}x{m} " * (3000 if m == 7 else 60)
+            added = await store.append_message(session.id, NewMessage(Role.USER, words))
+            said[added.id] = words
+    await store.close()
+    return said
+
+
+def spoil(path: Path, share: float, seed: int) -> int:
+    """Flips one bit in some of the pages; how many."""
+    chance = random.Random(seed)
+    data = bytearray(path.read_bytes())
+    pages = range(len(data) // 4096)
+    chosen = chance.sample(pages, max(1, round(len(pages) * share)))
+    for page in chosen:
+        data[page * 4096 + chance.randrange(4096)] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+    return len(chosen)
+
+
+async def read(made: Home) -> dict[str, str]:
+    """All messages of all sessions, by id. The room must be sound."""
+    store = await made.open()
+    found = {m.id: m.content for s in await store.list_sessions() for m in await store.branch(s.id)}
+    problems = (await store.verify()).problems
+    await store.close()
+    assert problems == ()
+    return found
+
+
+async def test_a_room_with_spoilt_pages_gives_what_is_in_the_others(made: Home) -> None:
+    said = await filled(made)
+    path = made.rooms / "open.db"
+    spoilt = spoil(path, 0.02, seed=5)
+    damaged = path.read_bytes()
+    done = await made.repairs().salvage(RoomKind.OPEN, made.key())
+    found = await read(made)
+    assert done.salvaged.bad_pages == spoilt
+    assert found.items() <= said.items()
+    assert len(found) == done.salvaged.messages
+    # Each lost page can take the rows that begin in it, and the one long message that passes through it.
+    assert len(found) >= 0.85 * len(said)
+    assert (done.kept / "open.db").read_bytes() == damaged
+    assert await made.said(RoomKind.PRIVATE) == ["a secret"]
+
+
+async def test_a_room_whose_beginning_is_gone_loses_no_message(made: Home) -> None:
+    """The first page holds the schema: SQLite reads nothing of such a file."""
+    said = await filled(made)
+    path = made.rooms / "open.db"
+    data = bytearray(path.read_bytes())
+    data[:4096] = bytes(4096)
+    path.write_bytes(data)
+    done = await made.repairs().salvage(RoomKind.OPEN, made.key())
+    assert await read(made) == said
+    assert (done.salvaged.sessions, done.salvaged.placeholders) == (SESSIONS + 1, 0)
+
+
+async def test_the_words_that_are_in_the_log_alone_come_along(made: Home) -> None:
+    store = await made.open()
+    await store.create_session(NewSession("late"), NewMessage(Role.USER, "in the log"))
+    for name in ("open.db", "open.db-wal"):
+        (made.folder / name).write_bytes((made.rooms / name).read_bytes())
+    await store.close()
+    found = salvage(made.folder / "open.db", made.key(), made.folder / "new.db", made.clock.now())
+    assert (found.messages, found.expected, found.bad_pages) == (3, 3, 0)
+
+
+async def test_what_a_person_made_beside_messages_comes_along(made: Home) -> None:
+    said = await filled(made)
+    found = await made.repairs().salvage(RoomKind.OPEN, made.key(), always=True)
+    assert found.salvaged.rows["projects"] == 1
+    assert await read(made) == said
+    store = await made.open()
+    starred = [s for s in await store.list_sessions() if s.starred]
+    assert [(s.title, s.project) for s in starred] == [("t0", "garden")]
+    assert [hit.message.content for hit in await store.search('"session 3 begins"')] == ["session 3 begins"]
+    await store.close()
+
+
+async def test_a_sound_room_is_left_alone(made: Home) -> None:
+    before = {file: file.read_bytes() for file in made.rooms.iterdir()}
+    with pytest.raises(NothingToSalvage):
+        await made.repairs().salvage(RoomKind.OPEN, made.key())
+    after = {file: file.read_bytes() for file in made.rooms.iterdir()}
+    assert after == before
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(40))
+async def test_many_rooms_with_spoilt_pages(made: Home, seed: int) -> None:
+    said = await filled(made)
+    spoil(made.rooms / "open.db", 0.01 + seed / 200, seed)
+    await made.repairs().salvage(RoomKind.OPEN, made.key())
+    assert (await read(made)).items() <= said.items()
