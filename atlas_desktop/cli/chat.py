@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.turn import Turn, TurnOptions
     from memory.context.beginning import Compaction
+    from memory.lifecycle.forgetting import Target
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
 
@@ -85,6 +86,7 @@ class Conversation:
     pending: str = ""
     ended: bool = False
     stopped: bool = False
+    to_forget: "Target | None" = None
     commands: dict[str, Callable[[str], Awaitable[None]]] = field(init=False)
 
     def __post_init__(self) -> None:

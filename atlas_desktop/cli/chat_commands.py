@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from atlas_desktop.cli import context_shapes
+from atlas_desktop.cli import context_shapes, forgetting
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.context_commands import compaction_text
 from atlas_desktop.explain import UsageError
@@ -35,6 +35,7 @@ class ChatCommands:
             "/context": self.context,
             "/summarise": self.summarise,
             "/important": self.important,
+            "/forget": self.forget,
             "/save": self.save,
             "/quit": self.quit,
         }
@@ -138,6 +139,13 @@ class ChatCommands:
         """/important [last|ID]: keep a message (your newest) in sight longest."""
         await self._talk.room.sessions.mark_important(self._talk.begun(), rest or "last")
         self._talk.tell("important", "The message is marked as important.")
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    async def forget(self, rest: str) -> None:
+        """/forget last|this|ID: say what would go with my newest words, this session or anything with an id;
+        /forget yes then erases it for good."""
+        await forgetting.forget_in_chat(self._talk, rest)
 
     # --- the conversation itself ------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import context_shapes
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from memory.entities import Message, SearchHit, Session
+from memory.entities import Erased, Message, SearchHit, Session
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
@@ -99,20 +99,23 @@ def run(value: "RunReport") -> dict[str, Any]:
 
 def receipt(value: "Receipt") -> dict[str, Any]:
     """What was removed for good, by kind."""
-    erased = value.erased
     return {
-        "forgotten": {
-            "messages": erased.messages,
-            "summaries": erased.summaries,
-            # What was said is remembered as it was said: nothing else is made of it that could be left.
-            "memories": 0,
-            "vectors": erased.vectors,
-            "fulltext": erased.full_text,
-            "snapshots": value.snapshots,
-            "jobs": erased.jobs,
-        },
-        "rewritten": {"summaries": 0},
+        "forgotten": {**erased(value.erased), "snapshots": value.snapshots},
+        "rewritten": {"summaries": value.rewritten},
         "verified": value.verified,
+    }
+
+
+def erased(value: "Erased") -> dict[str, int]:
+    """What went from a room, by kind."""
+    return {
+        "messages": value.messages,
+        "summaries": value.summaries,
+        "memories": value.memories,
+        "vectors": value.vectors,
+        "fulltext": value.full_text,
+        "snapshots": 0,
+        "jobs": value.jobs,
     }
 
 

@@ -1,43 +1,118 @@
 """Removing for good, with everything that was made from what is removed, and saying what went."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.epochs import EpochService
-from memory.entities import Erased
+from atlas_desktop.services.summaries import SummaryService
+from atlas_desktop.services.titles import first_words
+from memory.entities import Erased, SessionPatch, TitleSource
+from memory.lifecycle.compaction import Compactor
+from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import SessionStore
+from models.errors import ModelsError
+from models.messages import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What went: rows of the room, states of the model. `verified` says that nothing was found afterwards."""
+    """What went: rows of the room, states of the model. `rewritten` summaries were made anew without it;
+    `verified` says that nothing was found afterwards."""
 
     erased: Erased
     snapshots: int
     verified: bool
+    rewritten: int = 0
 
 
 class ForgettingService:
-    """Of one room."""
+    """Of one room. `compactor` is asked for each time: the model can be changed.
 
-    def __init__(self, store: SessionStore, background: BackgroundService, epochs: EpochService) -> None:
+    Everything raises what the store raises, `StorageFull` when the disk does not let go of a kept state (then
+    nothing was forgotten), and `models.errors.ModelsError`. What was interrupted is done again: nothing is
+    half forgotten.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        background: BackgroundService,
+        epochs: EpochService,
+        summaries: SummaryService,
+        compactor: Callable[[], Compactor],
+    ) -> None:
         self._store = store
         self._background = background
         self._epochs = epochs
+        self._summaries = summaries
+        self._compactor = compactor
+
+    async def preview(self, target: Target) -> Affected:
+        """What would go; nothing is changed."""
+        return await self._store.forget(target, dry_run=True)
+
+    async def forget(self, target: Target, *, previewed: Affected | None = None) -> Receipt:
+        """Erases what is meant; no reply may be under way in it. Raises ValueError when nothing is meant.
+
+        `previewed` is what `preview` said of the same target, if it was asked.
+        """
+        if target.empty:
+            raise ValueError("it is not said what to forget")
+        # A job in mid-work could write down once more what has just gone.
+        async with self._background.stopped():
+            before = previewed or await self.preview(target)
+            snapshots = await self._epochs.forget(_sessions(before))
+            done = await self._store.forget(target)
+            receipt = await self._without_states(done.erased, _sessions(done), snapshots)
+            rewritten = await self._rewrite(done.erased.stale)
+            await self._title(done.erased.untitled)
+        for session_id in await self._sessions_of(done.erased.stale):
+            await self._summaries.refresh(session_id)
+        return Receipt(receipt.erased, receipt.snapshots, receipt.verified, rewritten)
 
     async def erase_session(self, ref: str) -> Receipt:
-        """Erases a session, in the bin or not. No reply may be under way in it.
-
-        Raises what the store raises. What was interrupted is done again: a session that is still there is
-        still whole.
-        """
+        """Erases a session, in the bin or not. No reply may be under way in it."""
         session = await self._store.get_session(ref)
-        # A job in mid-work could write down once more what has just gone.
         async with self._background.stopped():
             snapshots = await self._epochs.forget([session.id])
             erased = await self._store.erase_session(session.id)
             # The model has read its words in the prompts of other sessions, too.
-            touched = [session.id, *erased.recalled_in]
-            snapshots += await self._epochs.forget(touched)
-            left = await self._epochs.forget(touched)
+            return await self._without_states(erased, [session.id, *erased.recalled_in], snapshots)
+
+    async def _without_states(self, erased: Erased, sessions: Sequence[str], gone: int) -> Receipt:
+        snapshots = gone + await self._epochs.forget(sessions)
+        left = await self._epochs.forget(sessions)
         return Receipt(erased, snapshots, erased.verified and left == 0)
+
+    async def _rewrite(self, stale: Sequence[str]) -> int:
+        """Makes emptied summaries anew from what is left, at once and without asking the model's opinion.
+
+        Where not even that can be done they stay empty until they are improved.
+        """
+        made = 0
+        for session_id in await self._sessions_of(stale):
+            try:
+                remade = await self._compactor().refresh(session_id, quick=True)
+            except ModelsError:
+                return made
+            made += sum(one.id in stale for one in remade)
+        return made
+
+    async def _sessions_of(self, summaries: Sequence[str]) -> list[str]:
+        found = [await self._store.context.summary(one) for one in summaries]
+        return list(dict.fromkeys(one.session_id for one in found))
+
+    async def _title(self, untitled: Sequence[str]) -> None:
+        """Calls sessions by the first words that are left in them."""
+        for session_id in untitled:
+            said = [m for m in await self._store.branch(session_id) if m.role is Role.USER and m.content]
+            patch = SessionPatch(
+                title=first_words(said[0].content if said else ""), title_source=TitleSource.FIRST_WORDS
+            )
+            await self._store.update_session(session_id, patch)
+
+
+def _sessions(affected: Affected) -> list[str]:
+    """Those whose states hold something of it."""
+    return list(dict.fromkeys([*affected.touched, *affected.erased.recalled_in]))

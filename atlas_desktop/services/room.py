@@ -118,16 +118,19 @@ class RoomParts:
             background,
             snapshots=snapshots,
         )
+        summaries = SummaryService(lambda: self.compactor(store, background), background)
         room = OpenRoom(
             store=store,
             sessions=SessionService(store),
             chat=self.chat(store, background, recall, continuity, epochs),
             background=background,
             epochs=epochs,
-            summaries=SummaryService(lambda: self.compactor(store, background), background),
+            summaries=summaries,
             recall=recall,
             continuity=continuity,
-            forgetting=ForgettingService(store, background, epochs),
+            forgetting=ForgettingService(
+                store, background, epochs, summaries, lambda: self.compactor(store, background)
+            ),
             knowledge=KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember),
             upkeep=UpkeepService(
                 store,

@@ -1,0 +1,195 @@
+"""`atlas memory forget`, and `/forget` in a conversation: what would go, then the receipt of what went."""
+
+import argparse
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import shapes
+from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.cli.chat import Conversation
+    from atlas_desktop.cli.memory_browse import Add
+    from atlas_desktop.services.forgetting import Receipt
+    from memory.lifecycle.forgetting import Affected, Target
+
+_SHOWN = 8
+_HOW = "Write /forget last, /forget this or /forget ID."
+_NAMES = {
+    "messages": ("message", "messages"),
+    "summaries": ("summary", "summaries"),
+    "memories": ("memory", "memories"),
+    "vectors": ("vector", "vectors"),
+    "fulltext": ("full-text entry", "full-text entries"),
+    "snapshots": ("state of the model", "states of the model"),
+    "jobs": ("waiting job", "waiting jobs"),
+}
+
+
+def register(add: "Add") -> None:
+    forget = add("forget", forget_for_good, "erase for good, with all that was made from it, and a receipt")
+    forget.add_argument("ids", metavar="ID", nargs="*", help="memories (or anything else that has an id)")
+    forget.add_argument("--message", metavar="ID", action="append", help="a message, with its variants")
+    forget.add_argument("--session", metavar="ID", action="append", help="a whole session")
+    forget.add_argument("--project", metavar="P", help="all of a project")
+    forget.add_argument("--about", metavar="TEXT", help="all that holds these words: a name, a topic")
+    forget.add_argument("--since", metavar="D", help="from this day or moment on")
+    forget.add_argument("--before", metavar="D", help="before this day or moment")
+    forget.add_argument("--everything", action="store_true", help="all that is said and known in this room")
+    forget.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+
+async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
+    target = _target(args)
+    room = await ctx.unlock()
+    affected = await room.forgetting.preview(target)
+    if args.dry_run:
+        ctx.emit(preview(affected), lambda: preview_text(affected))
+        return Exit.DONE
+    if not ctx.yes:
+        ctx.note(preview_text(affected))
+        ctx.confirm("Forget this for good?")
+    receipt = await room.forgetting.forget(target, previewed=affected)
+    ctx.emit(shapes.receipt(receipt), lambda: receipt_text(receipt))
+    return Exit.DONE if receipt.verified else Exit.FAILED
+
+
+def _target(args: argparse.Namespace) -> "Target":
+    from memory.lifecycle.forgetting import Target
+
+    target = Target(
+        ids=tuple(args.ids),
+        messages=tuple(args.message or ()),
+        sessions=tuple(args.session or ()),
+        project=args.project,
+        about=args.about or "",
+        since=_moment(args.since),
+        before=_moment(args.before),
+        everything=args.everything,
+    )
+    if target.empty:
+        raise UsageError(
+            "It is not said what to forget.",
+            "Give an ID, --message, --session, --project, --about, --since, --before or --everything.",
+        )
+    return target
+
+
+def _moment(text: str | None) -> datetime | None:
+    """A day begins at midnight here; a time without an offset is the local one. Raises `UsageError`."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            "That is not a date or time.", "Write 2026-03-12 or 2026-03-12T15:30+01:00."
+        ) from None
+
+
+# --- in a conversation -----------------------------------------------------------------------------
+
+
+async def forget_in_chat(talk: "Conversation", rest: str) -> None:
+    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done at once."""
+    words = rest.split()
+    agreed = bool(words) and words[-1] in ("yes", "--yes")
+    if agreed:
+        words.pop()
+    if len(words) > 1 or not (words or agreed):
+        raise UsageError("It is not said what to forget.", _HOW)
+    target = await _meant(talk, words[0]) if words else talk.to_forget
+    if target is None:
+        raise UsageError(
+            "Nothing is waiting to be forgotten.", "Write /forget last, /forget this or /forget ID."
+        )
+    affected = await talk.room.forgetting.preview(target)
+    if not agreed and not talk.ctx.yes:
+        talk.to_forget = target
+        _tell(
+            talk,
+            "forget_preview",
+            f"{preview_text(affected)}\n/forget yes erases it for good.",
+            preview(affected),
+        )
+        return
+    talk.to_forget = None
+    receipt = await talk.room.forgetting.forget(target, previewed=affected)
+    if talk.session in {one.id for one in affected.sessions}:
+        talk.session = None
+    _tell(talk, "forgotten", receipt_text(receipt), shapes.receipt(receipt))
+
+
+async def _meant(talk: "Conversation", word: str) -> "Target":
+    from memory.lifecycle.forgetting import Target
+
+    if word == "this":
+        return Target(sessions=(talk.begun(),))
+    if word != "last":
+        return Target(ids=(word,))
+    said = (await talk.room.sessions.view(talk.begun())).messages
+    newest = next((at for at, m in reversed(list(enumerate(said))) if m.role == "user" and m.content), None)
+    if newest is None:
+        raise UsageError("You have said nothing here yet.", "Say something first.")
+    # What was answered to it goes with it.
+    return Target(messages=tuple(message.id for message in said[newest:]))
+
+
+def _tell(talk: "Conversation", code: str, text: str, value: dict[str, Any]) -> None:
+    if talk.ctx.json:
+        print(
+            dumps({"type": "notice", "code": code, "text": text, "session": talk.session, **value}),
+            flush=True,
+        )
+    else:
+        talk.tell(code, text)
+
+
+# --- what is printed -------------------------------------------------------------------------------
+
+
+def preview(affected: "Affected") -> dict[str, Any]:
+    """What would go: counts as in the receipt, and of each kind the first ones."""
+    counts = shapes.erased(affected.erased)
+    return {
+        "dry_run": True,
+        "forgotten": counts,
+        "rewritten": {"summaries": len(affected.erased.stale)},
+        "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
+        "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
+        "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
+    }
+
+
+def preview_text(affected: "Affected") -> str:
+    counts = counted(shapes.erased(affected.erased))
+    if not counts:
+        return "Nothing fits: nothing would be forgotten."
+    rows = [f"This would be forgotten: {counts}."]
+    for name, found, total in (
+        ("Conversations", affected.sessions, affected.whole_sessions),
+        ("Messages", affected.messages, len(affected.messages)),
+        ("Memories", affected.memories, affected.erased.memories),
+    ):
+        if found:
+            rows.append(f"{name}:")
+            rows += [f"  {one.id}  {one.text}" for one in found[:_SHOWN]]
+            more = total - min(len(found), _SHOWN)
+            rows += [f"  … and {more} more"] if more > 0 else []
+    if affected.erased.stale:
+        rows.append(f"Summaries that are made anew without it: {len(affected.erased.stale)}.")
+    return "\n".join(rows)
+
+
+def receipt_text(value: "Receipt") -> str:
+    """What went, and whether anything was left: one line."""
+    counts = counted(shapes.receipt(value)["forgotten"])
+    went = f"Forgotten: {counts}." if counts else "There was nothing to forget."
+    anew = f" Made anew without it: {value.rewritten} of the summaries." if value.rewritten else ""
+    checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
+    return f"{went}{anew} {checked}"
+
+
+def counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n} {_NAMES[name][n != 1]}" for name, n in counts.items() if n)
