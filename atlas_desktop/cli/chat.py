@@ -5,7 +5,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.sessions import SessionView
     from atlas_desktop.services.turn import Turn, TurnOptions
     from memory.context.beginning import Compaction
     from memory.lifecycle.forgetting import Target
@@ -66,9 +67,10 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         line = await lines.next()
         if line is None:
             break
+        ctx.desk.rooms.used()
         await talk.take(line)
         if scripted and ctx.desk.settings.jobs.enabled:
-            await room.background.run()
+            await talk.room.background.run()
     return Exit.DONE
 
 
@@ -94,6 +96,31 @@ class Conversation:
 
         self.commands = ChatCommands(self).by_name()
         self.room.epochs.on_compaction = self._compacted
+
+    # --- rooms ------------------------------------------------------------------------------------
+
+    @property
+    def rooms(self) -> "Sequence[OpenRoom]":
+        """Those that are open, the present one among them."""
+        return self.ctx.opened or [self.room]
+
+    def enter(self, room: "OpenRoom") -> None:
+        """Goes on in another room that is open."""
+        self.room = room
+        room.epochs.on_compaction = self._compacted
+        room.recall.start(self.report)
+        if sys.stdin.isatty():
+            room.background.start(self.report)
+
+    async def go_to(self, ref: str) -> "SessionView":
+        """The session of an id, wherever it is, and its room."""
+        if len(self.rooms) > 1:
+            room, session = await self.ctx.desk.rooms.find(ref)
+            self.enter(room)
+            ref = session.id
+        return await self.room.sessions.view(ref)
+
+    # --- lines ------------------------------------------------------------------------------------
 
     async def take(self, line: str) -> None:
         """Does what one line says. Errors are printed; the conversation goes on."""

@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.cli import context_shapes, forgetting
+from atlas_desktop.cli.chat_rooms import RoomCommands
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.context_commands import compaction_text
+from atlas_desktop.cli.sessions import marked
 from atlas_desktop.explain import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class ChatCommands:
             "/summarise": self.summarise,
             "/important": self.important,
             "/forget": self.forget,
+            **RoomCommands(self._talk).by_name(),
             "/save": self.save,
             "/quit": self.quit,
         }
@@ -54,12 +57,13 @@ class ChatCommands:
 
     async def sessions(self, _rest: str) -> None:
         """/sessions: list the latest sessions."""
-        found = await self._talk.room.sessions.recent(limit=10)
-        self._talk.tell("sessions", "\n".join(f"{s.id}  {s.title}" for s in found) or "There are none yet.")
+        found = [s for room in self._talk.rooms for s in await room.sessions.recent(limit=10)]
+        found = sorted(found, key=lambda s: s.updated_at, reverse=True)[:10]
+        self._talk.tell("sessions", "\n".join(f"{s.id}  {marked(s)}" for s in found) or "There are none yet.")
 
     async def resume(self, rest: str) -> None:
         """/resume ID|last: go on with an earlier session."""
-        view = await self._talk.room.sessions.view(rest or "last")
+        view = await self._talk.go_to(rest or "last")
         self._talk.session = view.session.id
         self._talk.tell("resumed", f"{view.session.title} ({len(view.messages)} messages)")
         await self._talk.remind()
@@ -151,8 +155,8 @@ class ChatCommands:
 
     async def save(self, _rest: str) -> None:
         """/save (or !save): nothing to do, every word is saved as it comes."""
-        kept = "Nothing is saved here: this conversation is off the record."
-        off = self._talk.options.memory_mode == "off"
+        kept = "Nothing is saved here: this conversation is off the record. /keep saves it."
+        off = self._talk.room.store.room == "off"
         self._talk.tell("saved", kept if off else "Everything is saved already.")
 
     async def quit(self, _rest: str) -> None:

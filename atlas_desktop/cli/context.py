@@ -221,6 +221,18 @@ class Context:
         await self.unlock()
         return (await self.desk.rooms.find(ref))[0]
 
+    @property
+    def opened(self) -> "tuple[OpenRoom, ...]":
+        """The rooms that are open now."""
+        return self._desk.open_rooms if self._desk is not None else ()
+
+    async def enter_open(self) -> "OpenRoom":
+        """The open room, beside what is open already."""
+        for room in self.opened:
+            if room.store.room == "open":
+                return room
+        return await self.desk.enter(await self.key())
+
     async def enter_private(self) -> "OpenRoom":
         """The private room, beside what is open already."""
         if (opened := self.desk.rooms.private) is not None:

@@ -25,7 +25,7 @@ class RoomsService:
     """
 
     def __init__(self, desk: "Desk", now: Callable[[], float] = time.monotonic) -> None:
-        self.busy: Callable[[], bool] = lambda: False
+        self.busy: Callable[[], bool] = lambda: desk.gate.busy
         self.on_closed: Callable[[], None] = lambda: None
         self._desk = desk
         self._now = now
@@ -130,6 +130,8 @@ class RoomsService:
         if source.store.room is destination:
             return session
         target = self._desk.at(destination)
+        if session.memory_mode is MemoryMode.OFF:
+            await source.store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.NORMAL))
         sealer = await self._sealer(source, target)
         moves = source.store.moves
         # A job in mid-work could write down once more what has just gone.
