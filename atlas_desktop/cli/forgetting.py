@@ -92,7 +92,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 async def forget_in_chat(talk: "Conversation", rest: str) -> None:
-    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done at once."""
+    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` that is not needed."""
     words = rest.split()
     agreed = bool(words) and words[-1] in ("yes", "--yes")
     if agreed:
