@@ -203,6 +203,19 @@ class KnowledgeService:
         """What is pinned is always told to the model, and neither fades nor expires."""
         return await self._change(refs, lambda _: MemoryPatch(pinned=pinned), "pin" if pinned else "unpin")
 
+    async def pin_latest(self, ref: str = "") -> Memory | None:
+        """Pins the memory that is named, else the one that was learned last; None when there is none."""
+        if ref and ref != "last":
+            return (await self.pin([ref]))[0]
+        found = await self._memories.select(MemoryFilter(pinned=False))
+        if not found:
+            return None
+        return (await self.pin([max(found, key=lambda one: (one.created_at, one.id)).id]))[0]
+
+    async def forget(self, refs: Sequence[str]) -> int:
+        """Erases memories for good and returns how many there were."""
+        return await self._memories.forget({(await self._memories.get(ref)).id for ref in refs})
+
     async def rescue(self, refs: Sequence[str]) -> list[Memory]:
         """What is fading, or was archived, is kept for good."""
         return await self._change(refs, rescued, "rescue")

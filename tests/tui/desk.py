@@ -16,9 +16,10 @@ from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.ports import Offer
+from memory.clock import SystemClock
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
-from memory.ports import SessionStore
+from memory.ports import Clock, SessionStore
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vault.keys import RoomKey
@@ -189,6 +190,7 @@ def stage(
     theme: str = "dark",
     titles: bool = False,
     watch: Watch | None = None,
+    clock: Clock | None = None,
 ) -> Stage:
     """An application with everything around it faked. `unlocked` starts it in the conversation."""
     chat = model or NamedModel()
@@ -222,6 +224,7 @@ def stage(
         watch_models=watch or (lambda _arrived: lambda: None),
         open_snapshots=no_snapshots,
         vector_index=BruteForceVectorIndex,
+        clock=clock or SystemClock(),
     )
     key = keys.key if unlocked else None
     app = AtlasApp(desk, key=key, resume=resume, models=models, now=lambda: NOW)

@@ -1,0 +1,97 @@
+"""What the memory browser lists: read from the room, with where each memory comes from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, OWN_WORDS, SUMMARIES, Entry, wanted
+from memory.entities import Session
+from memory.errors import SessionNotFound
+from memory.knowledge.entities import Memory, MemoryOrigin
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+
+PAGE = 100
+"""Rows that are read at first, and added at the end of the list."""
+_SESSIONS = 50
+"""The latest conversations whose summaries are listed."""
+
+
+class Shelf:
+    """Of one room; titles of conversations are read once."""
+
+    def __init__(self, room: "OpenRoom") -> None:
+        self._room = room
+        self._titles: dict[str, str] = {}
+
+    async def entries(self, tab: str, containing: str, limit: int) -> list[Entry]:
+        """At most `limit` rows of a tab, of those that hold these words."""
+        if tab == SUMMARIES:
+            return await self._summaries(containing, limit)
+        if tab == FADING:
+            fates = await self._room.upkeep.fading()
+            fates = [fate for fate in fates if _holds(fate.memory.text, containing)][:limit]
+            return await self._described([fate.memory for fate in fates], [fate.why for fate in fates])
+        found = await self._room.knowledge.select(wanted(tab, containing), limit=limit)
+        return await self._described(found, [""] * len(found))
+
+    async def counts(self) -> dict[str, int]:
+        """How many are in use, in the inbox, and fading."""
+        counts = await self._room.knowledge.counts()
+        return {
+            "all": sum(counts.by_kind.values()),
+            INBOX: counts.by_state.get("inbox", 0),
+            FADING: len(await self._room.upkeep.fading()),
+        }
+
+    async def _described(self, memories: Sequence[Memory], why: Sequence[str]) -> list[Entry]:
+        found = []
+        for view, reason in zip(await self._room.knowledge.views(memories), why, strict=True):
+            first = view.sources[0] if view.sources else None
+            title = await self._title(first.source.session_id) if first is not None else _made(view.memory)
+            found.append(
+                Entry(
+                    memory=view.memory,
+                    title=title,
+                    message=None if first is None else first.message,
+                    quote="" if first is None else first.source.quote,
+                    half_life_days=view.half_life_days,
+                    why=reason,
+                )
+            )
+        return found
+
+    async def _summaries(self, containing: str, limit: int) -> list[Entry]:
+        found: list[Entry] = []
+        for session in await self._room.sessions.recent(limit=_SESSIONS):
+            made = await self._room.sessions.summaries(session.id)
+            fitting = (one for one in made if one.merged_into is None and _holds(one.text, containing))
+            found += [Entry(summary=one, title=session.title) for one in fitting]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    async def _title(self, session_id: str) -> str:
+        if session_id not in self._titles:
+            try:
+                session: Session | None = await self._room.store.get_session(session_id)
+            except SessionNotFound:
+                session = None
+            self._titles[session_id] = session.title if session is not None else ""
+        return self._titles[session_id]
+
+
+def _made(memory: Memory) -> str:
+    """Where a memory comes from that no message stands behind."""
+    match memory.origin:
+        case MemoryOrigin.PERSON:
+            return OWN_WORDS
+        case MemoryOrigin.CONSOLIDATION:
+            return "merged"
+        case MemoryOrigin.PATTERN | MemoryOrigin.MODEL:
+            return ""
+
+
+def _holds(text: str, containing: str) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in containing.casefold().split())

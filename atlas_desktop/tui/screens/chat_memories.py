@@ -1,0 +1,65 @@
+"""The part of the conversation screen that has to do with memories."""
+
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.widgets.message import Remark
+from atlas_desktop.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.screens.memory import Chosen
+
+
+class MemoryCommands(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    current: Conversation
+
+    if TYPE_CHECKING:
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        async def _open(self, ref: str) -> None: ...
+
+    def action_show_memories(self) -> None:
+        from atlas_desktop.tui.screens.memory import MemoryScreen
+
+        self.app.push_screen(MemoryScreen(self.atlas), self._memories_left)
+
+    def _memories_left(self, chosen: "Chosen | None") -> None:
+        if chosen is not None:
+            self.atlas.attempt(self._show_chosen(chosen), group="open", exclusive=True)
+
+    async def _show_chosen(self, chosen: "Chosen") -> None:
+        if chosen.session_id != self.current.id:
+            await self._open(chosen.session_id)
+        if chosen.message_id is not None:
+            await self.transcript.go_to(chosen.message_id)
+
+    def action_remember(self, words: str = "") -> None:
+        """Keeps what follows `/remember`."""
+        if words:
+            self.atlas.attempt(self._remember(words), group="remember")
+        else:
+            self.atlas.say("Write /remember followed by what is to be remembered.")
+
+    async def _remember(self, words: str) -> None:
+        made = await self.atlas.room.knowledge.add(words)
+        await self.transcript.note(Remark(f"Remembered: {clean_line(made.text)}"))
+
+    def action_pin_memory(self, ref: str = "") -> None:
+        """Pins the memory that is named, else the one that was learned last."""
+        self.atlas.attempt(self._pin_memory(ref), group="remember")
+
+    async def _pin_memory(self, ref: str) -> None:
+        made = await self.atlas.room.knowledge.pin_latest(ref)
+        if made is None:
+            self.atlas.say("Nothing has been learned yet.")
+        else:
+            await self.transcript.note(Remark(f"Pinned: {clean_line(made.text)}"))

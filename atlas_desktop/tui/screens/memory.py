@@ -1,0 +1,187 @@
+"""The memory browser: what is remembered, by kind, with its source; to accept, correct, pin and forget."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Input, OptionList, Static, Tab, Tabs
+from textual.widgets.option_list import Option
+
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.memories import PAGE, Shelf
+from atlas_desktop.tui.screens.memory_actions import MemoryActions
+from atlas_desktop.tui.widgets.bars import KeyLine
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, TABS, Entry, details, nothing, row
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+DEBOUNCE_S = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The conversation to open, and the message in it."""
+
+    session_id: str
+    message_id: str | None
+
+
+class MemoryList(OptionList):
+    """The rows; Left and Right go to the tab beside."""
+
+
+class MemoryScreen(MemoryActions, Screen[Chosen | None]):
+    """Dismissed with what is to be opened, or None."""
+
+    CSS_PATH = "memory.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    AUTO_FOCUS = "MemoryList"
+    BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
+
+    def __init__(self, app: "AtlasApp", *, tab: str = INBOX) -> None:
+        super().__init__()
+        self.atlas = app
+        self._shelf = Shelf(app.room)
+        self._tab = tab
+        self._limit = PAGE
+        self._entries: list[Entry] = []
+        self._timer: Timer | None = None
+        self._list = MemoryList(id="memories", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
+        yield CleanInput(placeholder="Search · Esc ends", id="search", select_on_focus=False)
+        with Container(id="columns"):
+            with Container(id="left"):
+                yield self._list
+                yield Static("", id="none", markup=False)
+            with VerticalScroll(id="details-box", can_focus=False):
+                yield Static("", id="details", markup=False)
+        yield KeyLine()
+
+    @property
+    def marked(self) -> Entry | None:
+        """The memory under the cursor."""
+        at = self._list.highlighted
+        return None if at is None or at >= len(self._entries) else self._entries[at]
+
+    @property
+    def _words(self) -> str:
+        return self.query_one("#search", Input).value.strip()
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def refresh_memories(self) -> None:
+        """Reads the tab anew; a newer request replaces one that is still under way."""
+        self.atlas.attempt(self._load(), group="memories", exclusive=True)
+
+    async def _load(self) -> None:
+        found = await self._shelf.entries(self._tab, self._words, self._limit)
+        counts = await self._shelf.counts()
+        if self.is_attached:
+            self._show(found, counts)
+
+    def _show(self, found: list[Entry], counts: dict[str, int]) -> None:
+        listing, kept = self._list, self.marked
+        at = listing.highlighted or 0
+        self._entries = found
+        width = max(listing.size.width - 5, 20)
+        now = self.atlas.now()
+        with self.app.batch_update():
+            listing.clear_options()
+            listing.add_options([Option(row(entry, width, now, self._tab), id=entry.id) for entry in found])
+            listing.display = bool(found)
+            ids = [entry.id for entry in found]
+            if found:
+                same = ids.index(kept.id) if kept is not None and kept.id in ids else at
+                listing.highlighted = min(same, len(found) - 1)
+            empty = self.query_one("#none", Static)
+            empty.display = not found
+            empty.update(Content(nothing(self._words, self._tab)))
+            for key in (INBOX, FADING):
+                label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
+                self.query_one(f"#{key}", Tab).label = Content(label)
+        total = f"{counts['all']:,} memories" if counts["all"] != 1 else "1 memory"
+        self.query_one("#title", Static).update(Content(f"What Atlas remembers · {total} in use"))
+        self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        entry = self.marked
+        told = Content("") if entry is None else details(entry, self.atlas.now())
+        self.query_one("#details", Static).update(told)
+        self.query_one("#details-box", VerticalScroll).scroll_home(animate=False)
+
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        self._tab = event.tab.id or INBOX
+        self._limit = PAGE
+        self._list.highlighted = None
+        self.refresh_memories()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        self._show_details()
+        self.refresh_bindings()
+        if event.option_index == len(self._entries) - 1 and len(self._entries) >= self._limit:
+            self._limit += PAGE
+            self.refresh_memories()
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_memory_open()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.call_after_refresh(self.refresh_memories)
+
+    # --- searching and going about ---------------------------------------------------------------
+
+    def action_memory_search(self) -> None:
+        field = self.query_one("#search", Input)
+        field.add_class("-shown")
+        field.focus()
+
+    def on_input_changed(self, _event: Input.Changed) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_S, self.refresh_memories)
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        self._list.focus()
+
+    def action_memory_back(self) -> None:
+        """Ends the search, then leaves."""
+        field = self.query_one("#search", Input)
+        if field.has_class("-shown"):
+            field.remove_class("-shown")
+            field.value = ""
+            self._list.focus()
+        else:
+            self.dismiss(None)
+
+    def action_memory_tab(self, step: int) -> None:
+        keys = list(TABS)
+        self.query_one(Tabs).active = keys[(keys.index(self._tab) + step) % len(keys)]
+
+    def action_memory_next(self) -> None:
+        self.action_memory_tab(1)
+
+    def action_memory_previous(self) -> None:
+        self.action_memory_tab(-1)
+
+    def action_memory_open(self) -> None:
+        if (entry := self.marked) is None:
+            return
+        if entry.message is not None:
+            self.dismiss(Chosen(entry.message.session_id, entry.message.id))
+        elif entry.summary is not None:
+            self.dismiss(Chosen(entry.summary.session_id, None))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        allowed = self.allowed(action, self._tab, self.marked)
+        return super().check_action(action, parameters) if allowed is None else allowed
