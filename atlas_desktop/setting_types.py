@@ -126,6 +126,13 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is learned, and how long it is kept (docs/memory.md)."""
 
+    learn: Annotated[
+        Literal["off", "patterns", "on"],
+        Meta(
+            description="Learn from what you say: not at all, by patterns alone, or with the model's help. "
+            "What is said while this is off is never learned."
+        ),
+    ] = "on"
     ask_first: Annotated[
         bool, Meta(description="Use nothing that was learned until you have accepted it in the inbox.")
     ] = False

@@ -21,6 +21,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", metavar="P", help="put all sessions into this project")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be taken in")
+    parser.add_argument("--learn", action="store_true", help="learn from what you said there, too")
     parser.set_defaults(handler=import_files, exclusive=True)
 
 
@@ -32,7 +33,8 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
             raise UsageError(f"{path} is not a file.", "Check the path that you gave.")
     room = await ctx.unlock()
     report = ImportReport()
-    importer = Importer(room.store.transfer)
+    learned_in = None if args.learn else room.store.memories
+    importer = Importer(room.store.transfer, learned_in=learned_in)
     for path in args.files:
         try:
             await importer.jsonl(path, project=args.project, dry_run=args.dry_run, report=report)
@@ -40,6 +42,8 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
             raise UsageError(f"{path} cannot be read.", "Check who may read it.") from None
     if report.messages and not args.dry_run:
         await room.remember()
+        if args.learn:
+            await room.learning.everything()
     result = {
         "sessions": report.sessions,
         "messages": report.messages,

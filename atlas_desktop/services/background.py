@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from atlas_desktop.services.events import Replied, TurnEvent
+from atlas_desktop.services.events import Accepted, Replied, TurnEvent
 from atlas_desktop.setting_types import JobSettings
 from memory.background import Duty, Handler, JobRunner, RunReport, Stage
 from memory.gate import ForegroundGate, Power, Throttle
@@ -16,6 +16,9 @@ from memory.ports import Clock, SessionStore
 
 AfterReply = Callable[[Replied], Awaitable[None]]
 """Called when a turn has ended with a reply; it queues what is to be done about it, and does nothing long."""
+
+Hearing = Callable[[Accepted], Awaitable[object]]
+"""Called when the person's words are stored, before they are answered; it does nothing long."""
 
 
 class Events(Protocol):
@@ -59,6 +62,7 @@ class BackgroundService:
         self._settings = settings
         self._handlers: dict[str, Handler] = {}
         self._hooks: list[AfterReply] = []
+        self._hearings: list[Hearing] = []
         self._runner = JobRunner(
             store.jobs,
             clock,
@@ -84,6 +88,10 @@ class BackgroundService:
     def register_hook(self, hook: AfterReply) -> None:
         """Calls `hook` after every reply."""
         self._hooks.append(hook)
+
+    def register_heard(self, hearing: Hearing) -> None:
+        """Calls `hearing` with everything that the person says."""
+        self._hearings.append(hearing)
 
     def listen(self, listener: Callable[[Job, Stage], None]) -> None:
         """Calls `listener` with every job that starts or ends. There is one listener."""
@@ -125,6 +133,9 @@ class BackgroundService:
         replied: Replied | None = None
         async with self.gate.foreground(), aclosing(aiter(turn)) as events:
             async for event in events:
+                if isinstance(event, Accepted):
+                    for hearing in self._hearings:
+                        await hearing(event)
                 if isinstance(event, Replied):
                     replied = event
                 yield event

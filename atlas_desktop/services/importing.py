@@ -10,6 +10,7 @@ import msgspec
 
 from memory.entities import MemoryMode, MessageStatus, TitleSource
 from memory.errors import MessageNotFound
+from memory.knowledge.ports import MemoryStore
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.transfer.ports import TransferStore
 from models.messages import Role
@@ -79,10 +80,15 @@ class ImportReport:
 
 
 class Importer:
-    """Reads files of session lines into a room. A second import of the same lines changes nothing."""
+    """Reads files of session lines into a room. A second import of the same lines changes nothing.
 
-    def __init__(self, store: TransferStore) -> None:
+    What is taken in counts as learned from in `learned_in`, so that nothing will be; without it everything
+    is still to be learned.
+    """
+
+    def __init__(self, store: TransferStore, *, learned_in: MemoryStore | None = None) -> None:
         self._store = store
+        self._learned_in = learned_in
 
     async def jsonl(
         self, path: Path, *, project: str | None = None, dry_run: bool = False, report: ImportReport
@@ -101,6 +107,9 @@ class Importer:
             try:
                 session = read_line(line, project=project)
                 arrival = await self._store.take(session, dry_run=dry_run)
+                if self._learned_in is not None and arrival.messages and not dry_run:
+                    for one in await self._learned_in.unlearned(session=arrival.session_id):
+                        await self._learned_in.mark_learned(one.session_id, one.seq)
             except Unreadable as fault:
                 report.skipped.append(Skipped(where, fault.why))
             except MessageNotFound:

@@ -10,7 +10,9 @@ from atlas_desktop.services.continuity import ContinuityService
 from atlas_desktop.services.epochs import EpochService
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.knowledge import KnowledgeService
+from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.recall import RecallService
+from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.summaries import SummaryService
 from atlas_desktop.services.titles import Titler
@@ -61,8 +63,10 @@ class OpenRoom:
     recall: RecallService
     continuity: ContinuityService
     forgetting: ForgettingService
+    retention: RetentionService
     knowledge: KnowledgeService
     upkeep: UpkeepService
+    learning: LearningService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -131,6 +135,9 @@ class RoomParts:
             forgetting=ForgettingService(
                 store, background, epochs, summaries, lambda: self.compactor(store, background)
             ),
+            retention=RetentionService(
+                store, self.clock, background, epochs, lambda: self.settings().retention
+            ),
             knowledge=KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember),
             upkeep=UpkeepService(
                 store,
@@ -139,6 +146,14 @@ class RoomParts:
                 self.settings,
                 lambda: self.model().chat,
                 recall.complete,
+            ),
+            learning=LearningService(
+                store,
+                self.clock,
+                background,
+                lambda: self.settings().memory,
+                self.model,
+                recall.remember,
             ),
             snapshots=snapshots,
         )

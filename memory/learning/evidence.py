@@ -39,7 +39,12 @@ def supported(text: str, quote: str, message: str) -> bool:
     said = {fold(word) for word in words(message)}
     if any(fold(word) not in said for name in names(text) for word in words(name)):
         return False
-    return bool(_DENIES.search(text)) == bool(_DENIES.search(quote))
+    return denies(text) == denies(quote)
+
+
+def denies(text: str) -> bool:
+    """Whether something in it is said not to be so."""
+    return _DENIES.search(text) is not None
 
 
 def normal(text: str) -> str:

@@ -170,6 +170,25 @@ def _understood(heard: Heard, told: str, clause: str, understood: Reading) -> Ca
     )
 
 
+def statement(
+    heard: Heard, kind: MemoryKind, text: str, quote: str, *, confidence: float, subject: str = ONESELF
+) -> Candidate:
+    """A candidate with the importance that its words have and the time that they name."""
+    return _dated(
+        Candidate(
+            kind,
+            text,
+            quote,
+            heard.message_id,
+            heard.session_id,
+            heard.at,
+            subject=subject,
+            confidence=confidence,
+            importance=_weight(text, heard, _LEAST_IMPORTANCE),
+        )
+    )
+
+
 def _dated(candidate: Candidate) -> Candidate:
     """With the time that its words name; else it holds from when it was said."""
     time = held(candidate.text, candidate.said_at)

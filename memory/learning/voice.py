@@ -197,7 +197,7 @@ def _clauses(sentence: str) -> tuple[str, ...]:
             if piece is pieces[-1] and len(piece.split()) <= _REMARK:
                 return ()
             break
-        if bare and not known.unreal.search(bare):
+        if bare and _GAP not in bare and not known.unreal.search(bare):
             kept.append(piece)
     if not asks(sentence):
         return tuple(kept)

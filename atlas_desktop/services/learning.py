@@ -1,0 +1,132 @@
+"""Learning in one room: at once what the person asks to be remembered, the rest when there is time."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.events import Accepted, Replied
+from atlas_desktop.services.knowledge import rules_of
+from atlas_desktop.setting_types import MemorySettings
+from memory.background import Duty
+from memory.jobs import Job, Priority
+from memory.knowledge.entities import Memory
+from memory.learning.learner import may_learn
+from memory.lifecycle.summarise import Summariser, Trust
+from memory.ports import Clock, SessionStore
+from models.errors import ModelsError
+from models.messages import Role
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import Model
+    from memory.learning.learner import Learner
+
+LEARN = "learn"
+DIGEST = "digest"
+ALL = "all"
+_DAILY = timedelta(days=1)
+
+
+class LearningService:
+    """`model` and `settings` are asked for each time; `changed` is called when there is text to embed."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        background: BackgroundService,
+        settings: Callable[[], MemorySettings],
+        model: Callable[[], "Model"],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._background = background
+        self._settings = settings
+        self._model = model
+        self._changed = changed
+        self._trust = Trust()
+        background.register(LEARN, self._learn)
+        background.register(DIGEST, self._digest)
+        background.register_duty(Duty("digests of important sessions", _DAILY, DIGEST))
+        background.register_hook(self.after_reply)
+        background.register_heard(self.heard)
+
+    async def heard(self, accepted: Accepted) -> list[Memory]:
+        """Keeps at once what a message asks to be remembered, before it is answered."""
+        message, session = accepted.message, accepted.session
+        if self._settings().learn == "off" or not may_learn(session.memory_mode):
+            return []
+        if message.role is not Role.USER:
+            return []
+        from memory.learning.learner import heard_in
+
+        return await self._learner(with_model=False).remember(heard_in(message), session.project)
+
+    async def after_reply(self, replied: Replied) -> None:
+        session = replied.session
+        if not may_learn(session.memory_mode):
+            return
+        await self._background.add(LEARN, session.id, session_id=session.id)
+        if session.important:
+            await self._background.add(DIGEST, session.id, session_id=session.id, priority=Priority.LOW)
+
+    async def everything(self) -> None:
+        """Queues the learning of all that nothing was learned from yet."""
+        if await self._store.memories.unlearned(limit=1):
+            await self._background.add(LEARN, ALL, priority=Priority.LOW)
+
+    async def important(self, session_id: str) -> None:
+        """Queues the digest of a session that was marked important."""
+        await self._background.add(DIGEST, session_id, session_id=session_id, priority=Priority.LOW)
+
+    async def skip(self, session_id: str) -> None:
+        """Nothing will be learned from what has been said in a session up to now."""
+        for one in await self._store.memories.unlearned(session=session_id):
+            await self._store.memories.mark_learned(one.session_id, one.seq)
+
+    async def _learn(self, job: Job) -> None:
+        if self._settings().learn == "off":
+            # What is said while nothing is to be learned stays unlearned for good.
+            while waiting := await self._store.memories.unlearned(session=job.session_id):
+                for one in waiting:
+                    await self._store.memories.mark_learned(one.session_id, one.seq)
+            return
+        try:
+            made = await self._learner(with_model=self._settings().learn == "on").learn(job.session_id)
+        except ModelsError:
+            # Patterns alone still find most; the chat tells of a model that is missing or broken.
+            made = await self._learner(with_model=False).learn(job.session_id)
+        if made:
+            await self._changed()
+
+    def _learner(self, *, with_model: bool) -> "Learner":
+        from memory.learning.asking import ModelReader
+        from memory.learning.learner import Learner
+        from memory.learning.ledger import Ledger, Meaning
+
+        parts = self._model()
+        checkpoint = self._background.gate.checkpoint
+        reader = (
+            ModelReader(parts.chat, results=self._store.jobs, checkpoint=checkpoint, trust=self._trust)
+            if with_model
+            else None
+        )
+        meaning = Meaning(self._store.vectors, parts.embedder) if parts.embedder and with_model else None
+        return Learner(
+            self._store,
+            Ledger(self._store.memories, self._clock, lambda: rules_of(self._settings())),
+            model=reader,
+            meaning=meaning,
+            checkpoint=checkpoint if with_model else None,
+        )
+
+    async def _digest(self, job: Job) -> None:
+        from memory.learning.digests import Digester
+
+        if self._settings().learn == "off":
+            return
+        parts = self._model()
+        summariser = Summariser(parts.chat, parts.counter, checkpoint=self._background.gate.checkpoint)
+        if await Digester(self._store, summariser).renew(job.session_id):
+            await self._changed()

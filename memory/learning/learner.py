@@ -1,0 +1,104 @@
+"""Learns from what was said and nothing was learned from yet, a few messages at a time."""
+
+import asyncio
+from collections.abc import Sequence
+
+from memory.entities import MemoryMode, Message
+from memory.errors import MessageNotFound, SessionNotFound
+from memory.knowledge.entities import Memory, Unlearned
+from memory.learning.asking import GROUP, ModelReader
+from memory.learning.entities import Candidate, Heard
+from memory.learning.evidence import found
+from memory.learning.ledger import Ledger, Meaning
+from memory.learning.reader import asked_to_remember, read
+from memory.lifecycle.asking import Checkpoint
+from memory.ports import SessionStore
+from models.messages import Role
+
+_SESSIONS = 10
+
+
+class Learner:
+    """Of one room. `model` reads what the patterns do not understand, `meaning` tells what was said before in
+    other words; both may be missing. `checkpoint` is awaited between steps. Raises what these raise.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        ledger: Ledger,
+        *,
+        model: ModelReader | None = None,
+        meaning: Meaning | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._model = model
+        self._meaning = meaning
+        self._checkpoint = checkpoint
+
+    async def learn(self, session_id: str | None = None) -> list[Memory]:
+        """From everything that is not learned from yet, in one session or in all; returns what was added or
+        changed. Stopped at any point it goes on with the session it was in."""
+        made: list[Memory] = []
+        while waiting := await self._store.memories.unlearned(limit=_SESSIONS, session=session_id):
+            for one in waiting:
+                made += await self._session(one)
+                await self._store.memories.mark_learned(one.session_id, one.seq)
+        return made
+
+    async def remember(self, heard: Heard, project: str | None) -> list[Memory]:
+        """What one message asks to be remembered, at once; no model takes part."""
+        wanted = await asyncio.to_thread(asked_to_remember, heard)
+        return await self._ledger.add(wanted, project=project)
+
+    async def _session(self, waiting: Unlearned) -> list[Memory]:
+        try:
+            session = await self._store.get_session(waiting.session_id)
+        except SessionNotFound:
+            return []
+        made: list[Memory] = []
+        ids = waiting.message_ids
+        for at in range(0, len(ids), GROUP):
+            if self._checkpoint:
+                await self._checkpoint()
+            group = [one for key in ids[at : at + GROUP] if (one := await self._heard(session.id, key))]
+            candidates = await asyncio.to_thread(_read_all, group)
+            if self._model is not None:
+                candidates += [one for one in await self._model.read(group) if _not_told_back(one, group)]
+            made += await self._ledger.add(candidates, project=session.project, meaning=self._meaning)
+        return made
+
+    async def _heard(self, session_id: str, message_id: str) -> Heard | None:
+        try:
+            *before, message = await self._store.branch(session_id, message_id, newest=2)
+        except (MessageNotFound, SessionNotFound):
+            # Forgotten since it was listed.
+            return None
+        if message.role is not Role.USER:
+            return None
+        return heard_in(message, before[0] if before else None)
+
+
+def heard_in(message: Message, before: Message | None = None) -> Heard:
+    """A message of the person with the reply that it answers."""
+    reply = before.content if before is not None and before.role is Role.ASSISTANT else ""
+    return Heard(
+        message.id, message.session_id, message.content, message.created_at, message.important, reply
+    )
+
+
+def may_learn(mode: MemoryMode) -> bool:
+    """Whether a session of that mode adds to what is known."""
+    return mode is MemoryMode.NORMAL
+
+
+def _read_all(group: Sequence[Heard]) -> list[Candidate]:
+    return [one for heard in group for one in read(heard) if _not_told_back(one, group)]
+
+
+def _not_told_back(candidate: Candidate, group: Sequence[Heard]) -> bool:
+    """Whether the words are not just the model's own, repeated to it."""
+    before = next((one.before for one in group if one.message_id == candidate.message_id), "")
+    return not found(candidate.quote, before)
