@@ -159,6 +159,14 @@ class OutputRefused(MemoryFault):
         self.detail = detail
 
 
+class ProjectNotFound(MemoryFault):
+    """No conversation belongs to a project of this name."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
 class NothingToSalvage(MemoryFault):
     """The room is sound: there is nothing to be recovered from it."""
 

@@ -24,6 +24,7 @@ from memory.jobs import JobStore
 from memory.knowledge.ports import MemoryStore
 from memory.lifecycle.forgetting import Affected, Target
 from memory.recall.ports import EvidenceStore
+from memory.retention import RetentionStore
 from memory.rooms.ports import MoveStore
 from memory.transfer.ports import TransferStore
 from memory.vectors.ports import VectorStore
@@ -79,6 +80,11 @@ class SessionStore(Protocol):
     @property
     def drafts(self) -> DraftStore:
         """What was typed and not yet sent."""
+        ...
+
+    @property
+    def retention(self) -> RetentionStore:
+        """How long sessions are kept."""
         ...
 
     @property

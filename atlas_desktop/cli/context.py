@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.vault import VaultService
+    from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
 SECRET_LIMIT = 64 * 1024
@@ -184,7 +185,18 @@ class Context:
             self.paths.ensure()
             use_private_temporary_folder(self.paths)
             self._desk = build_desk(self.paths)
+            self._desk.on_stale = self._tell_stale
         return self._desk
+
+    def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
+        """Told whatever is printed: as an event among events, else on stderr."""
+        from atlas_desktop.words.freshness import freshness_text
+
+        text = freshness_text(room, freshness)
+        if self.jsonl:
+            print(dumps({"type": "notice", "code": freshness.value, "text": text}), flush=True)
+        else:
+            print(clean(text), file=sys.stderr, flush=True)
 
     def vault(self) -> "VaultService":
         return self.desk.vault

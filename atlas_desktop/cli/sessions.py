@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_commands, context_shapes, room_commands, shapes
+from atlas_desktop.cli import context_commands, context_shapes, retention, room_commands, shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
@@ -46,6 +46,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)
     room_commands.register(add)
+    retention.register(add)
 
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:

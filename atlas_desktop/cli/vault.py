@@ -8,6 +8,8 @@ from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.explain import Exit
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memory.vault.status import SlotStatus, VaultStatus
     from memory.vault.vaults import Keys
 
@@ -83,9 +85,14 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
 async def status(ctx: Context, _args: argparse.Namespace) -> int:
     found = await ctx.vault().status()
     private = await ctx.vault().private_status()
+    noticed = await ctx.vault().rollback_noticed_at()
     ctx.emit(
-        {**_status_json(found), "private": None if private is None else _status_json(private)},
-        lambda: _status_text(found) + _private_text(private),
+        {
+            **_status_json(found),
+            "rollback_noticed_at": None if noticed is None else noticed.isoformat(),
+            "private": None if private is None else _status_json(private),
+        },
+        lambda: _status_text(found) + _private_text(private) + _rollback_text(noticed),
     )
     return Exit.DONE
 
@@ -213,6 +220,13 @@ def _status_text(found: "VaultStatus") -> str:
             line += f" ({slot.backend})"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _rollback_text(noticed: "datetime | None") -> str:
+    if noticed is None:
+        return ""
+    when = f"{noticed.astimezone():%Y-%m-%d %H:%M}"
+    return f"\nOn {when} a room was found older than it had been, or its counter was gone."
 
 
 def _private_text(found: "VaultStatus | None") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
 from atlas_desktop.explain import Declined, Exit, UsageError, size
+from atlas_desktop.words.freshness import freshness_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
@@ -14,11 +15,6 @@ if TYPE_CHECKING:
     from memory.entities import RoomKind
 
 DESTROY_WORD = "destroy"
-_FRESHNESS = {
-    "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
-    "place, or the last changes were lost. If you did not do that, restore a backup.",
-    "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
-}
 
 
 def register(add: Any) -> None:
@@ -103,11 +99,6 @@ def _report_text(
         lines.append("The private room was not looked into: that takes the passphrase.")
     lines.append("Everything is sound." if sound else "The vault is damaged; `atlas vault salvage` helps.")
     return "\n".join(lines)
-
-
-def freshness_text(room: "RoomKind", freshness: str) -> str:
-    """What to tell of a room that is not as new as it was; empty for one that is."""
-    return _FRESHNESS.get(freshness, "").format(room=room)
 
 
 # --- salvage --------------------------------------------------------------------------------------

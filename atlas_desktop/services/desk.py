@@ -11,7 +11,7 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.entities import RoomKind
+from memory.entities import Freshness, RoomKind
 from memory.errors import RoomClosed
 from memory.gate import ForegroundGate, Power
 from memory.ports import Clock, SessionStore
@@ -35,6 +35,7 @@ class Desk:
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
     own) with each model file that is put into the folder of models, and returns how to end the watching.
+    `on_stale` is told of a room that is older than it was when it was last used, or may be.
     `gate` keeps the background work of every room behind the turns; `power` tells it of the battery.
     """
 
@@ -54,6 +55,7 @@ class Desk:
     power: Power | None = None
     tuning: Callable[[Settings], "TuningService"] | None = None
     make_backups: Callable[[], "BackupService"] | None = None
+    on_stale: Callable[[RoomKind, Freshness], None] = lambda _room, _freshness: None
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms_service: "RoomsService | None" = field(default=None, repr=False)
@@ -92,6 +94,12 @@ class Desk:
         except BaseException:
             await store.close()
             raise
+        if room is RoomKind.OPEN and key is not None and self.make_backups is not None:
+            from atlas_desktop.services.scheduled_backup import ScheduledBackups
+
+            ScheduledBackups(opened.background, self.make_backups, key, lambda: self.settings.backup)
+        if store.freshness is not Freshness.CURRENT:
+            self.on_stale(room, store.freshness)
         self._rooms.append(opened)
         if self.room is None:
             self.room = opened

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from memory.entities import RoomKind, RoomReport
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.ports import SessionStore
+from memory.vault.counter import noticed_at
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import Passphrase
 from memory.vault.status import VaultStatus
@@ -69,6 +71,11 @@ class VaultService:
             return await asyncio.to_thread(self._vaults.private.status)
         except (VaultMissing, KeyslotsMissing, KeyslotsDamaged):
             return None
+
+    async def rollback_noticed_at(self) -> datetime | None:
+        """When a room was last found older than it had been, as far as can be told without a key."""
+        found = [await asyncio.to_thread(noticed_at, vault.database_path) for vault in self._vaults.rooms]
+        return max((one for one in found if one is not None), default=None)
 
     async def strength(self, passphrase: str) -> Strength:
         return await asyncio.to_thread(estimate, passphrase)

@@ -29,6 +29,7 @@ from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
 from memory.storage.moves import SqlMoveStore
 from memory.storage.queries import check, erasure, forgetting, forks, messages, search, sessions
+from memory.storage.retention import SqlRetentionStore
 from memory.storage.schema import version_of
 from memory.storage.transfer import SqlTransferStore
 from memory.storage.values import micros
@@ -65,6 +66,7 @@ class SqlSessionStore:
         self._evidence = SqlEvidenceStore(database, notes)
         self._memories = SqlMemoryStore(database, clock, notes)
         self._drafts = SqlDraftStore(database, clock)
+        self._retention = SqlRetentionStore(database)
         self._transfer = SqlTransferStore(database, room)
         self._moves = SqlMoveStore(database, clock)
 
@@ -99,6 +101,10 @@ class SqlSessionStore:
     @property
     def drafts(self) -> SqlDraftStore:
         return self._drafts
+
+    @property
+    def retention(self) -> SqlRetentionStore:
+        return self._retention
 
     @property
     def transfer(self) -> SqlTransferStore:

@@ -34,6 +34,7 @@ from memory.testing.forgetting import Forgetting
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
 from memory.testing.moves import InMemoryMoveStore
+from memory.testing.retention import InMemoryRetentionStore
 from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
@@ -52,6 +53,7 @@ class InMemorySessionStore:
         self._drafts = InMemoryDraftStore(self._rows)
         self._memories = InMemoryMemoryStore(self._rows, self._clock, self._context)
         self._evidence = InMemoryEvidenceStore(self._rows, self._memories.known, self._context)
+        self._retention = InMemoryRetentionStore(self._rows)
         self._transfer = InMemoryTransferStore(self._rows)
         self._erasing = Erasing(self._rows, self._context)
         self._forgetting = Forgetting(self._rows, self._erasing, self._memories)
@@ -88,6 +90,10 @@ class InMemorySessionStore:
     @property
     def memories(self) -> InMemoryMemoryStore:
         return self._memories
+
+    @property
+    def retention(self) -> InMemoryRetentionStore:
+        return self._retention
 
     @property
     def transfer(self) -> InMemoryTransferStore:

@@ -1,0 +1,82 @@
+"""How long conversations are kept, and which have been kept for long enough."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """Days since the last use after which a conversation goes; 0 keeps it for ever.
+
+    `projects` goes before `days`, by the project's name. `bin_days` is for what is in the bin.
+    """
+
+    days: int = 0
+    bin_days: int = 30
+    projects: Mapping[str, int] = field(default_factory=dict)
+
+    def days_for(self, project: str | None) -> int:
+        return self.days if project is None else self.projects.get(project, self.days)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A conversation as the policy sees it. `exempt`: it is starred or important, holds a message that is, or
+    a pinned memory rests on it."""
+
+    session_id: str
+    title: str
+    project: str | None
+    messages: int
+    used_at: datetime
+    binned_at: datetime | None
+    exempt: bool
+
+
+class Why(StrEnum):
+    """unused: not used for so many days; bin: in the bin for so many."""
+
+    UNUSED = "unused"
+    BIN = "bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """A conversation that the policy removes, and since when it may."""
+
+    candidate: Candidate
+    why: Why
+    since: datetime
+
+
+def expired(candidates: Iterable[Candidate], policy: RetentionPolicy, now: datetime) -> list[Expired]:
+    """What the policy removes now, the longest due first. The bin is emptied whatever is in it."""
+    found = []
+    for one in candidates:
+        if one.binned_at is not None:
+            why, begun, days = Why.BIN, one.binned_at, policy.bin_days
+        else:
+            why, begun, days = Why.UNUSED, one.used_at, 0 if one.exempt else policy.days_for(one.project)
+        since = begun + timedelta(days=days)
+        if days and since <= now:
+            found.append(Expired(one, why, since))
+    return sorted(found, key=lambda one: (one.since, one.candidate.session_id))
+
+
+class RetentionStore(Protocol):
+    """What a room knows for it. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
+
+    async def candidates(self) -> list[Candidate]:
+        """Every conversation of the room, in the bin or not."""
+        ...
+
+    async def projects(self) -> dict[str, int]:
+        """Days by the name of the project, of projects that have their own."""
+        ...
+
+    async def set_project(self, project: str, days: int | None) -> None:
+        """Gives a project its own days (0: for ever), or with None the room's. Raises `ProjectNotFound`."""
+        ...

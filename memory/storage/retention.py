@@ -1,0 +1,79 @@
+"""What a room knows of how long its conversations are kept."""
+
+import json
+
+from memory.errors import ProjectNotFound
+from memory.retention import Candidate
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.values import moment
+
+_KEY = "retention"
+_CANDIDATES = """
+    SELECT s.id, s.title, p.name, s.message_count, s.updated_at, s.deleted_at,
+        s.starred OR s.important
+        OR EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.important)
+        OR EXISTS (
+            SELECT 1 FROM memory_sources AS r JOIN memories AS o ON o.id = r.memory_id
+            WHERE r.session_id = s.id AND o.pinned
+        )
+    FROM sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id
+    ORDER BY s.id
+"""
+
+
+class SqlRetentionStore:
+    """`memory.retention.RetentionStore` on a `Database`.
+
+    Days of projects are kept in the room: a project's name is no one else's business.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def candidates(self) -> list[Candidate]:
+        rows = await self._database.read(lambda conn: conn.execute(_CANDIDATES).fetchall())
+        return [
+            Candidate(
+                str(row[0]),
+                str(row[1]),
+                row[2],
+                int(row[3]),
+                moment(row[4]),
+                None if row[5] is None else moment(row[5]),
+                bool(row[6]),
+            )
+            for row in rows
+        ]
+
+    async def projects(self) -> dict[str, int]:
+        def work(conn: Connection) -> dict[str, int]:
+            days = _days(conn)
+            return {
+                str(name): days[project_id]
+                for project_id, name in conn.execute("SELECT id, name FROM projects ORDER BY name")
+                if project_id in days
+            }
+
+        return await self._database.read(work)
+
+    async def set_project(self, project: str, days: int | None) -> None:
+        def work(conn: Connection) -> None:
+            row = conn.execute("SELECT id FROM projects WHERE name = ?", (project,)).fetchone()
+            if row is None:
+                raise ProjectNotFound(project)
+            known = _days(conn)
+            if days is None:
+                known.pop(row[0], None)
+            else:
+                known[row[0]] = days
+            conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(known)))
+
+        await self._database.write(work)
+
+
+def _days(conn: Connection) -> dict[str, int]:
+    """By the project's id; of projects that are gone too."""
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    found: dict[str, int] = json.loads(row[0]) if row is not None else {}
+    return found

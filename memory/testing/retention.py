@@ -1,0 +1,42 @@
+"""`memory.retention.RetentionStore` in memory."""
+
+from collections.abc import Callable, Collection
+
+from memory.errors import ProjectNotFound
+from memory.retention import Candidate
+from memory.testing.rows import Rows
+
+
+class InMemoryRetentionStore:
+    """`pinned` gives the ids of sessions that a pinned memory rests on."""
+
+    def __init__(self, rows: Rows, pinned: Callable[[], Collection[str]] = tuple) -> None:
+        self._rows = rows
+        self._pinned = pinned
+        self._days: dict[str, int] = {}
+
+    async def candidates(self) -> list[Candidate]:
+        important = {m.session_id for m in self._rows.messages.values() if m.important}
+        return [
+            Candidate(
+                one.id,
+                one.title,
+                one.project,
+                one.message_count,
+                one.updated_at,
+                one.deleted_at,
+                one.starred or one.important or one.id in important or one.id in self._pinned(),
+            )
+            for one in sorted(self._rows.sessions.values(), key=lambda session: session.id)
+        ]
+
+    async def projects(self) -> dict[str, int]:
+        return dict(sorted(self._days.items()))
+
+    async def set_project(self, project: str, days: int | None) -> None:
+        if all(one.project != project for one in self._rows.sessions.values()):
+            raise ProjectNotFound(project)
+        if days is None:
+            self._days.pop(project, None)
+        else:
+            self._days[project] = days

@@ -1,0 +1,61 @@
+"""Which conversations have been kept for long enough."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.retention import Candidate, RetentionPolicy, Why, expired
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+ages = st.integers(0, 4000)
+policies = st.builds(
+    RetentionPolicy,
+    days=st.integers(0, 1000),
+    bin_days=st.integers(0, 1000),
+    projects=st.dictionaries(st.sampled_from("abc"), st.integers(0, 1000)),
+)
+
+
+def candidate(
+    name: str, age: int, *, project: str | None = None, binned: int | None = None, exempt: bool = False
+) -> Candidate:
+    return Candidate(
+        name,
+        "t",
+        project,
+        1,
+        NOW - timedelta(days=age),
+        None if binned is None else NOW - timedelta(days=binned),
+        exempt,
+    )
+
+
+def names(found: list[Candidate], policy: RetentionPolicy) -> list[tuple[str, Why]]:
+    return [(one.candidate.session_id, one.why) for one in expired(found, policy, NOW)]
+
+
+def test_the_project_goes_before_the_room_and_the_bin_before_both() -> None:
+    found = [
+        candidate("old", 40),
+        candidate("young", 20),
+        candidate("exempt", 400, exempt=True),
+        candidate("kept", 400, project="kept"),
+        candidate("short", 8, project="short"),
+        candidate("binned", 1, binned=31, exempt=True),
+        candidate("just binned", 400, binned=29),
+    ]
+    policy = RetentionPolicy(days=30, projects={"kept": 0, "short": 7})
+    assert set(names(found, policy)) == {("old", Why.UNUSED), ("short", Why.UNUSED), ("binned", Why.BIN)}
+    assert names(found, RetentionPolicy()) == [("binned", Why.BIN)]
+    assert names(found, RetentionPolicy(bin_days=0)) == []
+
+
+@given(age=ages, policy=policies, project=st.sampled_from(["a", "b", "c", None]))
+def test_nothing_goes_before_its_time_and_nothing_exempt_goes(
+    age: int, policy: RetentionPolicy, project: str | None
+) -> None:
+    days = policy.days_for(project)
+    goes = bool(names([candidate("x", age, project=project)], policy))
+    assert goes == (0 < days <= age)
+    assert not names([candidate("x", age, project=project, exempt=True)], policy)
