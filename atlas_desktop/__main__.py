@@ -66,6 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--off-record", action="store_true", help="open the interface in a session that is never saved"
     )
+    # Given by a lock to the program that it puts in its place.
+    parser.add_argument("--locked", action="store_true", help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     groups = (ask, chat, sessions, memory, exporting, importing, models, jobs, vault, doctor, config, demo)
     for group in groups:
@@ -131,7 +133,7 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
 
         with throw_away_home(ctx) as (inner, key):
             return int(show(inner, key=key))
-    return int(launch(ctx, resume=args.resume, off_record=args.off_record))
+    return int(launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked))
 
 
 if __name__ == "__main__":

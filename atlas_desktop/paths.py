@@ -47,6 +47,11 @@ class Paths:
         return self.cache / "tmp"
 
     @property
+    def attempts(self) -> Path:
+        """How often a wrong passphrase was given: a count and a time."""
+        return self.cache / "attempts"
+
+    @property
     def lock(self) -> Path:
         return self.home / "lock"
 

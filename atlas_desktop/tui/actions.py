@@ -256,6 +256,17 @@ ACTIONS: tuple[Action, ...] = (
         slash="/help",
     ),
     Action(
+        "app.lock",
+        "Lock",
+        "End the model, close everything, and show the locked door. What you are typing is kept, encrypted; "
+        "a conversation off the record is not.",
+        Where.EVERYWHERE,
+        "lock",
+        "ctrl+l",
+        priority=True,
+        slash="/lock",
+    ),
+    Action(
         "app.quit",
         "Quit",
         "Stop and save what is under way, lock everything and leave.",

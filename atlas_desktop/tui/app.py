@@ -1,22 +1,16 @@
-"""The application: which screen comes when, what runs in the background, and how it ends."""
+"""The application: which screen comes when. What goes on beside it: `reporting`; how it ends: `leaving`."""
 
 import asyncio
-from collections.abc import Coroutine
-from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from textual.app import App
 from textual.binding import Binding
-from textual.worker import Worker, WorkerFailed, WorkerState
 
-from atlas_desktop.explain import Explained, explain
-from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui import ahead
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.arrivals import Arrivals
-from atlas_desktop.tui.failures import explain_and_note, noted
+from atlas_desktop.tui.leaving import Leaving, Relaunch
 from atlas_desktop.tui.ports import ModelShelf, Now
 from memory.entities import RoomKind
 from models.errors import ModelFileMissing, NoModel
@@ -27,12 +21,10 @@ if TYPE_CHECKING:
 
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.tui.drafts import Drafts
     from atlas_desktop.tui.screens.chat import ChatScreen
     from atlas_desktop.tui.turns import Turns
     from memory.vault.keys import RoomKey
-
-
-FORCED_CLOSE_S = 2
 
 
 def _local_now() -> datetime:
@@ -45,10 +37,12 @@ def _action_commands() -> "type[Provider]":
     return ActionCommands
 
 
-class AtlasApp(App[None]):
+class AtlasApp(Leaving):
     """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
 
-    `off_record` needs no vault: everything said lives in memory and ends with the program.
+    `off_record` needs no vault: everything said lives in memory and ends with the program. A `locked`
+    one stands in the place of another program: it opens by a deed of the person only, and shows what was
+    shown then. Without `relaunch` it cannot be locked.
 
     `models` are the desk's unless others are given; `now` tells the local time.
     """
@@ -66,6 +60,8 @@ class AtlasApp(App[None]):
         resume: str | None = None,
         key: "RoomKey | None" = None,
         off_record: bool = False,
+        locked: bool = False,
+        relaunch: Relaunch | None = None,
         models: ModelShelf | None = None,
         now: Now = _local_now,
     ) -> None:
@@ -73,10 +69,7 @@ class AtlasApp(App[None]):
         self.desk = desk
         self._shelf = models
         self.now = now
-        self.leaving = False
-        self._forced = False
         self.arrivals = Arrivals(self)
-        self._turns: Turns | None = None
         self.background = ""
         self.model_name = ""
         self.model_id = ""
@@ -84,6 +77,9 @@ class AtlasApp(App[None]):
         self._resume = resume
         self._key = key
         self._off_record = off_record
+        self._locked = locked
+        self._relaunch = relaunch
+        self._drafts: Drafts | None = None
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
         self.theme = themes.NAMES[desk.settings.ui.theme]
@@ -115,9 +111,20 @@ class AtlasApp(App[None]):
             self._turns = Turns(self)
         return self._turns
 
+    @property
+    def drafts(self) -> "Drafts":
+        """What is typed and not sent."""
+        if self._drafts is None:
+            from atlas_desktop.tui.drafts import Drafts
+
+            self._drafts = Drafts(self)
+        return self._drafts
+
     # --- which screen comes when -----------------------------------------------------------------
 
     def on_mount(self) -> None:
+        if self._relaunch is not None:
+            self.keep_watch()
         self.attempt(self._begin(), group="begin")
 
     async def _begin(self) -> None:
@@ -129,7 +136,7 @@ class AtlasApp(App[None]):
         elif await self.desk.vault.exists():
             from atlas_desktop.tui.screens.unlock import UnlockScreen
 
-            await self.turn_to(UnlockScreen(self))
+            await self.turn_to(UnlockScreen(self, by_itself=not self._locked))
             self._load_ahead()
         else:
             from atlas_desktop.tui.screens.welcome import WelcomeScreen
@@ -168,7 +175,7 @@ class AtlasApp(App[None]):
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         room.background.listen(self.turns.job_moved)
         room.epochs.on_compaction = self.turns.compacted
-        room.background.start(self._background_failed)
+        room.background.start(self.background_failed)
         self.attempt(self.arrivals.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()
@@ -179,14 +186,14 @@ class AtlasApp(App[None]):
         """Shows the choice of a model: over the conversation, if there is one, which stays as it is."""
         from atlas_desktop.tui.screens.model import ModelScreen
 
-        if self._chat is None:
+        if self.chat is None:
             await self.turn_to(ModelScreen(self, self.models))
         elif not self.choosing_model:
             await self.push_screen(ModelScreen(self, self.models))
 
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
-        if self._chat is not None:
+        if self.chat is not None:
             while self.choosing_model:
                 await self.pop_screen()
         else:
@@ -198,6 +205,9 @@ class AtlasApp(App[None]):
         from atlas_desktop.tui.screens.chat import ChatScreen
 
         resume, self._resume = self._resume, None
+        if self._locked:
+            self._locked = False
+            resume = await self.room.store.drafts.take_left_open()
         await self.turn_to(ChatScreen(self, resume=resume))
         ahead.calm_the_collector()
         self.attempt(asyncio.to_thread(ahead.load_highlighter), group="ahead")
@@ -215,7 +225,7 @@ class AtlasApp(App[None]):
         self.context_length = info.context_length
         self._tell_chat()
         # The index of what was said is filled beside the conversation, once the model is there.
-        self.room.recall.start(self._background_failed)
+        self.room.recall.start(self.background_failed)
 
     def model_needed(self, error: BaseException) -> None:
         """Leads to the choice of a model when that is what is missing."""
@@ -235,58 +245,22 @@ class AtlasApp(App[None]):
         return any(isinstance(screen, ModelScreen) for screen in self.screen_stack)
 
     @property
-    def _chat(self) -> "ChatScreen | None":
+    def chat(self) -> "ChatScreen | None":
+        """The conversation, whatever lies over it."""
         from atlas_desktop.tui.screens.chat import ChatScreen
 
         return next((s for s in self.screen_stack if isinstance(s, ChatScreen)), None)
 
     def _tell_chat(self) -> None:
-        if (chat := self._chat) is not None and chat.is_mounted:
+        if (chat := self.chat) is not None and chat.is_mounted:
             chat.tell()
 
-    # --- work in the background and its errors ---------------------------------------------------
-
-    def attempt(self, work: Coroutine[Any, Any, Any], *, group: str, exclusive: bool = False) -> Worker[Any]:
-        """Runs `work` beside the interface. Whatever it raises is explained to the person."""
-        return self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            error = event.worker.error
-            if isinstance(error, NoModel):
-                self.model_needed(error)
-            else:
-                self.say_error(explain_and_note(error, self.desk.paths.logs))
-
-    def _background_failed(self, error: BaseException) -> None:
-        self.say_error(explain_and_note(error, self.desk.paths.logs))
-
-    def say_error(self, explained: Explained) -> None:
-        """Shows an error over whatever is there."""
-        from atlas_desktop.tui.screens.dialogs import ErrorScreen
-
-        if not self.leaving:
-            self.push_screen(ErrorScreen(explained))
-
-    def say(self, text: str) -> None:
-        """A short remark that goes away by itself."""
-        self.notify(clean(text), markup=False)
-
-    def _fatal_error(self) -> None:
-        """Textual would print the values of local variables here, which may be anybody's words."""
-        from rich.segment import Segments
-        from rich.text import Text
-
-        failed = self._exception or RuntimeError()
-        error = failed.error if isinstance(failed, WorkerFailed) else failed
-        words = explain(error)
-        text = Text(
-            f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
-        )
-        self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
-        self._close_messages_no_wait()
-
     # --- actions ---------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "lock":
+            return self.can_lock
+        return super().check_action(action, parameters)
 
     def action_toggle_theme(self) -> None:
         light = self.theme == themes.LIGHT.name
@@ -302,31 +276,3 @@ class AtlasApp(App[None]):
 
     def action_hint_quit(self) -> None:
         self.say("Ctrl+Q quits. Ctrl+C copies what is marked.")
-
-    async def action_quit(self) -> None:
-        """Leaves once everything is stored and closed; asked for twice, without waiting for that."""
-        if self.leaving:
-            self._forced = True
-            self.exit()
-        else:
-            self.leaving = True
-            self.attempt(self._leave(), group="leave")
-
-    async def _leave(self) -> None:
-        try:
-            if self._turns is not None:
-                await self._turns.stop_all()
-            await self.arrivals.stop()
-            await self.desk.close()
-        finally:
-            self.exit()
-
-    async def run_async(self, **options: Any) -> Any:
-        """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
-        try:
-            return await super().run_async(**options)
-        finally:
-            # Who asked twice to leave does not wait for what does not end.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FORCED_CLOSE_S if self._forced else None):
-                    await self.desk.close()

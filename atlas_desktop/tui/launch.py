@@ -2,36 +2,53 @@
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
+from atlas_desktop.relaunch import can_relaunch, relaunch_locked
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
+    from atlas_desktop.tui.leaving import Relaunch
     from memory.vault.keys import RoomKey
 
 
-def launch(ctx: "Context", *, resume: str | None = None, off_record: bool = False) -> int:
+def launch(
+    ctx: "Context", *, resume: str | None = None, off_record: bool = False, locked: bool = False
+) -> int:
     """Shows the interface until the person leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
-    With a passphrase from a file or descriptor the room is unlocked before anything is drawn.
+    With a passphrase from a file or descriptor the room is unlocked before anything is drawn. `locked` is for
+    the program that a lock has put in the place of another.
     """
+
+    def relaunch() -> NoReturn:
+        remove_private_temporary_folder(ctx.paths)
+        relaunch_locked(ctx.paths.home, off_record=off_record)
+
     ctx.paths.ensure()
     with InstanceLock(ctx.paths):
         key = asyncio.run(ctx.key()) if ctx.has_passphrase and not off_record else None
-        return show(ctx, resume=resume, key=key, off_record=off_record)
+        again = relaunch if can_relaunch() else None
+        return show(ctx, resume=resume, key=key, off_record=off_record, locked=locked, relaunch=again)
 
 
 def show(
-    ctx: "Context", *, resume: str | None = None, key: "RoomKey | None" = None, off_record: bool = False
+    ctx: "Context",
+    *,
+    resume: str | None = None,
+    key: "RoomKey | None" = None,
+    off_record: bool = False,
+    locked: bool = False,
+    relaunch: "Relaunch | None" = None,
 ) -> int:
     """Runs the interface; temporary files end with it."""
     # Textual paints at the next tick of this clock: at its usual 60 a key can wait 17 ms for nothing.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from atlas_desktop.tui.app import AtlasApp
 
-    app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record)
+    app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record, locked=locked, relaunch=relaunch)
     try:
         app.run()
     finally:

@@ -49,6 +49,11 @@ class Conversation:
         return self.session.id if self.session else None
 
     @property
+    def unsent(self) -> list[str]:
+        """What was typed and has not been sent, in its order."""
+        return [*self.waiting, self.draft]
+
+    @property
     def busy(self) -> bool:
         return self.worker is not None
 

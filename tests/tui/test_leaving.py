@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.tui import app as application
+from atlas_desktop.tui import leaving
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen
 from tests.tui.desk import NamedModel, Stage
@@ -98,7 +98,7 @@ async def test_a_reply_that_has_not_begun_is_stopped_too(make: Make) -> None:
 
 
 async def test_asking_twice_to_leave_does_not_wait(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "FORCED_CLOSE_S", 0.05)
+    monkeypatch.setattr(leaving, "FORCED_CLOSE_S", 0.05)
     place = make()
     closing = asyncio.Event()
 

@@ -60,6 +60,7 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
         self._resume = resume
         self._live: MessageBlock | None = None
         self._drawn = 0
+        self._switching = False
         self.turning = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
@@ -80,6 +81,14 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
         self.refresh_list()
         if self._resume is not None:
             self.open_session(self._resume)
+        else:
+            self.atlas.attempt(self._take_up_draft(), group="open", exclusive=True)
+
+    async def _take_up_draft(self) -> None:
+        conversation = self.current
+        text = await self.atlas.drafts.of(conversation)
+        if text and conversation is self.current and not self.prompt.text:
+            self.prompt.put(text)
 
     @property
     def prompt(self) -> Prompt:
@@ -128,7 +137,9 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
 
         Call it while holding `turning`, which keeps news of a turn back until there is something to show it.
         """
+        self._switching = True
         self.current.draft = self.prompt.text
+        self.atlas.drafts.changed(self.current)
         self.current = conversation
         self._live, self._drawn = None, 0
         if conversation.busy and conversation.reply is not None:
@@ -144,12 +155,19 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
             self._live = blocks[-1]
         self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
         self.prompt.put(conversation.draft)
+        self._switching = False
         self.remove_class("-over")
         self.prompt.focus()
         self.tell()
         self.count_variants()
 
     # --- sending ---------------------------------------------------------------------------------
+
+    def on_text_area_changed(self) -> None:
+        # While the prompt still shows what belongs to another conversation it is nobody's draft.
+        if not self._switching:
+            self.current.draft = self.prompt.text
+            self.atlas.drafts.changed(self.current)
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         shown = self.current
@@ -164,6 +182,7 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
             self.prompt.put("")
             if shown.busy or shown.waiting:
                 shown.waiting.append(text)
+        self.atlas.drafts.changed(shown)
         if shown.busy:
             self.tell()
         elif shown.waiting:

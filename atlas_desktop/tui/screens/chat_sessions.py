@@ -7,6 +7,7 @@ from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
 
@@ -70,6 +71,8 @@ class SessionActions(DOMNode):
         async with self.turning:
             view = await self.atlas.room.sessions.view(ref)
             conversation = self.turns.of(view.session)
+            if not conversation.draft:
+                conversation.draft = await self.atlas.drafts.of(conversation)
             await self.show_conversation(conversation, view.messages)
         self.refresh_list()
         if not conversation.busy:
@@ -94,7 +97,12 @@ class SessionActions(DOMNode):
 
     async def _show_new(self) -> None:
         async with self.turning:
-            await self.show_conversation(Conversation(), ())
+            self.current.draft = self.query_one(Prompt).text
+            self.atlas.drafts.changed(self.current)
+            await self.atlas.drafts.keep_all()
+            fresh = Conversation()
+            fresh.draft = await self.atlas.drafts.of(fresh)
+            await self.show_conversation(fresh, ())
         self.refresh_list()
 
     def action_focus_sessions(self) -> None:

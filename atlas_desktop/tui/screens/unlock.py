@@ -1,5 +1,6 @@
 """The way in: a passphrase, the system keyring, or the recovery key. Nothing of what is inside is shown."""
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -7,23 +8,27 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
 from atlas_desktop.explain import explain
+from atlas_desktop.services.attempts import Attempts
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase
+from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 PASSPHRASE = "Passphrase"  # noqa: S105  # a label
 RECOVERY = "Recovery key"
+READY = "Enter unlocks"
 
 
 class UnlockScreen(Page):
-    """Tries the keyring by itself when the vault has a slot for it."""
+    """Where the vault has a slot for the keyring it is tried `by_itself`, or when the person says so: a lock
+    that opens by itself is none."""
 
     AUTO_FOCUS = "#secret"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "other_way", "Passphrase or recovery key", priority=True),
+        Binding("ctrl+k", "keyring", "System keyring", priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -39,15 +44,37 @@ class UnlockScreen(Page):
         secret = CleanInput(password=True, id="secret")
         secret.border_title = PASSPHRASE
         yield secret
-        yield Static("Enter unlocks", id="state", markup=False)
+        yield Static(READY, id="state", markup=False)
         yield Static("", classes="problem", markup=False)
 
-    def __init__(self, app: "AtlasApp") -> None:
+    def __init__(self, app: "AtlasApp", *, by_itself: bool = True) -> None:
         super().__init__(app)
         self._trying = False
+        self._by_itself = by_itself
+        self._has_keyring = False
+        self._attempts = Attempts(app.desk.paths.attempts)
 
     def on_mount(self) -> None:
-        self.atlas.attempt(self._by_keyring(), group="unlock", exclusive=True)
+        self.atlas.attempt(self._look(), group="unlock", exclusive=True)
+        self.set_interval(1, self._count_down)
+        self._count_down()
+
+    async def _look(self) -> None:
+        self._has_keyring = (await self.atlas.desk.vault.status()).keyring_backend is not None
+        self.refresh_bindings()
+        if self._has_keyring and self._by_itself:
+            await self._by_keyring()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "keyring":
+            return self._has_keyring and not self._trying
+        return super().check_action(action, parameters)
+
+    def _count_down(self) -> None:
+        """After too many wrong attempts it says how long to wait."""
+        if not self._trying:
+            left = self._attempts.left()
+            self.query_one("#state", Static).update(f"Wait {left} s for the next attempt" if left else READY)
 
     @property
     def _secret(self) -> Input:
@@ -58,16 +85,15 @@ class UnlockScreen(Page):
         return self._secret.border_title == RECOVERY
 
     def _busy(self, words: str) -> None:
-        self.query_one("#state", Static).update(words or "Enter unlocks")
         self._trying = bool(words)
+        self.query_one("#state", Static).update(words or READY)
+        self._count_down()
+        self.refresh_bindings()
 
     async def _by_keyring(self) -> None:
-        vault = self.atlas.desk.vault
-        if (await vault.status()).keyring_backend is None:
-            return
-        self.query_one("#state", Static).update("Asking the system keyring…")
+        self._busy("Asking the system keyring…")
         try:
-            key = await vault.unlock_with_keyring()
+            key = await self.atlas.desk.vault.unlock_with_keyring()
         except (KeyringOff, KeyringUnavailable) as error:
             self._busy("")
             self.explain(explain(error))
@@ -76,7 +102,9 @@ class UnlockScreen(Page):
         await self.atlas.enter(key)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value and not self._trying:
+        if self._attempts.left():
+            self._count_down()
+        elif event.value and not self._trying:
             # Emptied at once and never disabled: whatever is typed from now on is the next attempt.
             self._secret.value = ""
             self.atlas.attempt(self._unlock(event.value), group="unlock", exclusive=True)
@@ -95,14 +123,19 @@ class UnlockScreen(Page):
                 key = await vault.unlock_with_recovery(secret)
             else:
                 key = await vault.unlock(secret)
+            await asyncio.to_thread(self._attempts.right)
             await self.atlas.enter(key)
-        except WrongPassphrase as error:
+        except (WrongPassphrase, WrongRecoveryKey) as error:
+            await asyncio.to_thread(self._attempts.wrong)
             self._busy("")
             words = explain(error)
             self.problem(words.title, words.message, "Try again, or use your recovery key: Ctrl+R.")
         except (MemoryFault, OSError) as error:
             self._busy("")
             self.explain(explain(error))
+
+    def action_keyring(self) -> None:
+        self.atlas.attempt(self._by_keyring(), group="unlock", exclusive=True)
 
     def action_other_way(self) -> None:
         recovery = not self._by_recovery_key

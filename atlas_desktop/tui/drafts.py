@@ -1,0 +1,98 @@
+"""What is being typed is kept in the room while it is typed: a lock, a crash or a quit costs no more than a
+second of it."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from atlas_desktop.tui.turns import Conversation
+from memory.drafts import UNBEGUN
+from memory.entities import MemoryMode, RoomKind
+from memory.errors import RoomClosed, SessionNotFound
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.ports import SessionStore
+
+# A write a second is nothing to a disk, and nobody minds a second's words.
+KEEP_AFTER_S = 1.0
+
+
+class Drafts:
+    """Keeps `Conversation.draft`, and what waits to be sent, by conversation.
+
+    What belongs to a session off the record is never kept: it ends with the session.
+    """
+
+    def __init__(self, app: "AtlasApp") -> None:
+        self._app = app
+        self._kept: dict[str, str] = {}
+        self._unbegun: Conversation | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        self._changed: dict[int, Conversation] = {}
+        self._writing = asyncio.Lock()
+
+    def changed(self, conversation: Conversation) -> None:
+        """Has the text kept that is in `conversation` a moment later."""
+        self._changed[id(conversation)] = conversation
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
+
+    def _due(self) -> None:
+        self._soon = None
+        if not self._app.leaving and self._app.desk.room is not None:
+            self._app.attempt(self.keep_all(), group="drafts")
+
+    async def keep_all(self) -> None:
+        """Keeps everything that has changed. Raises what `memory.drafts.DraftStore` raises."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        async with self._writing:
+            while self._changed:
+                _, conversation = self._changed.popitem()
+                await self._keep(conversation)
+
+    async def of(self, conversation: Conversation) -> str:
+        """The text that was kept for a conversation; off the record there is none."""
+        store = self._store(conversation)
+        if store is None:
+            return ""
+        place = conversation.id or UNBEGUN
+        text = self._kept[place] = await store.drafts.draft(place)
+        if place == UNBEGUN:
+            self._unbegun = conversation
+        return text
+
+    async def leave_open(self, conversation: Conversation) -> None:
+        """Notes that this conversation was shown, in the room that holds it."""
+        store = self._store(conversation)
+        if store is not None:
+            await store.drafts.leave_open(conversation.id)
+
+    async def _keep(self, conversation: Conversation) -> None:
+        store = self._store(conversation)
+        if store is None:
+            return
+        place = conversation.id or UNBEGUN
+        try:
+            await self._put(store, place, "\n\n".join(filter(str.strip, conversation.unsent)))
+            if place != UNBEGUN and self._unbegun is conversation:
+                self._unbegun = None
+                await self._put(store, UNBEGUN, "")
+        except (SessionNotFound, RoomClosed):
+            # It was erased, or its room locked, while this was on its way: its draft went along.
+            self._kept.pop(place, None)
+        if place == UNBEGUN:
+            self._unbegun = conversation
+
+    async def _put(self, store: "SessionStore", place: str, text: str) -> None:
+        if self._kept.get(place, "") != text:
+            await store.drafts.save_draft(place, text)
+            self._kept[place] = text
+
+    def _store(self, conversation: Conversation) -> "SessionStore | None":
+        """Where the texts of a conversation may be kept."""
+        store = self._app.room.store
+        session = conversation.session
+        off = session is not None and session.memory_mode is MemoryMode.OFF
+        return None if off or store.room is RoomKind.OFF_RECORD else store

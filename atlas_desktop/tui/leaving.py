@@ -1,0 +1,241 @@
+"""How the program ends: when the person quits, when it locks, when its terminal goes away."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from textual import events
+
+from atlas_desktop.hardening import remove_private_temporary_folder
+from atlas_desktop.tui.failures import noted
+from atlas_desktop.tui.reporting import Reporting
+from atlas_desktop.tui.vigil import Vigil
+from memory.entities import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.arrivals import Arrivals
+    from atlas_desktop.tui.drafts import Drafts
+    from atlas_desktop.tui.screens.chat import ChatScreen
+    from atlas_desktop.tui.turns import Turns
+
+FORCED_CLOSE_S = 2.0
+# What a lock waits for: everything that was said is stored already, and what is cut short is taken up again.
+LOCK_CLOSE_S = 0.8
+WATCH_EVERY_S = 2.0
+_SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
+
+
+def _nowhere(data: str) -> None:
+    """Takes what would have been written."""
+
+
+Relaunch = Callable[[], NoReturn]
+"""Puts a locked program in this one's place; called when the terminal is as it was."""
+
+
+class Leaving(Reporting):
+    """Ends and locks. Locking ends this process too: only a new one is sure to hold nothing of the old."""
+
+    arrivals: "Arrivals"
+    locking = False
+    _forced = False
+    _relaunch: Relaunch | None = None
+    _turns: "Turns | None" = None
+    _vigil: Vigil | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def chat(self) -> "ChatScreen | None": ...
+
+        @property
+        def drafts(self) -> "Drafts": ...
+
+    # --- quitting --------------------------------------------------------------------------------
+
+    async def action_quit(self) -> None:
+        """Leaves once everything is stored and closed; asked for twice, without waiting for that."""
+        from atlas_desktop.tui.screens.confirm import ConfirmScreen
+
+        if self.leaving:
+            self._forced = True
+            self.exit()
+        elif isinstance(self.screen, ConfirmScreen):
+            self.screen.agree()
+        else:
+            self.attempt(self._quit(), group="leave", exclusive=True)
+
+    async def _quit(self) -> None:
+        if not await self._may_go("Quit", "Quit, and let it go"):
+            return
+        self.leaving = True
+        self._gather()
+        await self._leave()
+
+    async def _leave(self, status: int = 0) -> None:
+        try:
+            await self._close_all()
+        finally:
+            self.exit(return_code=status)
+
+    async def _close_all(self) -> None:
+        if self.desk.room is not None:
+            await self.drafts.keep_all()
+        if self._turns is not None:
+            await self._turns.stop_all()
+        await self.arrivals.stop()
+        await self.desk.close()
+
+    def _gather(self) -> None:
+        """Takes what is typed from the screen, which is about to go."""
+        if (chat := self.chat) is not None:
+            chat.current.draft = chat.prompt.text
+            self.drafts.changed(chat.current)
+        if self._turns is not None:
+            for conversation in self._turns.active:
+                self.drafts.changed(conversation)
+
+    async def _may_go(self, title: str, agree: str) -> bool:
+        """Asks when there is something that no room will have kept."""
+        from atlas_desktop.tui.screens.confirm import ConfirmScreen
+
+        room = self.desk.room
+        if room is None or room.store.room is not RoomKind.OFF_RECORD:
+            return True
+        if not await room.store.list_sessions(limit=1):
+            return True
+        text = "This conversation is off the record: it is kept nowhere, and it ends here."
+        question = ConfirmScreen(title, text, agree=agree, refuse="Stay")
+        agreed: bool = await self.push_screen_wait(question)
+        return agreed
+
+    # --- locking ---------------------------------------------------------------------------------
+
+    @property
+    def can_lock(self) -> bool:
+        """Whether there is something to lock, and a way to."""
+        from atlas_desktop.tui.screens.recovery import RecoveryScreen
+
+        open_now = self.desk.room is not None or isinstance(self.screen, RecoveryScreen)
+        return self._relaunch is not None and open_now and not self.leaving
+
+    def action_lock(self) -> None:
+        if self.can_lock:
+            self.attempt(self._lock_if_wanted(), group="leave", exclusive=True)
+
+    async def _lock_if_wanted(self) -> None:
+        if await self._may_go("Lock", "Lock, and let it go"):
+            await self.lock()
+
+    async def lock(self) -> None:
+        """Covers the screen, closes everything, and ends; `relaunch` then puts the locked door here.
+
+        What does not close in time is cut short by the end of the process: nothing that was acknowledged is
+        lost by that.
+        """
+        if self.leaving:
+            return
+        self.leaving = self.locking = True
+        self._gather()
+        shown = self.chat
+        from atlas_desktop.tui.screens.confirm import Curtain
+
+        self.push_screen(Curtain())
+        try:
+            async with asyncio.timeout(LOCK_CLOSE_S):
+                if shown is not None and self.desk.room is not None:
+                    await self.drafts.leave_open(shown.current)
+                await self._close_all()
+        except TimeoutError:
+            self.log("closing was cut short")
+        except Exception as error:  # noqa: BLE001 - whatever fails must not keep the door open
+            noted(error, self.desk.paths.logs)
+        finally:
+            self.exit()
+
+    def keep_watch(self) -> None:
+        """Locks from now on when nobody is there."""
+        privacy = self.desk.settings.privacy
+        self._vigil = Vigil(privacy.lock_after_minutes * 60.0, privacy.lock_after_sleep)
+        self.set_interval(WATCH_EVERY_S, self.look_around)
+
+    async def look_around(self) -> None:
+        """Locks if it is time to. Who waits for a reply is there."""
+        if self._vigil is None:
+            return
+        if self._turns is not None and any(self._turns.active):
+            self._vigil.seen()
+        if self._vigil.due() is not None and self.can_lock:
+            self.attempt(self.lock(), group="leave", exclusive=True)
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._vigil is not None and isinstance(event, _SIGNS_OF_LIFE):
+            self._vigil.seen()
+        await super().on_event(event)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def _terminated(self) -> None:
+        """The system asks for the end."""
+        if not self.leaving:
+            self.leaving = True
+            self._gather()
+            self.attempt(self._leave(128 + signal.SIGTERM), group="leave", exclusive=True)
+
+    def _hung_up(self) -> None:
+        """The terminal has gone away: nothing can be shown or given back any more, only kept."""
+        self.leaving = True
+        if self._driver is not None:
+            # Who writes to a terminal that is gone waits for ever.
+            self._driver.write = _nowhere  # type: ignore[method-assign]
+        self._gather()
+        self.attempt(self._vanish(), group="leave", exclusive=True)
+
+    async def _vanish(self) -> None:
+        try:
+            async with asyncio.timeout(FORCED_CLOSE_S):
+                await self._close_all()
+        except TimeoutError:
+            self.log("closing was cut short")
+        except Exception as error:  # noqa: BLE001 - there is nobody to tell
+            noted(error, self.desk.paths.logs)
+        finally:
+            remove_private_temporary_folder(self.desk.paths)
+            os._exit(128 + signal.SIGHUP)
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        if sys.platform == "win32":
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        loop.add_signal_handler(signal.SIGTERM, self._terminated)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGHUP)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    async def run_async(self, **options: Any) -> Any:
+        """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
+        try:
+            with self._listening():
+                return await super().run_async(**options)
+        finally:
+            # Who asked twice to leave, or locks, does not wait for what does not end.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._patience):
+                    await self.desk.close()
+            if self.locking and self._relaunch is not None:
+                self._relaunch()
+
+    @property
+    def _patience(self) -> float | None:
+        if self.locking:
+            return 0.1
+        return FORCED_CLOSE_S if self._forced else None

@@ -1,0 +1,66 @@
+"""Work beside the interface, and what the person is told of it."""
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.worker import Worker, WorkerFailed, WorkerState
+
+from atlas_desktop.explain import Explained, explain
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.failures import explain_and_note, noted
+from models.errors import NoModel
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.desk import Desk
+
+
+class Reporting(App[None]):
+    """An application whose errors are explained and never shown raw."""
+
+    desk: "Desk"
+    leaving = False
+
+    if TYPE_CHECKING:
+
+        def model_needed(self, error: BaseException) -> None: ...
+
+    def attempt(self, work: Coroutine[Any, Any, Any], *, group: str, exclusive: bool = False) -> Worker[Any]:
+        """Runs `work` beside the interface. Whatever it raises is explained to the person."""
+        return self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            error = event.worker.error
+            if isinstance(error, NoModel):
+                self.model_needed(error)
+            else:
+                self.say_error(explain_and_note(error, self.desk.paths.logs))
+
+    def background_failed(self, error: BaseException) -> None:
+        self.say_error(explain_and_note(error, self.desk.paths.logs))
+
+    def say_error(self, explained: Explained) -> None:
+        """Shows an error over whatever is there."""
+        from atlas_desktop.tui.screens.dialogs import ErrorScreen
+
+        if not self.leaving:
+            self.push_screen(ErrorScreen(explained))
+
+    def say(self, text: str) -> None:
+        """A short remark that goes away by itself."""
+        self.notify(clean(text), markup=False)
+
+    def _fatal_error(self) -> None:
+        """Textual would print the values of local variables here, which may be anybody's words."""
+        from rich.segment import Segments
+        from rich.text import Text
+
+        failed = self._exception or RuntimeError()
+        error = failed.error if isinstance(failed, WorkerFailed) else failed
+        words = explain(error)
+        text = Text(
+            f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
+        )
+        self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
+        self._close_messages_no_wait()

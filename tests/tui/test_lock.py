@@ -1,0 +1,231 @@
+"""Locking, and what becomes of what was being typed."""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+from textual.pilot import Pilot
+
+from atlas_desktop.services.attempts import Attempts
+from atlas_desktop.tui import drafts
+from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.confirm import ConfirmScreen, Curtain
+from atlas_desktop.tui.screens.unlock import UnlockScreen
+from atlas_desktop.tui.vigil import Vigil
+from memory.drafts import UNBEGUN
+from memory.entities import RoomKind
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.tui.desk import NOW, PASSPHRASE, FakeVault, NamedModel, Stage, talk
+from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+
+class Relaunched(Exception):
+    """Stands for the process that takes this one's place."""
+
+
+def lockable(place: Stage, **options: object) -> AtlasApp:
+    """The application of `place`, as the program starts it."""
+
+    def relaunch() -> NoReturn:
+        raise Relaunched
+
+    return AtlasApp(place.desk, models=place.shelf, now=lambda: NOW, relaunch=relaunch, **options)  # type: ignore[arg-type]
+
+
+async def run_until_locked(app: AtlasApp, drive: Callable[[Pilot[None]], object]) -> None:
+    """Runs the application as the program does, until a new one takes its place."""
+
+    async def pilot_it(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await drive(pilot)  # type: ignore[misc]
+
+    with pytest.raises(Relaunched):
+        await app.run_async(headless=True, auto_pilot=pilot_it)
+
+
+async def test_a_lock_closes_everything_and_a_new_program_opens_what_was_shown(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    first = await talk(store, "First", [("one", "two")])
+    await talk(store, "Second", [("three", "four")])
+    place = make(store=store)
+    kept: dict[str, object] = {}
+
+    async def close() -> None:
+        kept["draft"] = await store.drafts.draft(first.id)
+        kept["left"] = await store.drafts.take_left_open()
+        kept["screen"] = type(app.screen)
+
+    place.store.close = close  # type: ignore[method-assign]
+    app = lockable(place, key=place.vault.key)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        chat(app).open_session(first.id)
+        await settle(pilot)
+        await type_text(pilot, "half a thought")
+        await pilot.press("ctrl+l")
+        await assert_until(pilot, lambda: not app.is_running)
+
+    await run_until_locked(app, drive)
+    assert kept == {"draft": "half a thought", "left": first.id, "screen": Curtain}
+    assert place.desk.room is None
+
+    await store.drafts.leave_open(first.id)
+    again = lockable(place, locked=True)
+    async with again.run_test() as pilot:
+        await settle(pilot)
+        assert on(again, UnlockScreen)
+        assert "First" not in shown(Stage(again, place.desk, place.model, store, place.vault, place.shelf))
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert chat(again).current.id == first.id
+        assert chat(again).prompt.text == "half a thought"
+
+
+async def test_a_locked_door_does_not_open_by_itself(make: Make) -> None:
+    place = make(vault=FakeVault(keyring="Secret Service", keyring_slot=True))
+    app = lockable(place, locked=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert on(app, UnlockScreen)
+        await pilot.press("ctrl+l")
+        assert on(app, UnlockScreen)
+        await pilot.press("ctrl+k")
+        await settle(pilot)
+        assert on(app, ChatScreen)
+
+
+async def test_off_the_record_it_is_asked_and_nothing_is_kept(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW), RoomKind.OFF_RECORD)
+    place = make(store=store)
+    app = lockable(place, off_record=True)
+    saved: list[str] = []
+
+    async def save(place: str, text: str) -> None:
+        saved.append(text)
+
+    store.drafts.save_draft = save  # type: ignore[method-assign]
+
+    async def drive(pilot: Pilot[None]) -> None:
+        await type_text(pilot, "secret")
+        await pilot.press("enter")
+        await settle(pilot)
+        await type_text(pilot, "more")
+        await pilot.press("ctrl+l")
+        await assert_until(pilot, lambda: on(app, ConfirmScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert on(app, ChatScreen)
+        assert chat(app).prompt.text == "more"
+        await pilot.press("ctrl+l")
+        await assert_until(pilot, lambda: on(app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: not app.is_running)
+
+    await run_until_locked(app, drive)
+    assert saved == []
+
+
+async def test_nobody_there_locks_and_a_reply_that_comes_does_not(make: Make) -> None:
+    time = [0.0]
+    place = make(model=NamedModel(["a long reply"]))
+    app = lockable(place, key=place.vault.key)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        app._vigil = Vigil(900, True, awake=lambda: time[0], passed=lambda: time[0])
+        time[0] = 899
+        await app.look_around()
+        await pilot.press("a")
+        time[0] = 1700
+        await app.look_around()
+        await settle(pilot)
+        assert not app.leaving
+        time[0] = 1800
+        await app.look_around()
+        await assert_until(pilot, lambda: not app.is_running)
+
+    await run_until_locked(app, drive)
+
+
+def test_sleep_is_told_of_once_and_a_small_jump_is_none() -> None:
+    time = {"awake": 100.0, "passed": 500.0}
+    vigil = Vigil(0, True, awake=lambda: time["awake"], passed=lambda: time["passed"])
+    time.update(awake=110.0, passed=520.0)
+    assert vigil.due() is None
+    time.update(awake=112.0, passed=4000.0)
+    assert vigil.due() == "slept"
+    assert vigil.due() is None
+    assert Vigil(0, False, awake=lambda: 0.0, passed=lambda: 10**9).due() is None
+
+
+async def test_without_a_room_or_a_way_to_start_anew_there_is_no_lock(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert not place.app.can_lock
+        await pilot.press("ctrl+l")
+        await settle(pilot)
+        assert place.app.is_running
+
+
+async def test_drafts_survive_switching_and_quitting_and_end_with_sending(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
+    store = InMemorySessionStore(FakeClock(NOW))
+    session = await talk(store, "First", [("one", "two")])
+    place = make(store=store)
+
+    async def stay_open() -> None:
+        """The next program reads what is there."""
+
+    store.close = stay_open  # type: ignore[method-assign]
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await type_text(pilot, "new idea")
+        chat(place.app).open_session(session.id)
+        await settle(pilot)
+        await type_text(pilot, "an answer")
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).prompt.text == "new idea"
+        assert await store.drafts.draft(UNBEGUN) == "new idea"
+        assert await store.drafts.draft(session.id) == "an answer"
+    again = make(store=store)
+    async with again.app.run_test() as pilot:
+        await settle(pilot)
+        assert chat(again.app).prompt.text == "new idea"
+        await pilot.press("enter")
+        await settle(pilot)
+        await assert_until(pilot, lambda: not again.app.drafts._changed)
+        await settle(pilot)
+        assert await store.drafts.draft(UNBEGUN) == ""
+        chat(again.app).open_session(session.id)
+        await settle(pilot)
+        assert chat(again.app).prompt.text == "an answer"
+
+
+async def test_after_three_wrong_passphrases_the_next_waits(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            await type_text(pilot, "not it")
+            await pilot.press("enter")
+            await settle(pilot)
+        assert "for the next attempt" in shown(place)
+        attempts = Attempts(place.desk.paths.attempts)
+        for _ in range(6):
+            attempts.wrong()
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, UnlockScreen)
+        attempts.path.write_text("3 0\n")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert not attempts.path.exists()
