@@ -3,7 +3,7 @@
 A row keeps its number for as long as the catalogue lives; what is erased leaves a row that is not alive.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memory.recall.entities import Entry, SessionEntry
@@ -17,7 +17,8 @@ NOBODY = -1
 
 
 class Catalogue:
-    """Columns over messages (`int`, `bool` and `float` arrays of one length) and over sessions."""
+    """Columns over messages (`int`, `bool` and `float` arrays of one length) and over sessions. `version`
+    rises with every change."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -33,12 +34,15 @@ class Catalogue:
         self._important = np.zeros(_FIRST_ROOM, np.bool_)
         self._asks = np.zeros(_FIRST_ROOM, np.bool_)
         self._dated = np.zeros(_FIRST_ROOM, np.bool_)
+        self._prefers = np.zeros(_FIRST_ROOM, np.bool_)
         self._alive = np.zeros(_FIRST_ROOM, np.bool_)
         self._before = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self._after = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self.ids: list[str] = []
         self.rows: dict[str, int] = {}
         self.by_seq: dict[int, int] = {}
+        self._row_of_seq = np.full(_FIRST_ROOM, NOBODY, np.int64)
+        self.version = 0
         self._last: dict[int, int] = {}
         self.speakers: list[str] = []
         self._speaker_codes: dict[str, int] = {}
@@ -87,6 +91,10 @@ class Catalogue:
         return self._dated[: self._size]
 
     @property
+    def prefers(self) -> "NDArray[np.bool_]":
+        return self._prefers[: self._size]
+
+    @property
     def alive(self) -> "NDArray[np.bool_]":
         return self._alive[: self._size]
 
@@ -103,10 +111,20 @@ class Catalogue:
     def __len__(self) -> int:
         return self._size
 
+    def rows_of(self, seqs: Sequence[int]) -> "NDArray[np.int64]":
+        """The rows of these messages, -1 for those that are not there."""
+        import numpy as np
+
+        asked = np.fromiter(seqs, np.int64, len(seqs))
+        inside = asked < len(self._row_of_seq)
+        found: NDArray[np.int64] = np.where(inside, self._row_of_seq[np.where(inside, asked, 0)], NOBODY)
+        return found
+
     # --- changes ----------------------------------------------------------------------------------
 
     def take(self, entries: Iterable[Entry]) -> None:
         """Adds messages, or puts new facts in place of the old ones. Their sessions must be known."""
+        self.version += 1
         for entry in entries:
             row = self.by_seq.get(entry.seq)
             if row is None:
@@ -119,9 +137,11 @@ class Catalogue:
             self._important[row] = entry.important
             self._asks[row] = entry.asks
             self._dated[row] = entry.dated
+            self._prefers[row] = entry.prefers
             self._alive[row] = True
 
     def take_sessions(self, entries: Iterable[SessionEntry]) -> None:
+        self.version += 1
         for entry in entries:
             code = self.session_codes.get(entry.id)
             if code is None:
@@ -132,10 +152,12 @@ class Catalogue:
 
     def drop(self, seqs: Collection[int]) -> None:
         """Forgets messages that are gone."""
+        self.version += 1
         for seq in seqs:
             row = self.by_seq.pop(seq, None)
             if row is not None:
                 self._alive[row] = False
+                self._row_of_seq[seq] = NOBODY
                 self.rows.pop(self.ids[row], None)
                 self.ids[row] = ""
 
@@ -148,6 +170,11 @@ class Catalogue:
         self.ids.append(entry.id)
         self.rows[entry.id] = row
         self.by_seq[entry.seq] = row
+        while entry.seq >= len(self._row_of_seq):
+            self._row_of_seq = self._np.concatenate(
+                [self._row_of_seq, self._np.full_like(self._row_of_seq, NOBODY)]
+            )
+        self._row_of_seq[entry.seq] = row
         session = self.session_codes[entry.session_id]
         answered = self.rows.get(entry.parent_id or "", self._last.get(session, NOBODY))
         self._before[row] = answered
@@ -168,7 +195,7 @@ class Catalogue:
     def _grow(self) -> None:
         for name in (
             "_seq", "_session", "_time", "_length", "_speaker",
-            "_machine", "_important", "_asks", "_dated", "_alive", "_before", "_after",
+            "_machine", "_important", "_asks", "_dated", "_prefers", "_alive", "_before", "_after",
         ):  # fmt: skip
             column = getattr(self, name)
             setattr(self, name, self._np.concatenate([column, self._np.zeros_like(column)]))

@@ -8,25 +8,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memory.ports import Clock
-from memory.recall.catalogue import Catalogue
-from memory.recall.entities import Grounds, Hit, Posting, Recalled, Text
-from memory.recall.gathering import Question, Rows, gather, shared
-from memory.recall.moments import asks_when, spans
-from memory.recall.ports import KINDS, EvidenceStore, QueryVectors
+from memory.recall.asking import Meanings, Wanted, question_of, understood
+from memory.recall.entities import Hit, Posting, Recalled
+from memory.recall.gathering import NoteRows, Question, Rows, gather
+from memory.recall.hits import Ranked
+from memory.recall.notes import Sought, findable
+from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
+from memory.recall.room import RoomView
 from memory.recall.scoring import Evidence, Scores, Weights, score
-from memory.recall.selecting import best_of, in_scope, may_be_found
-from memory.recall.words import addresses_machine, carries_meaning, content_words, named, without_names
+from memory.recall.selecting import best_of, may_be_found, micros
+from memory.recall.words import content_words
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
-from memory.vectors.passages import passages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PAGE = 1000
-"""Messages that are read at a time: other calls of the room wait for no more than that."""
 NEAREST = 3000
 """Passages that a search asks the index for; what is further away counts like the last of them."""
 COMMON = 20_000
@@ -37,23 +36,17 @@ for the time it would take."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One question, as asked."""
+class Looked:
+    """What a question is looked up with."""
 
-    query: str
-    k: int
-    session: str | None
-    project: str | None
-    exclude_messages: frozenset[str]
-    exclude_sessions: frozenset[str]
-    since: datetime | None
-    before: datetime | None
-    now: datetime
-    widen: bool
+    words: tuple[str, ...]
+    postings: Sequence[Posting]
+    vector: Sequence[float] | None
+    question: Question
 
 
 class RecallEngine:
-    """`memory.recall.ports.Recall` over the messages of one room.
+    """`memory.recall.ports.Recall` over the messages, memories and summaries of one room.
 
     Words are always evidence; meaning is, as soon as the index holds vectors of the model that the question
     can be embedded with.
@@ -66,19 +59,20 @@ class RecallEngine:
         *,
         mirror: IndexMirror | None = None,
         vectors: QueryVectors | None = None,
-        weights: Weights | None = None,
+        weights: Weights | Callable[[], Weights] | None = None,
         scorer: Callable[[Evidence, Weights], Scores] = score,
+        ask_first: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`scorer` is replaced only to measure other ways of scoring."""
+        """`scorer` is replaced only to measure other ways of scoring; with `ask_first` memories are found
+        only when the person has accepted them."""
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
-        self._vectors = vectors
+        self._meanings = None if vectors is None else Meanings(vectors)
         self._weights = weights or Weights()
         self._scorer = scorer
-        self._catalogue: Catalogue | None = None
-        self._version = 0
-        self._lock = asyncio.Lock()
+        self._ask_first = ask_first
+        self._room = RoomView(evidence)
 
     async def recall(
         self,
@@ -128,7 +122,8 @@ class RecallEngine:
         begun = time.perf_counter()
         wanted = Wanted(
             query,
-            k if "message" in kinds else 0,
+            k,
+            frozenset(kinds) & (KINDS | NOTES),
             session,
             project,
             frozenset(exclude_messages),
@@ -138,7 +133,8 @@ class RecallEngine:
             now or self._clock.now(),
             widen,
         )
-        hits, semantic = await self._answer(wanted) if query.strip() and wanted.k > 0 else ([], False)
+        looks = bool(query.strip()) and k > 0 and bool(wanted.kinds)
+        hits, semantic = await self._answer(wanted) if looks else ([], False)
         return Recalled(tuple(hits), 1000 * (time.perf_counter() - begun), semantic)
 
     def use(self, mirror: IndexMirror) -> None:
@@ -147,143 +143,106 @@ class RecallEngine:
 
     async def warm(self) -> None:
         """Reads what the first question would otherwise wait for."""
-        await self._follow()
-
-    # --- what the room holds ----------------------------------------------------------------------
-
-    async def _follow(self) -> Catalogue:
-        """The catalogue, as the room is now."""
-        async with self._lock:
-            if self._catalogue is None:
-                return await self._read_all()
-            catalogue = self._catalogue
-            changes = await self._evidence.changes(self._version)
-            if changes.sessions:
-                catalogue.take_sessions(await self._evidence.session_entries(changes.sessions))
-            if changes.messages:
-                entries = await self._evidence.entries_of(changes.messages)
-                catalogue.drop(changes.messages - {entry.seq for entry in entries})
-                catalogue.take(entries)
-            self._version = changes.version
-            return catalogue
-
-    async def _read_all(self) -> Catalogue:
-        version = (await self._evidence.changes(None)).version
-        catalogue = Catalogue()
-        after = 0
-        while page := await self._evidence.entries(after=after, limit=PAGE):
-            known = catalogue.session_codes.keys()
-            new = {entry.session_id for entry in page} - known
-            catalogue.take_sessions(await self._evidence.session_entries(new))
-            catalogue.take(page)
-            after = page[-1].seq
-        self._catalogue, self._version = catalogue, version
-        return catalogue
+        await self._room.follow()
 
     # --- one question -----------------------------------------------------------------------------
 
     async def _answer(self, wanted: Wanted) -> tuple[list[Hit], bool]:
-        catalogue = await self._follow()
-        speakers = named(wanted.query, catalogue.speakers)
-        names = [catalogue.speakers[number] for number in speakers]
-        embedding = asyncio.ensure_future(self._embedded(without_names(wanted.query, names)))
+        await self._room.follow()
+        catalogue = self._room.catalogue
+        bare, speakers = understood(wanted, catalogue.speakers)
+        embedding = asyncio.ensure_future(self._embedded(bare))
         try:
-            stems = await self._evidence.stems(without_names(wanted.query, names))
-            looked_for = content_words(stems)
+            stems = await self._evidence.stems(bare)
+            words = content_words(stems)
             most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
-            postings = await self._evidence.postings(looked_for, at_most=most)
+            postings = await self._evidence.postings(words, at_most=most) if "message" in wanted.kinds else []
             vector = await embedding
         finally:
             embedding.cancel()
-        question = Question(
-            speakers,
-            spans(wanted.query, wanted.now),
-            asks_machine=addresses_machine(wanted.query),
-            asks_when=asks_when(wanted.query),
-            now=wanted.now,
-            words=len(looked_for) if carries_meaning(stems) else 0,
-        )
+        looked = Looked(tuple(words), postings, vector, question_of(wanted, speakers, stems, words))
         narrow = wanted.session is None and wanted.project is not None
         hits: list[Hit] = []
         if not (narrow and wanted.widen and refers_back(wanted.query)):
-            hits = await self._within(catalogue, wanted, wanted.project, postings, vector, question)
+            hits = await self._within(wanted, wanted.project, looked)
         if narrow and wanted.widen and len(hits) < wanted.k:
             known = {hit.id for hit in hits}
-            others = await self._within(catalogue, wanted, None, postings, vector, question)
+            others = await self._within(wanted, None, looked)
             hits = (hits + [hit for hit in others if hit.id not in known])[: wanted.k]
         return hits, vector is not None
 
     async def _embedded(self, text: str) -> Sequence[float] | None:
         """The question as a vector that the index can be asked with."""
-        if self._vectors is None or self._mirror is None or self._mirror.model is None:
+        if self._meanings is None or self._mirror is None or self._mirror.model is None:
             return None
         await self._mirror.follow()
-        vector = await self._vectors.vector(text)
-        return None if vector is None or vector.model != self._mirror.model else vector.numbers
+        return await self._meanings.of(text, self._mirror.model)
 
-    async def _within(
-        self,
-        catalogue: Catalogue,
-        wanted: Wanted,
-        project: str | None,
-        postings: Sequence[Posting],
-        vector: Sequence[float] | None,
-        question: Question,
-    ) -> list[Hit]:
-        near = None
-        if vector is not None and self._mirror is not None:
-            scope = Scope(frozenset({"message"}), project, wanted.session)
-            near = await self._mirror.index.search(vector, limit=NEAREST, scope=scope)
-        chosen = in_scope(catalogue, project=project, session=wanted.session)
-        if not len(chosen):
+    async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
+        catalogue, shelf = self._room.catalogue, self._room.shelf
+        # Without messages their rows only say which sessions there are: none.
+        rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
+        notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
+        if not len(rows.rows) + len(notes.rows):
             return []
-        rows = Rows(catalogue, chosen)
-        evidence = gather(catalogue, rows, postings, near, question)
-        scores = self._scorer(evidence, self._weights)
+        near = await self._near(wanted, project, looked.vector)
+        evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
+        weights = self._weights if isinstance(self._weights, Weights) else self._weights()
+        scores = self._scorer(evidence, weights)
+        allowed, times = self._allowed(wanted, rows, notes)
+        best = best_of(scores.total, allowed, times, wanted.k)
+        ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
+        return ranked.hits(await self._evidence.texts(ranked.messages()), near)
+
+    async def _near(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Near | None:
+        """The nearest passages of what may be found. Memories belong to no session, and to all projects when
+        to none, so they are looked for by themselves."""
+        if vector is None or self._mirror is None:
+            return None
+        index, found = self._mirror.index, Near((), (), (), complete=True)
+        if "message" in wanted.kinds:
+            scope = Scope(frozenset({"message"}), project, wanted.session)
+            found = await index.search(vector, limit=NEAREST, scope=scope)
+        if wanted.kinds & NOTES:
+            others = await index.search(vector, limit=NEAREST, scope=Scope(NOTES))
+            found = Near(
+                found.owners + others.owners,
+                found.parts + others.parts,
+                found.similarity + others.similarity,
+                found.complete and others.complete,
+            )
+        return found
+
+    def _sought(self, wanted: Wanted, project: str | None) -> Sought:
+        return Sought(
+            wanted.kinds & NOTES,
+            micros(wanted.now),
+            project,
+            wanted.session,
+            None if wanted.since is None else micros(wanted.since),
+            None if wanted.before is None else micros(wanted.before),
+            wanted.exclude_messages,
+            self._room.hidden(but=wanted.session) | wanted.exclude_sessions,
+            self._ask_first(),
+        )
+
+    def _allowed(
+        self, wanted: Wanted, rows: Rows, notes: NoteRows
+    ) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
+        """Which of the messages and notes may be found, and their times."""
+        import numpy as np
+
+        catalogue = self._room.catalogue
         allowed = may_be_found(
             catalogue,
-            chosen,
+            rows.rows,
             messages=wanted.exclude_messages,
             sessions=wanted.exclude_sessions,
             since=wanted.since,
             before=wanted.before,
         )
-        best = best_of(scores.total, allowed, catalogue.time[chosen], wanted.k)
-        texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[chosen[best]]])
-        place = {int(catalogue.seq[chosen[at]]): int(at) for at in best}
-        parts = _best_parts(near)
-        words = shared(catalogue, rows, postings, question.words)
-        return [
-            _hit(text, at := place[text.seq], scores, parts, _grounds(evidence, words, at)) for text in texts
-        ]
-
-
-def _best_parts(near: Near | None) -> dict[str, int]:
-    """Which passage of each message is the nearest."""
-    found: dict[str, int] = {}
-    if near is not None:
-        for owner, part in zip(near.owners, near.parts, strict=True):
-            found.setdefault(owner, part)
-    return found
-
-
-def _grounds(evidence: Evidence, words: "NDArray[np.float64]", at: int) -> Grounds:
-    cosine = None if evidence.meaning is None else float(evidence.meaning[at])
-    # Not a number: the message has no vector yet.
-    return Grounds(cosine if cosine == cosine else None, float(words[at]))
-
-
-def _hit(text: Text, at: int, scores: Scores, parts: dict[str, int], grounds: Grounds) -> Hit:
-    message = text.source.message or ""
-    pieces = passages(text.text)
-    part = min(parts.get(message, 0), len(pieces) - 1)
-    return Hit(
-        id=message,
-        kind="message",
-        text=text.text,
-        passage=pieces[part],
-        score=float(scores.total[at]),
-        parts={name: float(values[at]) for name, values in scores.parts.items()},
-        source=text.source,
-        grounds=grounds,
-    )
+        times = catalogue.time[rows.rows]
+        return (
+            np.concatenate([allowed, np.ones(len(notes.rows), np.bool_)]),
+            np.concatenate([times, notes.created]),
+        )

@@ -32,7 +32,8 @@ class Grounds:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Something that was found. `score` is between 0 and 1 and compares hits of one query only; `parts` are
-    the reasons, each between 0 and 1. `passage` is the part of `text` that answers best."""
+    the reasons, each between 0 and 1. `passage` is the part of `text` that answers best; `sources` are the
+    ids of the messages that a memory was learned from."""
 
     id: str
     kind: str
@@ -42,16 +43,19 @@ class Hit:
     parts: Mapping[str, float]
     source: Source
     grounds: Grounds = Grounds()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """The hits of one query, best first. `took_ms` covers everything from the embedding of the query to the
-    loading of the texts; `semantic` says whether vectors took part."""
+    loading of the texts; `semantic` says whether vectors took part, `window` that what was said in the last
+    hours answered alone."""
 
     hits: tuple[Hit, ...]
     took_ms: float
     semantic: bool
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class QueryVector:
 class Entry:
     """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
     `machine` marks the words of a model, as opposed to those of a person; `asks` what ends with a
-    question mark, `dated` what says when something was."""
+    question mark, `dated` what says when something was, `prefers` what says what somebody likes or avoids."""
 
     seq: int
     id: str
@@ -79,6 +83,35 @@ class Entry:
     asks: bool
     dated: bool
     length: int
+    prefers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text that stands by itself: a memory that may be recalled, or a summary that is not out of date.
+
+    `text` is as it reads in a prompt. Times are microseconds since 1970: `since`
+    is when it was learned or last served, which its age is counted from. `rate` an hour and the multiplier
+    `importance` are those of `memory.recall.temporal`. `approved` marks what the person has accepted,
+    `procedure` what is found only then, `prefers` what somebody likes or avoids. `messages` and `sessions`
+    are where it was learned.
+    """
+
+    seq: int
+    id: str
+    kind: str
+    text: str = field(repr=False)
+    created_at: int
+    since: int
+    rate: float
+    importance: float
+    approved: bool
+    procedure: bool = False
+    prefers: bool = False
+    expires_at: int | None = None
+    project: str | None = None
+    messages: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +131,7 @@ class EntryChanges:
     version: int
     messages: frozenset[int]
     sessions: frozenset[str]
+    notes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

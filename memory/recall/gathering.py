@@ -1,15 +1,18 @@
 """From the columns of a room, the places of words and the nearest vectors to evidence. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from memory.knowledge.entities import MemoryTier
 from memory.recall.catalogue import NOBODY, Catalogue
 from memory.recall.entities import Posting
 from memory.recall.moments import Span
+from memory.recall.notes import Shelf
 from memory.recall.scoring import Evidence
+from memory.recall.temporal import RATES, base_of, retentions
 from memory.vectors.entities import Near
 
 if TYPE_CHECKING:
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 
 K1, B = 1.2, 0.75
 """BM25's usual constants (Robertson and Zaragoza 2009)."""
-RECENT_HOURS = 100.0
-"""Recency falls to 1/e in this time (0.01 an hour, that of episodes)."""
 DAY = 86_400_000_000
+HOUR = 3_600_000_000
+MARKED = base_of(1.0)
+"""The importance of a message that was marked; that of the others is 1."""
 SLACK_DAYS = 7.0
 """What was said about a time is often said some days after it."""
 LONG_SPAN_DAYS = 800.0
@@ -29,13 +33,14 @@ _NEAREST_OF_SESSION = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks, and
-    how many words are looked for."""
+    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks for
+    what, and how many words are looked for."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
     asks_machine: bool
     asks_when: bool
+    asks_advice: bool
     now: datetime
     words: int = 0
 
@@ -56,8 +61,13 @@ class Rows:
         self.place = place
         # The last element stands for "nobody": it is where -1 leads.
         before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
-        sessions, self.session = np.unique(catalogue.session[rows], return_inverse=True)
-        self.sessions = len(sessions)
+        codes = catalogue.session[rows]
+        present = np.zeros(len(catalogue.sessions) + 1, np.bool_)
+        present[codes] = True
+        # Which place among the sessions each session of the room has here; -1 for none.
+        self.session_place = np.where(present, np.cumsum(present) - 1, NOBODY)
+        self.session = self.session_place[codes]
+        self.sessions = int(present.sum())
         machine = catalogue.machine[rows]
         self.with_machine = self.by_session(machine.astype(float))[self.session] > 0
         self.before = np.where(self.with_machine & ~machine, NOBODY, before)
@@ -80,80 +90,143 @@ class Rows:
         return np.bincount(self.session, values, self.sessions).astype(float)
 
 
+class NoteRows:
+    """The memories and summaries that are compared, as rows of their shelf, with the place of the session
+    that each was learned in among those of `rows` (-1: none of them)."""
+
+    def __init__(self, shelf: Shelf, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows) -> None:
+        import numpy as np
+
+        self.shelf = shelf
+        self.rows = rows
+        self.place = np.full(len(shelf) + 1, NOBODY, np.int64)
+        self.place[rows] = np.arange(len(rows))
+        codes = [
+            next((catalogue.session_codes.get(one, NOBODY) for one in shelf.notes[row].sessions), NOBODY)
+            for row in rows
+        ]
+        self.session = beside.session_place[np.array(codes, np.int64)]
+        own = shelf.columns()
+        self.lengths = own.length[rows]
+        self.created, self.since = own.created[rows], own.since[rows]
+        self.rate, self.importance = own.rate[rows], own.importance[rows]
+        self.prefers, self.dated = own.prefers[rows], own.dated[rows]
+
+    def counts(self, word: str) -> "NDArray[np.float64]":
+        """How often a stem occurs in each."""
+        import numpy as np
+
+        counts = np.zeros(len(self.rows))
+        if places := self.shelf.places(word):
+            at = self.place[np.fromiter(places, np.int64, len(places))]
+            inside = at != NOBODY
+            counts[at[inside]] = np.fromiter(places.values(), float, len(places))[inside]
+        return counts
+
+
 def gather(
-    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], near: Near | None, question: Question
+    catalogue: Catalogue,
+    rows: Rows,
+    notes: NoteRows,
+    words: Sequence[str],
+    postings: Sequence[Posting],
+    near: Near | None,
+    question: Question,
 ) -> Evidence:
-    """What speaks for each of the rows."""
+    """What speaks for each of the rows, then for each of the notes. `words` are the stems looked for,
+    `postings` where those of them that are not everywhere occur."""
     import numpy as np
 
     chosen = rows.rows
-    words, near_words, session_words = _lexical(catalogue, rows, postings)
-    meaning = None if near is None else _meaning(catalogue, rows, near)
-    ages = question.now.timestamp() * 1e6 - catalogue.time[chosen]
+    own, around, session, held = _lexical(catalogue, rows, notes, words, postings, question.words)
+    meaning = near_meaning = session_meaning = None
+    if near is not None:
+        meaning, near_meaning, session_meaning = _meanings(catalogue, rows, notes, near)
+    now = question.now.timestamp() * 1e6
+    important = catalogue.important[chosen]
+    ages = np.concatenate([now - catalogue.time[chosen], now - notes.since]) / HOUR
+    rates = np.concatenate([np.where(important, 0.0, RATES[MemoryTier.EPISODIC]), notes.rate])
     machine = catalogue.machine[chosen]
+    none = np.zeros(len(notes.rows), np.bool_)
+    lengths = rows.by_session(rows.lengths)
     return Evidence(
-        words=words,
-        near_words=near_words,
-        session_words=session_words,
-        session_length=rows.by_session(rows.lengths)[rows.session],
+        words=own,
+        near_words=around,
+        session_words=session,
+        session_length=np.concatenate(
+            [lengths[rows.session], _of_place(lengths, notes.session, notes.lengths)]
+        ),
+        held=held,
         meaning=meaning,
-        near_meaning=None if meaning is None else _around(rows, meaning),
-        session_meaning=None if meaning is None else _of_session(rows, meaning),
-        speaker=np.isin(catalogue.speaker[chosen], list(question.speakers)),
-        time=_fit(catalogue.time[chosen], question.spans),
-        dated=catalogue.dated[chosen] & question.asks_when,
-        machine=np.zeros_like(machine) if question.asks_machine else machine,
-        asks=catalogue.asks[chosen] & ~rows.with_machine,
-        recency=np.exp(-np.maximum(ages, 0.0) / (RECENT_HOURS * DAY / 24)),
-        important=catalogue.important[chosen],
+        near_meaning=near_meaning,
+        session_meaning=session_meaning,
+        speaker=np.concatenate([np.isin(catalogue.speaker[chosen], list(question.speakers)), none]),
+        time=_fit(np.concatenate([catalogue.time[chosen], notes.created]), question.spans),
+        dated=np.concatenate([catalogue.dated[chosen], notes.dated]) & question.asks_when,
+        machine=np.concatenate([machine & (not question.asks_machine), none]),
+        asks=np.concatenate([catalogue.asks[chosen] & ~rows.with_machine, none]),
+        stated=np.concatenate([catalogue.prefers[chosen] & ~machine, notes.prefers]) & question.asks_advice,
+        recency=retentions(ages, rates),
+        importance=np.concatenate([np.where(important, MARKED, 1.0), notes.importance]),
     )
 
 
 def _lexical(
-    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting]
-) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
-    """BM25 of each message, of it with its neighbours, and of its session."""
+    catalogue: Catalogue,
+    rows: Rows,
+    notes: NoteRows,
+    looked_for: Sequence[str],
+    postings: Sequence[Posting],
+    asked: int,
+) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+    """BM25 of each message or note, of it with its neighbours, and of its session; and the share of the
+    question's words (so many) that it holds. A note has no neighbours, and the session it was learned in."""
     import numpy as np
 
-    n = len(rows.rows)
-    words, windows, sessions = np.zeros(n), np.zeros(n), np.zeros(rows.sessions)
-    norm = _norm(rows.lengths)
-    window_norm = _norm(rows.with_neighbours(rows.lengths))
+    n, m = len(rows.rows), len(notes.rows)
+    words, windows, held = np.zeros(n + m), np.zeros(n + m), np.zeros(n + m)
+    sessions = np.zeros(rows.sessions)
+    note_norm = _norm(notes.lengths)
+    norm = np.concatenate([_norm(rows.lengths), note_norm])
+    window_norm = np.concatenate([_norm(rows.with_neighbours(rows.lengths)), note_norm])
     session_norm = _norm(rows.by_session(rows.lengths))
-    for posting in postings:
-        counts = _counts(catalogue.by_seq, rows, posting, n)
-        words += _bm25(counts, norm)
-        windows += _bm25(rows.with_neighbours(counts), window_norm)
+    places = {posting.term: posting for posting in postings}
+    whole = 0.0
+    for word in looked_for:
+        posting, beside = places.get(word), notes.counts(word)
+        if posting is None and not beside.any():
+            whole += _rarity(n + m, 0)
+            continue
+        counts = np.zeros(n) if posting is None else _counts(catalogue, rows, posting)
+        both = np.concatenate([counts, beside])
+        rarity = _rarity(n + m, int((both > 0).sum()))
+        held += rarity * (both > 0)
+        whole += rarity
+        words += _bm25(both, norm)
+        windows += _bm25(np.concatenate([rows.with_neighbours(counts), beside]), window_norm)
         sessions += _bm25(rows.by_session(counts), session_norm)
-    return words, windows, sessions[rows.session]
+    held = held / whole if asked and whole > 0 else np.zeros(n + m)
+    of_sessions = np.concatenate([sessions[rows.session], _of_place(sessions, notes.session, words[n:])])
+    return words, windows, of_sessions, held
 
 
-def _counts(by_seq: Mapping[int, int], rows: Rows, posting: Posting, n: int) -> "NDArray[np.float64]":
+def _of_place(
+    values: "NDArray[np.float64]", places: "NDArray[np.int64]", otherwise: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """The values of these places; where there is none, its own."""
     import numpy as np
 
-    counts = np.zeros(n)
-    at = rows.place[np.fromiter((by_seq.get(seq, NOBODY) for seq in posting.seqs), np.int64)]
+    return np.where(places == NOBODY, otherwise, np.append(values, 0.0)[places])
+
+
+def _counts(catalogue: Catalogue, rows: Rows, posting: Posting) -> "NDArray[np.float64]":
+    import numpy as np
+
+    counts = np.zeros(len(rows.rows))
+    at = rows.place[catalogue.rows_of(posting.seqs)]
     inside = at != NOBODY
     counts[at[inside]] = np.asarray(posting.counts, float)[inside]
     return counts
-
-
-def shared(
-    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], words: int
-) -> "NDArray[np.float64]":
-    """The share of the question's words (so many) that each message holds, each weighed by its rarity."""
-    import numpy as np
-
-    n = len(rows.rows)
-    if not words:
-        return np.zeros(n)
-    held, whole = np.zeros(n), (words - len(postings)) * _rarity(n, 0)
-    for posting in postings:
-        present = _counts(catalogue.by_seq, rows, posting, n) > 0
-        weight = _rarity(n, int(present.sum()))
-        held += weight * present
-        whole += weight
-    return held / whole if whole > 0 else held
 
 
 def _rarity(n: int, holders: int) -> float:
@@ -161,7 +234,7 @@ def _rarity(n: int, holders: int) -> float:
 
 
 def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    return K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
+    return K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1.0))
 
 
 def _bm25(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -169,19 +242,32 @@ def _bm25(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArra
     return weight * counts * (K1 + 1) / (counts + norm)
 
 
-def _meaning(catalogue: Catalogue, rows: Rows, near: Near) -> "NDArray[np.float64]":
-    """The cosine of each message's best passage. What the search left out is as far as its last."""
+def _meanings(
+    catalogue: Catalogue, rows: Rows, notes: NoteRows, near: Near
+) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+    """The cosine of each message's or note's best passage, of it with its neighbours, and of its session.
+    What the search left out is as far as its last."""
     import numpy as np
 
-    meaning = np.full(len(rows.rows), np.nan)
-    if not near.owners:
-        return meaning
-    if not near.complete:
-        meaning[:] = min(near.similarity)
-    at = rows.place[np.fromiter((catalogue.rows.get(owner, NOBODY) for owner in near.owners), np.int64)]
-    inside = at != NOBODY
-    np.fmax.at(meaning, at[inside], np.asarray(near.similarity)[inside])
-    return meaning
+    n = len(rows.rows)
+    meaning = np.full(n + len(notes.rows), np.nan)
+    if near.owners:
+        if not near.complete:
+            meaning[:] = min(near.similarity)
+        owners = near.owners
+        at = rows.place[np.fromiter((catalogue.rows.get(one, NOBODY) for one in owners), np.int64)]
+        beside = notes.place[np.fromiter((notes.shelf.rows.get(one, NOBODY) for one in owners), np.int64)]
+        at = np.where(beside == NOBODY, at, n + beside)
+        inside = at != NOBODY
+        np.fmax.at(meaning, at[inside], np.asarray(near.similarity)[inside])
+    own, beside_own = meaning[:n], meaning[n:]
+    sessions = _of_sessions(rows, own)
+    of_notes = beside_own if sessions is None else _of_place(sessions, notes.session, beside_own)
+    return (
+        meaning,
+        np.concatenate([_around(rows, own), beside_own]),
+        np.concatenate([own if sessions is None else sessions[rows.session], of_notes]),
+    )
 
 
 def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -195,13 +281,13 @@ def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]"
     return rows.with_neighbours(filled) / rows.with_neighbours(np.ones(len(filled)))
 
 
-def _of_session(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """The mean of the three nearest messages of each message's session."""
+def _of_sessions(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64] | None":
+    """The mean of the three nearest messages of each session; None when nothing is known."""
     import numpy as np
 
     known = ~np.isnan(meaning)
     if not known.any():
-        return meaning
+        return None
     filled = np.where(known, meaning, meaning[known].min())
     order = np.lexsort((-filled, rows.session))
     starts = np.searchsorted(rows.session[order], np.arange(rows.sessions))
@@ -209,14 +295,14 @@ def _of_session(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float
     top = order[rank < _NEAREST_OF_SESSION]
     sums = np.bincount(rows.session[top], filled[top], rows.sessions)
     counts = np.bincount(rows.session[top], minlength=rows.sessions)
-    return np.asarray((sums / counts)[rows.session])
+    return np.asarray(sums / counts)
 
 
 def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float64] | None":
     """1 within one of the spans; outside it falls to 1/e in a week, or half its length if that is longer."""
     import numpy as np
 
-    if not spans:
+    if not spans or not len(times):
         return None
     best = np.zeros(len(times))
     latest = datetime.fromtimestamp(float(times.max()) / 1e6, UTC)

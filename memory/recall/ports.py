@@ -8,6 +8,7 @@ from memory.recall.entities import (
     Entry,
     EntryChanges,
     Hit,
+    Note,
     Posting,
     QueryVector,
     Recalled,
@@ -16,6 +17,9 @@ from memory.recall.entities import (
 )
 
 KINDS = frozenset({"message"})
+"""Kinds of hits that are looked for when none are named."""
+NOTES = frozenset({"memory", "summary"})
+"""Kinds whose texts stand by themselves."""
 
 
 class Recall(Protocol):
@@ -89,6 +93,19 @@ class EvidenceStore(Protocol):
 
     async def changes(self, since: int | None) -> EntryChanges:
         """What was written since a version; None begins to listen and reports nothing."""
+        ...
+
+    async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
+        """Memories in a state in which they can be found, or summaries that are not out of date, in the order
+        of storing, from the first `seq` greater than `after`."""
+        ...
+
+    async def notes_of(self, ids: Collection[str]) -> list[Note]:
+        """Those of both kinds that are there and may be found."""
+        ...
+
+    async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text as `stems` has them, repeated ones as often as they occur."""
         ...
 
     async def stems(self, text: str) -> list[str]:

@@ -1,7 +1,9 @@
-"""From evidence to a score, with its reasons. Pure; arrays have one element a message."""
+"""From evidence to a score, with its reasons. Pure; arrays have one element a message, memory or summary."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from memory.recall.temporal import BOUNDED, Decay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,12 +15,15 @@ OWN_WORDS = 0.2
 """The share of a message's own words in the lexical part; the rest is that of it and its neighbours."""
 SESSION_MEANING = 0.2
 """The share of meaning in what the session says."""
+TRUSTED = 0.4
+"""Words are trusted fully when something holds this share of the question's words, and less below: where a
+question shares no more than a word by chance with what was said, its meaning decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each kind of evidence counts. `machine` and `question` take away. `recency` and `importance`
-    lift by at most what they say: an answer that is only old, or of no mark, keeps its place among equals."""
+    """How much each kind of evidence counts. `machine` and `question` take away. `decay` says how much age
+    and use weigh after that."""
 
     lexical: float = 0.5
     semantic: float = 0.65
@@ -29,14 +34,14 @@ class Weights:
     dated: float = 0.35
     machine: float = 0.5
     question: float = 0.3
-    recency: float = 0.02
-    importance: float = 0.05
+    stated: float = 0.1
+    decay: Decay = BOUNDED
 
     @property
     def highest(self) -> float:
         """What all evidence together can come to."""
         talk = self.lexical + self.semantic + self.neighbour + self.session
-        return talk + self.speaker + self.time + self.dated + self.recency + self.importance
+        return talk + self.speaker + self.time + self.dated + self.stated
 
     @property
     def lowest(self) -> float:
@@ -49,17 +54,21 @@ class Evidence:
 
     `words`, `near_words` and `session_words` are BM25 sums over a message, over it with its neighbours and
     over its session; `meaning`, `near_meaning` and `session_meaning` are cosines of its best passage, of it
-    with its neighbours and of its session's best, None without vectors, NaN where a message has none.
+    with its neighbours and of its session's best, None without vectors, NaN where a message has none. `held`
+    is the share of the question's words that it holds, each weighed by its rarity (0 … 1).
     `session_length` is in words. `speaker` marks those whom the question names, `time` is how well it fits
     the time that the question speaks of (0 … 1, None when it speaks of none), `dated` marks what says when
     something was, if the question asks that. `machine` marks the words of a model, unless the question asks
-    for them; `asks` marks messages between people that only ask. `recency` is 0 … 1.
+    for them; `asks` marks messages between people that only ask; `stated` marks what says what somebody likes
+    or avoids, if the question asks for advice. `recency` is what age leaves (e^(-λ·age), 0 … 1),
+    `importance` the multiplier of `memory.recall.temporal`.
     """
 
     words: "NDArray[np.float64]"
     near_words: "NDArray[np.float64]"
     session_words: "NDArray[np.float64]"
     session_length: "NDArray[np.float64]"
+    held: "NDArray[np.float64]"
     meaning: "NDArray[np.float64] | None"
     near_meaning: "NDArray[np.float64] | None"
     session_meaning: "NDArray[np.float64] | None"
@@ -68,8 +77,9 @@ class Evidence:
     dated: "NDArray[np.bool_]"
     machine: "NDArray[np.bool_]"
     asks: "NDArray[np.bool_]"
+    stated: "NDArray[np.bool_]"
     recency: "NDArray[np.float64]"
-    important: "NDArray[np.bool_]"
+    importance: "NDArray[np.float64]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +103,31 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     discount = 1.0 / (1.0 + evidence.session_length / SESSION_WORDS)
     words = _stretched(evidence.near_words), _stretched(evidence.words)
     session = _stretched(evidence.session_words), _given(evidence.session_meaning, nothing)
+    trust = min(1.0, float(evidence.held.max()) / TRUSTED) if len(nothing) else 0.0
     parts = {
-        "lexical": (1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1],
+        "lexical": trust * ((1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1]),
         "semantic": _given(evidence.meaning, nothing),
         "neighbour": _given(evidence.near_meaning, nothing),
-        "session": discount * ((1 - SESSION_MEANING) * session[0] + SESSION_MEANING * session[1]),
+        "session": discount * ((1 - SESSION_MEANING) * trust * session[0] + SESSION_MEANING * session[1]),
         "speaker": evidence.speaker.astype(float),
         "time": nothing if evidence.time is None else evidence.time,
         "dated": evidence.dated.astype(float),
         "machine": evidence.machine.astype(float),
         "question": evidence.asks.astype(float),
-        "recency": evidence.recency,
-        "importance": evidence.important.astype(float),
+        "stated": evidence.stated.astype(float),
     }
     total = nothing.copy()
     for name, values in parts.items():
         sign = -1.0 if name in {"machine", "question"} else 1.0
         total += sign * float(getattr(weights, name)) * values
-    return Scores((total - weights.lowest) / (weights.highest - weights.lowest), parts)
+    total = (total - weights.lowest) / (weights.highest - weights.lowest)
+    decay = weights.decay
+    total *= decay.floor + (1 - decay.floor) * evidence.recency
+    total *= (1 + decay.reach * (evidence.importance - 1)) / decay.highest
+    parts["recency"] = evidence.recency
+    # 1 is ordinary; what is marked important has 1.5.
+    parts["importance"] = np.clip(2 * (evidence.importance - 1), 0.0, 1.0)
+    return Scores(total, parts)
 
 
 def _given(values: "NDArray[np.float64] | None", otherwise: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return round(moment.timestamp() * 1e6)
+
+
 def in_scope(catalogue: Catalogue, *, project: str | None, session: str | None) -> "NDArray[np.int64]":
     """The rows of a session, of a project, or of all. Sessions in the bin, and those that add nothing to
     memory, lend no row unless they are the one that is named."""
@@ -52,9 +57,9 @@ def may_be_found(
         allowed &= ~np.isin(catalogue.session[rows], codes)
     times = catalogue.time[rows]
     if since is not None:
-        allowed &= times >= round(since.timestamp() * 1e6)
+        allowed &= times >= micros(since)
     if before is not None:
-        allowed &= times < round(before.timestamp() * 1e6)
+        allowed &= times < micros(before)
     return allowed
 
 

@@ -13,8 +13,27 @@ _FUNCTION_WORDS = """
 """
 _KNOWN = frozenset(_FUNCTION_WORDS.split())
 _ADDRESSED = re.compile(
-    r"\b(?:did|have|had|were|do|would) you\b|\byour (?:advice|suggest|recommend|answer|explan|opinion)"
-    r"|\byou (?:had |have |'ve |'d )?(?:recommend|suggest|told|said|advis|explain|propos|mention|gave|wrote)",
+    r"\b(?:did|have|had|were) you\b|\byour (?:advice|suggest|recommend|answer|explan|opinion)"
+    r"|\byou (?:had |have |'ve |'d )?(?:recommended|suggested|told|said|advised|explained|proposed"
+    r"|mentioned|gave|given|wrote|written)\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"\b(?:recommend|suggest|advise|advice|ideas?|tips?|pick|propose)\b"
+    r"|\b(?:should|could|can|shall|might|do|would|may) (?:i|we|you)\b"
+    r"|\b(?:would|could|might) (?:be|make|suit|go|help)\b"
+    r"|\bwhat(?:'s| is| are) (?:a|an|the|some|good|worth)\b|\bwhere (?:to|can|could|should)\b|\bhow to\b"
+    r"|\bi(?: am|'m) (?:looking for|thinking (?:of|about)|planning)\b|\bhelp me\b"
+    r"|\bi(?: want| need|'d like) to\b",
+    re.IGNORECASE,
+)
+_ATTITUDE = re.compile(
+    r"\b(?:i|we)(?:'d| would| really| absolutely| strongly| usually| always| only| never| also| just)*"
+    r" (?:like|love|enjoy|prefer|adore|favou?r|hate|dislike|detest|loathe|avoid|refuse|want|need|insist|value"
+    r"|care about|am (?:a |an |allergic|afraid|scared|into|not into|not a|fond|tired|vegan|vegetarian)"
+    r"|(?:do not|don't|can't|cannot|won't|will not) (?:like|eat|drink|want|stand|bear|tolerate|enjoy|use|buy"
+    r"|watch|wear|trust|take|care))\b"
+    r"|\b(?:i|we) (?:only|never|always|rarely|mostly)\b|\bmy favou?rite\b|\bnot a (?:big )?fan of\b",
     re.IGNORECASE,
 )
 _SHORTEST_NAME = 2
@@ -34,6 +53,17 @@ def carries_meaning(stems: Iterable[str]) -> bool:
 def addresses_machine(question: str) -> bool:
     """Whether it asks for what the model said: "what did you recommend"."""
     return _ADDRESSED.search(question) is not None
+
+
+def asks_advice(question: str) -> bool:
+    """Whether it asks what to do, get or choose, so that what somebody likes or avoids matters; not, whether
+    it asks what was advised."""
+    return _ADVICE.search(question) is not None and not addresses_machine(question)
+
+
+def states_preference(text: str) -> bool:
+    """Whether somebody says of themselves what they like, want or avoid."""
+    return _ATTITUDE.search(text) is not None
 
 
 def only_asks(text: str) -> bool:

@@ -54,6 +54,15 @@ BEGIN SELECT note('vector', new.id); END;
 CREATE TEMP TRIGGER note_memory_lost_source AFTER DELETE ON main.memory_sources
 BEGIN SELECT note('memory', old.memory_id); END;
 
+CREATE TEMP TRIGGER note_summary_added AFTER INSERT ON main.summaries
+BEGIN SELECT note('summary', new.id); END;
+
+CREATE TEMP TRIGGER note_summary_removed AFTER DELETE ON main.summaries
+BEGIN SELECT note('summary', old.id); END;
+
+CREATE TEMP TRIGGER note_summary_changed AFTER UPDATE OF text, state ON main.summaries
+BEGIN SELECT note('summary', new.id); END;
+
 CREATE TEMP TRIGGER note_vector_added AFTER INSERT ON main.vectors
 BEGIN SELECT note('vector', new.owner_id); END;
 
@@ -73,6 +82,7 @@ class ChangeNotes:
             "session": {},
             "vector": {},
             "memory": {},
+            "summary": {},
         }
 
     @property

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from memory.recall.entities import Entry, EntryChanges, Posting, SessionEntry, Text
+from memory.recall.entities import Entry, EntryChanges, Note, Posting, SessionEntry, Text
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
-from memory.storage.queries import evidence
+from memory.storage.queries import evidence, notes
 from memory.storage.words import pieces
 
 
@@ -34,7 +34,17 @@ class SqlEvidenceStore:
         return await self._database.read(lambda _conn: self._since(since))
 
     async def stems(self, text: str) -> list[str]:
-        return await self._database.read(lambda _conn: self._stems(text))
+        (found,) = await self.stems_of([text])
+        return list(dict.fromkeys(found))
+
+    async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
+        return await self._database.read(lambda _conn: self._stems(texts))
+
+    async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
+        return await self._database.read(lambda conn: notes.notes(conn, kind, after, limit))
+
+    async def notes_of(self, ids: Collection[str]) -> list[Note]:
+        return await self._database.read(lambda conn: notes.notes_of(conn, ids))
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         if not self._ready:
@@ -62,9 +72,15 @@ class SqlEvidenceStore:
     def _since(self, since: int) -> EntryChanges:
         messages = self._notes.since("message", since)
         sessions = self._notes.since("session", since)
-        return EntryChanges(self._notes.version, frozenset(map(int, messages)), frozenset(map(str, sessions)))
+        notes = self._notes.since("memory", since) | self._notes.since("summary", since)
+        return EntryChanges(
+            self._notes.version,
+            frozenset(map(int, messages)),
+            frozenset(map(str, sessions)),
+            frozenset(map(str, notes)),
+        )
 
-    def _stems(self, text: str) -> list[str]:
+    def _stems(self, texts: Sequence[str]) -> list[list[str]]:
         """By the index's own tokenizer, on a table in memory that is emptied again."""
         if self._stemmer is None:
             self._stemmer = open_memory()
@@ -78,8 +94,11 @@ class SqlEvidenceStore:
             self._stemmer.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
         self._stemmer.execute("BEGIN")
         try:
-            self._stemmer.execute("INSERT INTO words (text) VALUES (?)", (text,))
-            rows = self._stemmer.execute("SELECT term FROM places ORDER BY offset").fetchall()
+            self._stemmer.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate(texts))
+            rows = self._stemmer.execute("SELECT doc, term FROM places ORDER BY doc, offset").fetchall()
         finally:
             self._stemmer.execute("ROLLBACK")
-        return list(dict.fromkeys(piece for (term,) in rows for piece in pieces(term)))
+        found: list[list[str]] = [[] for _ in texts]
+        for row, term in rows:
+            found[row] += pieces(term)
+        return found

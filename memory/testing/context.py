@@ -64,6 +64,10 @@ class InMemoryContext:
             self._keep(self._settled(replace(one, merged_into=added.id), was=one.state))
         return added
 
+    def standing(self) -> list[Summary]:
+        """All that are not out of date, in the order of storing."""
+        return [one for one in self._summaries.values() if one.state is not SummaryState.STALE and one.text]
+
     async def summaries(self, session_id: str) -> list[Summary]:
         self._rows.require_open()
         self._rows.session(session_id)

@@ -3,13 +3,19 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
-from memory.recall.entities import Entry, EntryChanges, Posting, SessionEntry, Source, Text
+from memory.knowledge.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
+from memory.knowledge.wording import reading
+from memory.recall.entities import Entry, EntryChanges, Note, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import only_asks
+from memory.recall.temporal import RATES, base_of, importance
+from memory.recall.words import only_asks, states_preference
 from memory.storage.values import micros
 from memory.storage.words import is_unspaced, pieces
+from memory.testing.context import InMemoryContext
 from memory.testing.finding import words_of
+from memory.testing.known import Known
 from memory.testing.rows import Rows
 from models.messages import Role
 
@@ -17,10 +23,12 @@ from models.messages import Role
 class InMemoryEvidenceStore:
     """`memory.recall.ports.EvidenceStore` beside the sessions and messages of `rows`."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, known: Known, context: InMemoryContext) -> None:
         self._rows = rows
+        self._known = known
+        self._context = context
         self._seqs: dict[str, int] = {}
-        self._seen: dict[int, tuple[dict[int, object], dict[str, object]]] = {}
+        self._seen: dict[int, tuple[dict[int, object], dict[str, object], dict[str, object]]] = {}
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
         self._rows.require_open()
@@ -51,18 +59,33 @@ class InMemoryEvidenceStore:
             for message in self._finished()
         }
         sessions: dict[str, object] = {one.id: one for one in await self.session_entries()}
+        notes: dict[str, object] = {one.id: one for one in (*self._memories(), *self._summaries())}
         version = len(self._seen)
-        self._seen[version] = messages, sessions
-        old_messages, old_sessions = self._seen[version if since is None else since]
+        self._seen[version] = messages, sessions, notes
+        old_messages, old_sessions, old_notes = self._seen[version if since is None else since]
         return EntryChanges(
             version,
             frozenset(key for key in old_messages | messages if old_messages.get(key) != messages.get(key)),
             frozenset(key for key in old_sessions | sessions if old_sessions.get(key) != sessions.get(key)),
+            frozenset(key for key in old_notes | notes if old_notes.get(key) != notes.get(key)),
         )
 
     async def stems(self, text: str) -> list[str]:
         self._rows.require_open()
         return list(dict.fromkeys(_stems(text)))
+
+    async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
+        self._rows.require_open()
+        return [_stems(text) for text in texts]
+
+    async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
+        self._rows.require_open()
+        found = self._memories() if kind == "memory" else self._summaries()
+        return [one for one in found if one.seq > after][: max(limit, 0)]
+
+    async def notes_of(self, ids: Collection[str]) -> list[Note]:
+        self._rows.require_open()
+        return [one for one in (*self._memories(), *self._summaries()) if one.id in ids]
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         self._rows.require_open()
@@ -121,14 +144,65 @@ class InMemoryEvidenceStore:
                 only_asks(message.content),
                 speaks_of_time(message.content),
                 len(_stems(message.content)),
+                states_preference(message.content),
             )
             for message in self._finished()
+        ]
+
+    def _memories(self) -> list[Note]:
+        return [
+            _memory(seq, memory, self._known.sources[memory.id])
+            for seq, memory in enumerate(self._known.memories.values(), start=1)
+            if memory.state in FINDABLE
+        ]
+
+    def _summaries(self) -> list[Note]:
+        return [
+            _summary(seq, one, self._rows.sessions[one.session_id].project)
+            for seq, one in enumerate(self._context.standing(), start=1)
         ]
 
     def _seq(self, message: Message) -> int:
         for known in self._rows.messages:
             self._seqs.setdefault(known, len(self._seqs) + 1)
         return self._seqs[message.id]
+
+
+def _memory(seq: int, memory: Memory, sources: Sequence[MemorySource]) -> Note:
+    return Note(
+        seq,
+        memory.id,
+        "memory",
+        reading(memory.subject, memory.text),
+        micros(memory.created_at),
+        micros(max(memory.created_at, memory.used_at or memory.created_at)),
+        0.0 if memory.pinned else RATES[memory.tier],
+        importance(base_of(memory.importance), memory.uses),
+        approved=memory.state is MemoryState.KEPT,
+        procedure=memory.kind is MemoryKind.PROCEDURE or memory.tier is MemoryTier.PROCEDURAL,
+        prefers=memory.kind is MemoryKind.PREFERENCE,
+        expires_at=None if memory.expires_at is None else micros(memory.expires_at),
+        project=memory.project,
+        messages=tuple(one.message_id for one in sources),
+        sessions=tuple(dict.fromkeys(one.session_id for one in sources)),
+    )
+
+
+def _summary(seq: int, one: Summary, project: str | None) -> Note:
+    created = micros(one.created_at)
+    return Note(
+        seq,
+        one.id,
+        "summary",
+        one.text,
+        created,
+        created,
+        RATES[MemoryTier.EPISODIC],
+        1.0,
+        approved=True,
+        project=project,
+        sessions=(one.session_id,),
+    )
 
 
 def _stems(text: str) -> list[str]:

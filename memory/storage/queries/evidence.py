@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import only_asks
+from memory.recall.words import only_asks, states_preference
 from memory.storage.connection import Connection
 from memory.storage.values import moment
 from memory.storage.words import is_unspaced
@@ -118,6 +118,7 @@ def _entry(
         asks=only_asks(content),
         dated=speaks_of_time(content),
         length=_number(words) + _number(pieces),
+        prefers=states_preference(content),
     )
 
 

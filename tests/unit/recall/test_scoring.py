@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memory.recall.scoring import SESSION_WORDS, Evidence, Weights, score
+from memory.recall.scoring import SESSION_WORDS, TRUSTED, Evidence, Weights, score
+from memory.recall.temporal import BOUNDED, NONE, PUBLISHED
 
 N = 4
 WEIGHTS = Weights()
@@ -23,6 +24,7 @@ def nothing(n: int = N) -> Evidence:
         near_words=np.zeros(n),
         session_words=np.zeros(n),
         session_length=np.full(n, 100.0),
+        held=np.ones(n),
         meaning=None,
         near_meaning=None,
         session_meaning=None,
@@ -32,7 +34,8 @@ def nothing(n: int = N) -> Evidence:
         machine=np.zeros(n, bool),
         asks=np.zeros(n, bool),
         recency=np.zeros(n),
-        important=np.zeros(n, bool),
+        stated=np.zeros(n, bool),
+        importance=np.ones(n),
     )
 
 
@@ -63,9 +66,10 @@ def test_each_kind_of_evidence_lifts_what_has_it(field: str, part: str) -> None:
     assert [name for name, values in scores.parts.items() if values.any()] == [part]
 
 
-@pytest.mark.parametrize("field", ["speaker", "dated", "important"])
+@pytest.mark.parametrize("field", ["speaker", "dated", "importance"])
 def test_each_mark_lifts_what_has_it(field: str) -> None:
-    scores = score(replace(nothing(), **{field: only(1).astype(bool)}), WEIGHTS)
+    changes: dict[str, Any] = {field: 0.5 + only(1)}
+    scores = score(replace(nothing(), **changes), WEIGHTS)
     assert int(scores.total.argmax()) == 1
 
 
@@ -104,7 +108,7 @@ def test_totals_and_parts_stay_between_0_and_1(values: object, marks: object) ->
         near_meaning=numbers[4] / 50,
         machine=flags[0],
         asks=flags[1],
-        important=flags[2],
+        importance=5.0 * flags[2],
     )
     scores = score(evidence, WEIGHTS)
     for array in (scores.total, *scores.parts.values()):
@@ -114,14 +118,33 @@ def test_totals_and_parts_stay_between_0_and_1(values: object, marks: object) ->
 @given(ages=arrays(float, N, elements=st.floats(0, 1)), important=arrays(bool, N))
 def test_age_and_marks_never_hide_clearly_better_evidence(ages: object, important: object) -> None:
     """The best answer, in words or in meaning, stays first however old and unmarked it is."""
-    bounded = {"recency": np.asarray(ages), "important": np.asarray(important)}
-    assert WEIGHTS.recency + WEIGHTS.importance < 0.2 * min(WEIGHTS.lexical, WEIGHTS.semantic)
+    others = np.array([0, 1, 1, 1])
+    recency, marked = np.asarray(ages) * others, 1.0 + 0.5 * np.asarray(important) * others
     for field in ("near_words", "meaning"):
-        values = np.array([1.0, 0.7, 0.5, 0.0])
-        old = {**bounded, "recency": bounded["recency"] * np.array([0, 1, 1, 1])}
-        old["important"] = bounded["important"] & np.array([False, True, True, True])
-        scores = score(replace(nothing(), **{field: values}, **old), WEIGHTS)
+        evidence = replace(nothing(), **{field: np.array([1.0, 0.6, 0.5, 0.0])})
+        scores = score(replace(evidence, recency=recency, importance=marked), WEIGHTS)
         assert int(scores.total.argmax()) == 0
+
+
+def test_the_published_decay_hides_what_is_old_and_none_does_nothing() -> None:
+    evidence = replace(
+        nothing(), meaning=np.array([1.0, 0.9, 0.0, 0.0]), recency=np.array([0.01, 1.0, 1.0, 0.0])
+    )
+    bounded, published, none = (
+        score(evidence, replace(WEIGHTS, decay=decay)).total for decay in (BOUNDED, PUBLISHED, NONE)
+    )
+    assert [int(totals.argmax()) for totals in (bounded, published, none)] == [0, 1, 0]
+    young = score(replace(evidence, recency=np.ones(N)), replace(WEIGHTS, decay=NONE)).total
+    assert none == pytest.approx(young)
+
+
+def test_words_are_trusted_as_far_as_the_question_is_held() -> None:
+    """A word shared by chance does not beat meaning where nothing holds the question."""
+    evidence = replace(nothing(), near_words=only(0), words=only(0), session_words=only(0), meaning=only(1))
+    chance = score(replace(evidence, held=0.05 * only(0)), WEIGHTS)
+    assert int(chance.total.argmax()) == 1
+    assert int(score(replace(evidence, held=only(0)), WEIGHTS).total.argmax()) == 0
+    assert chance.parts["lexical"][0] == pytest.approx(0.05 / TRUSTED)
 
 
 def test_no_messages_have_no_scores() -> None:
@@ -132,4 +155,6 @@ def test_the_weights_are_those_that_are_documented() -> None:
     text = (Path(__file__).parents[3] / "docs" / "recall.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (\w+) \| ([−≤ 0-9.]+) \|", text, re.MULTILINE))
     told = {name: float(value.strip("−≤ ")) for name, value in rows.items()}
-    assert told == {field.name: getattr(WEIGHTS, field.name) for field in fields(WEIGHTS)}
+    assert told == {
+        field.name: getattr(WEIGHTS, field.name) for field in fields(WEIGHTS) if field.name != "decay"
+    }

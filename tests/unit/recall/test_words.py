@@ -1,6 +1,16 @@
 """Which words of a question count, and whom it names."""
 
-from memory.recall.words import addresses_machine, content_words, named, only_asks, without_names
+import pytest
+
+from memory.recall.words import (
+    addresses_machine,
+    asks_advice,
+    content_words,
+    named,
+    only_asks,
+    states_preference,
+    without_names,
+)
 
 SPEAKERS = ["user", "assistant", "caroline", "jon smith", ""]
 
@@ -36,3 +46,32 @@ def test_a_message_that_ends_with_a_question_only_asks() -> None:
     assert only_asks("本当？\n")
     assert not only_asks("Why? Because.")
     assert not only_asks("")
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("Can you recommend a novel?", True),
+        ("Where should I eat tonight?", True),
+        ("What would be a good present for my aunt?", True),
+        ("which kite did you recommend", False),
+        ("When did Ann move to Lyon?", False),
+    ],
+)
+def test_requests_for_advice_are_known(question: str, asks: bool) -> None:
+    assert asks_advice(question) is asks
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("I can't stand coriander.", True),
+        ("We really prefer small hotels", True),
+        ("I am allergic to nuts", True),
+        ("My favourite painter is Klee", True),
+        ("The train leaves at nine", False),
+        ("You like it", False),
+    ],
+)
+def test_statements_of_preference_are_known(text: str, states: bool) -> None:
+    assert states_preference(text) is states

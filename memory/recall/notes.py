@@ -1,0 +1,177 @@
+"""Memories and summaries as columns, with the places of their words: there are thousands, not hundreds of
+thousands, so they are looked through in memory."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from memory.recall.entities import Note
+from memory.recall.moments import speaks_of_time
+from memory.recall.words import states_preference
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NEVER = 2**62
+_NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One element a note, in the order of the shelf's rows; `project` is a number, -1 for none."""
+
+    alive: "NDArray[np.bool_]"
+    memory: "NDArray[np.bool_]"
+    procedure: "NDArray[np.bool_]"
+    approved: "NDArray[np.bool_]"
+    project: "NDArray[np.int64]"
+    created: "NDArray[np.int64]"
+    since: "NDArray[np.int64]"
+    expires: "NDArray[np.int64]"
+    rate: "NDArray[np.float64]"
+    importance: "NDArray[np.float64]"
+    length: "NDArray[np.float64]"
+    prefers: "NDArray[np.bool_]"
+    dated: "NDArray[np.bool_]"
+
+
+_TYPES = {"int64": ("project", "created", "since", "expires"), "float64": ("rate", "importance", "length")}
+
+
+class Shelf:
+    """The notes of a room. A row keeps its number; what is gone leaves one that is not alive."""
+
+    def __init__(self) -> None:
+        self.notes: list[Note] = []
+        self.rows: dict[str, int] = {}
+        self.by_message: dict[str, set[int]] = {}
+        self.by_session: dict[str, set[int]] = {}
+        self._values: list[tuple[object, ...]] = []
+        self._words: dict[str, dict[int, int]] = {}
+        self._own: list[Counter[str]] = []
+        self._projects: dict[str, int] = {}
+        self._columns: Columns | None = None
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+    def take(self, notes: Sequence[Note], stems: Iterable[Sequence[str]]) -> None:
+        """Adds notes with their words, or puts them in place of what was known of them."""
+        self.drop([note.id for note in notes])
+        for note, words in zip(notes, stems, strict=True):
+            row = len(self.notes)
+            self.notes.append(note)
+            self.rows[note.id] = row
+            own = Counter(words)
+            self._own.append(own)
+            for word, count in own.items():
+                self._words.setdefault(word, {})[row] = count
+            for message in note.messages:
+                self.by_message.setdefault(message, set()).add(row)
+            for session in note.sessions:
+                self.by_session.setdefault(session, set()).add(row)
+            self._values.append(self._row(note, len(words)))
+        self._columns = None
+
+    def drop(self, ids: Collection[str]) -> None:
+        for one in ids:
+            row = self.rows.pop(one, None)
+            if row is None:
+                continue
+            note = self.notes[row]
+            for word in self._own[row]:
+                self._words[word].pop(row)
+            for message in note.messages:
+                self.by_message[message].discard(row)
+            for session in note.sessions:
+                self.by_session[session].discard(row)
+            self._own[row] = Counter()
+            self._values[row] = (False, *self._values[row][1:])
+            self._columns = None
+
+    def places(self, word: str) -> dict[int, int]:
+        """In which rows a stem occurs, and how often."""
+        return self._words.get(word, {})
+
+    def project_code(self, name: str) -> int:
+        return self._projects.get(name, _NOWHERE - 1)
+
+    def columns(self) -> Columns:
+        import numpy as np
+
+        if self._columns is None:
+            kinds = {name: kind for kind, names in _TYPES.items() for name in names}
+            names = [field.name for field in fields(Columns)]
+            lists = list(zip(*self._values, strict=True)) or [()] * len(names)
+            self._columns = Columns(
+                *(np.array(own, kinds.get(name, "bool")) for name, own in zip(names, lists, strict=True))
+            )
+        return self._columns
+
+    def _row(self, note: Note, words: int) -> tuple[object, ...]:
+        project = _NOWHERE
+        if note.project is not None:
+            project = self._projects.setdefault(note.project, len(self._projects))
+        return (
+            True,
+            note.kind == "memory",
+            note.procedure,
+            note.approved,
+            project,
+            note.created_at,
+            note.since,
+            _NEVER if note.expires_at is None else note.expires_at,
+            note.rate,
+            note.importance,
+            float(words),
+            note.prefers or states_preference(note.text),
+            speaks_of_time(note.text),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which notes a question may find. `kinds` are memory, summary or both; a project has its own and those
+    of no project. Not found are those learned from `messages` or in one of `hidden` (sessions) alone, and
+    those whose id is in `messages`."""
+
+    kinds: frozenset[str]
+    now: int
+    project: str | None = None
+    session: str | None = None
+    since: int | None = None
+    before: int | None = None
+    messages: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    ask_first: bool = False
+
+
+def findable(shelf: Shelf, sought: Sought) -> "NDArray[np.int64]":
+    """The rows that may be found: procedures only when they have been approved, and nothing that has run
+    out."""
+    import numpy as np
+
+    own = shelf.columns()
+    wanted = np.array([kind in sought.kinds for kind in ("summary", "memory")])[own.memory.astype(int)]
+    found = own.alive & wanted & (own.expires > sought.now)
+    found &= own.approved | ~(own.procedure | sought.ask_first)
+    if sought.project is not None:
+        code = shelf.project_code(sought.project)
+        found &= (own.project == code) | (own.memory & (own.project == _NOWHERE))
+    if sought.since is not None:
+        found &= own.created >= sought.since
+    if sought.before is not None:
+        found &= own.created < sought.before
+    if sought.session is not None:
+        inside = np.zeros(len(found), np.bool_)
+        inside[list(shelf.by_session.get(sought.session, ()))] = True
+        found &= inside
+    gone = {row for one in sought.messages if (row := shelf.rows.get(one)) is not None}
+    gone.update(*(shelf.by_message.get(one, ()) for one in sought.messages))
+    for session in sought.hidden:
+        held = shelf.by_session.get(session, ())
+        gone.update(row for row in held if sought.hidden.issuperset(shelf.notes[row].sessions))
+    found[list(gone)] = False
+    return np.flatnonzero(found)

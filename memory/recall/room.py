@@ -1,0 +1,84 @@
+"""What recall knows of a room, read once and then kept in step with every change."""
+
+import asyncio
+
+from memory.recall.catalogue import Catalogue
+from memory.recall.entities import EntryChanges
+from memory.recall.gathering import Rows
+from memory.recall.notes import Shelf
+from memory.recall.ports import NOTES, EvidenceStore
+from memory.recall.selecting import in_scope
+
+PAGE = 1000
+"""Rows that are read at a time: other calls of the room wait for no more than that."""
+_SCOPES = 4
+
+
+class RoomView:
+    """The catalogue of messages and the shelf of notes of one room."""
+
+    def __init__(self, evidence: EvidenceStore) -> None:
+        self._evidence = evidence
+        self._lock = asyncio.Lock()
+        self._read = False
+        self._version = 0
+        self._rows: dict[tuple[int, str | None, str | None], Rows] = {}
+        self.catalogue = Catalogue()
+        self.shelf = Shelf()
+
+    async def follow(self) -> None:
+        """Takes up what was written since. Raises what storage raises."""
+        async with self._lock:
+            if not self._read:
+                await self._read_all()
+            changes = await self._evidence.changes(self._version)
+            await self._take(changes)
+            self._version = changes.version
+
+    def scope(self, *, project: str | None, session: str | None) -> Rows:
+        """The messages that a question is compared with; put together anew only when something has
+        changed."""
+        key = self.catalogue.version, project, session
+        found = self._rows.get(key)
+        if found is None:
+            for old in [one for one in self._rows if one[0] != key[0]] or list(self._rows)[: 1 - _SCOPES]:
+                self._rows.pop(old)
+            chosen = in_scope(self.catalogue, project=project, session=session)
+            found = self._rows[key] = Rows(self.catalogue, chosen)
+        return found
+
+    def hidden(self, *, but: str | None) -> frozenset[str]:
+        """Sessions that lend nothing, and those in the bin, but for the one that is named."""
+        return frozenset(
+            one.id for one in self.catalogue.sessions if (one.binned or not one.lends) and one.id != but
+        )
+
+    async def _take(self, changes: EntryChanges) -> None:
+        if changes.sessions:
+            self.catalogue.take_sessions(await self._evidence.session_entries(changes.sessions))
+        if changes.messages:
+            entries = await self._evidence.entries_of(changes.messages)
+            self.catalogue.drop(changes.messages - {entry.seq for entry in entries})
+            self.catalogue.take(entries)
+        if changes.notes:
+            notes = await self._evidence.notes_of(changes.notes)
+            self.shelf.drop(changes.notes)
+            self.shelf.take(notes, await self._evidence.stems_of([note.text for note in notes]))
+
+    async def _read_all(self) -> None:
+        version = (await self._evidence.changes(None)).version
+        catalogue, shelf = Catalogue(), Shelf()
+        catalogue.take_sessions(await self._evidence.session_entries())
+        after = 0
+        while page := await self._evidence.entries(after=after, limit=PAGE):
+            known = catalogue.session_codes.keys()
+            if new := {entry.session_id for entry in page} - known:
+                catalogue.take_sessions(await self._evidence.session_entries(new))
+            catalogue.take(page)
+            after = page[-1].seq
+        for kind in sorted(NOTES):
+            after = 0
+            while notes := await self._evidence.notes(kind, after=after, limit=PAGE):
+                shelf.take(notes, await self._evidence.stems_of([note.text for note in notes]))
+                after = notes[-1].seq
+        self.catalogue, self.shelf, self._version, self._read = catalogue, shelf, version, True
