@@ -26,6 +26,7 @@ _NAMED = {
     "projects": Lineage.PROJECT,
     # What the room keeps of itself, its duties, what was shown last, and the parcels that wait in it.
     "meta": Lineage.ROOM,
+    "schema_migrations": Lineage.ROOM,
     "duties": Lineage.ROOM,
     "left_open": Lineage.ROOM,
     "moves": Lineage.ROOM,

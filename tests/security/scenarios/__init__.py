@@ -6,6 +6,7 @@ from tests.security.scenarios.forgetting import Forgetting
 from tests.security.scenarios.importing import Importing
 from tests.security.scenarios.migrating import Migrating
 from tests.security.scenarios.rewriting import Rewriting
+from tests.security.scenarios.rooms import ChangingBoth, Moving
 from tests.security.scenarios.secrets import ChangingPassphrase
 from tests.security.scenarios.states import KeepingStates
 from tests.security.scenarios.summarising import Summarising
@@ -21,4 +22,6 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Summarising,
     Working,
     KeepingStates,
+    Moving,
+    ChangingBoth,
 )

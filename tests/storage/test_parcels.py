@@ -1,0 +1,142 @@
+"""What a parcel takes along of a room's tables, and what it must not take."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory.context.entities import NewEpoch, TierUse, TurnRecord
+from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
+from memory.storage.connection import Connection
+from memory.storage.queries.belonging import Lineage, tables
+from memory.storage.room import open_room
+from memory.storage.store import SqlSessionStore
+from memory.testing import FakeClock
+from memory.vectors.entities import Embedded
+from models.messages import Role
+from tests.storage.conftest import Place, database_of
+from tests.storage.test_erasure import holding
+
+
+@pytest.fixture
+async def private(place: Place, tmp_path: Path) -> SqlSessionStore:
+    path = place.path.with_name("private.db")
+    return await open_room(path, place.key, RoomKind.PRIVATE, FakeClock(), create=True)
+
+
+async def moved(source: SqlSessionStore, target: SqlSessionStore, session_id: str) -> None:
+    sealer = await target.moves.sealer()
+    departure = await source.moves.depart(session_id, target.room, sealer)
+    assert departure.verified
+    parcel = sealer.unseal(await source.moves.parcel(session_id), session_id)
+    assert await target.moves.arrive(parcel)
+    await source.moves.delivered(session_id)
+
+
+async def asked(store: SqlSessionStore, text: str, project: str | None = None) -> tuple[Session, str, str]:
+    """A session of one turn, with the ids of what was said and answered."""
+    session, said = await store.create_session(NewSession(text, project=project), NewMessage(Role.USER, text))
+    reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, f"About {text}"))
+    return await store.get_session(session.id), said.id, reply.id
+
+
+async def recalled(
+    store: SqlSessionStore, session: Session, said: str, reply: str, ids: tuple[str, ...]
+) -> None:
+    """Notes that a turn was made with these ids in its preface, in an epoch of its session."""
+    await store.update_message(said, MessagePatch(preface="You were told: kittiwake."))
+    made = await store.context.add_epoch(NewEpoch(session.id, "m", "head", (TierUse("system", 3, ()),), said))
+    parts = (TierUse("recall", 5, ids), TierUse("recent", 5, (said,)))
+    await store.context.record_turn(TurnRecord(reply, session.id, made.id, "m", "00", 13, parts))
+
+
+async def test_every_table_goes_with_something_or_is_said_to_stay(store: SqlSessionStore) -> None:
+    found = await database_of(store).read(tables)
+    homeless = sorted(name for name, table in found.items() if table.lineage is None)
+    assert homeless == [], "say in memory/storage/queries/belonging.py what their rows go with"
+    assert {table.lineage for table in found.values()} == set(Lineage)
+    # What is numbered is numbered anew where it comes to: nothing else may refer to those numbers.
+    numbered = {name for name, one in found.items() if one.order and one.lineage is not Lineage.ROOM}
+    assert numbered == {"messages", "summaries", "epochs", "memories"}
+
+
+async def test_what_was_recalled_from_a_room_does_not_leave_it_in_a_prompt(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    _, source, _ = await asked(store, "kittiwakes are gulls")
+    session, said, reply = await asked(store, "which birds?")
+    await recalled(store, session, said, reply, (source,))
+    await moved(store, private, session.id)
+    assert [one.preface for one in await private.branch(session.id)] == ["", ""]
+    assert await private.context.epochs(session.id, "m") == []
+    turn = await private.context.turn(reply)
+    assert turn is not None
+    assert (turn.epoch_id, turn.parts) == (None, (TierUse("recall", 5, ()), TierUse("recent", 5, (said,))))
+    assert await database_of(private).read(lambda conn: holding(conn, "kittiwake", source)) == set()
+    await private.close()
+
+
+async def test_what_was_recalled_from_the_session_itself_goes_along(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    session, said, reply = await asked(store, "which birds?")
+    await recalled(store, session, said, reply, (said,))
+    turn, epochs = await store.context.turn(reply), await store.context.epochs(session.id, "m")
+    await moved(store, private, session.id)
+    assert [one.preface for one in await private.branch(session.id)] == ["You were told: kittiwake.", ""]
+    assert await private.context.epochs(session.id, "m") == epochs
+    assert await private.context.turn(reply) == turn
+    await private.close()
+
+
+async def test_nothing_of_it_is_left_in_any_table_and_other_prompts_let_go_of_it(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    other, other_said, other_reply = await asked(store, "which birds?")
+    session, said, reply = await asked(store, "kittiwakes are gulls", "Ornithology")
+    await recalled(store, other, other_said, other_reply, (said,))
+    (text,) = [one for one in await store.vectors.unembedded("m", limit=10) if one.owner_id == said]
+    await store.vectors.put("m", [Embedded(text, (bytes(8),))])
+    await store.jobs.add("embed", session.id, session_id=session.id)
+    await moved(store, private, session.id)
+    words = ("kittiwake", "Ornithology", session.id, said, reply)
+    assert await database_of(store).read(lambda conn: holding(conn, *words)) == set()
+    assert [one.preface for one in await store.branch(other.id)] == ["", ""]
+
+    def counted(conn: Connection) -> list[int]:
+        return [
+            conn.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+            for name in ("vectors", "jobs", "projects")
+        ]
+
+    assert await database_of(private).read(counted) == [1, 1, 1]
+    assert (await private.get_session(session.id)).project == "Ornithology"
+    await private.close()
+
+
+async def test_a_project_stays_while_others_use_it_and_is_one_where_it_is_known(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    first, *_ = await asked(store, "one", "Birds")
+    await asked(store, "two", "Birds")
+    await asked(private, "three", "Birds")
+    await moved(store, private, first.id)
+    assert [one.project for one in await store.list_sessions()] == ["Birds"]
+    assert [one.project for one in await private.list_sessions()] == ["Birds", "Birds"]
+    await private.close()
+
+
+async def test_a_job_that_was_under_way_is_begun_again(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    session, *_ = await asked(store, "one")
+    await store.jobs.add("title", session.id, session_id=session.id)
+    begun = await store.jobs.claim(datetime(2027, 1, 1, tzinfo=UTC))
+    assert begun is not None
+    await moved(store, private, session.id)
+    assert await store.jobs.list() == []
+    (job,) = await private.jobs.list()
+    assert job == replace(begun, state=job.state, updated_at=job.updated_at)
+    assert job.state == "queued"
+    await private.close()

@@ -1,0 +1,115 @@
+"""Several rooms and the service that moves sessions between them, without a vault or a real model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+from atlas_desktop.paths import Paths
+from atlas_desktop.services.desk import Desk
+from atlas_desktop.services.room import Model, OpenRoom
+from atlas_desktop.services.rooms import RoomsService
+from atlas_desktop.settings import SettingsFile
+from memory.entities import RoomKind
+from memory.errors import WrongPassphrase
+from memory.ports import SessionStore
+from memory.testing import FakeClock, InMemorySessionStore
+from memory.testing.vectors import BruteForceVectorIndex
+from memory.vault.keys import RoomKey
+from memory.vault.vaults import Keys
+from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.models import ModelService
+    from atlas_desktop.services.vault import VaultService
+
+PASSPHRASE = "four quiet green boats"
+OTHER = "the private room has another one"
+
+
+@dataclass
+class OneKey:
+    """A vault that opens with one passphrase; with `apart` the private room opens with another."""
+
+    key: RoomKey = field(default_factory=RoomKey.generate)
+    apart: bool = False
+
+    async def unlock_both(self, passphrase: str) -> Keys:
+        if passphrase != PASSPHRASE:
+            raise WrongPassphrase
+        return Keys(self.key, None if self.apart else self.key)
+
+    async def unlock_private(self, passphrase: str) -> RoomKey:
+        if passphrase != (OTHER if self.apart else PASSPHRASE):
+            raise WrongPassphrase
+        return self.key
+
+
+async def _let_go() -> None:
+    """A scripted model holds nothing that must be given back."""
+
+
+class _OneModel:
+    def default(self, role: str) -> SimpleNamespace:
+        return SimpleNamespace(id="scripted")
+
+    def sampling(self, ref: str) -> dict[str, int | float]:
+        return {}
+
+
+class TwoRooms:
+    """A desk on stores of the test's choice, by room. Those in dictionaries outlive the closing of a room."""
+
+    def __init__(
+        self,
+        home: Path,
+        make_store: Callable[[RoomKind], SessionStore] | None = None,
+        *,
+        vault: OneKey | None = None,
+    ) -> None:
+        self.clock = FakeClock()
+        self.model = ScriptedChatModel()
+        self.stores: dict[RoomKind, InMemorySessionStore] = {}
+        made = make_store or self._in_memory
+
+        async def open_store(_key: RoomKey | None, room: RoomKind) -> SessionStore:
+            return made(room)
+
+        async def no_snapshots(_key: RoomKey, _room: RoomKind) -> None:
+            return None
+
+        settings = SettingsFile(home / "config.toml", environ={})
+        settings.load()
+        self.desk = Desk(
+            paths=Paths(home),
+            settings_file=settings,
+            vault=cast("VaultService", vault or OneKey()),
+            make_models=lambda: cast("ModelService", _OneModel()),
+            open_store=open_store,
+            start_model=lambda _settings, _chosen: Model(
+                self.model, WordCounter(), _let_go, prefixes=self.model, embedder=HashEmbedder()
+            ),
+            watch_models=lambda _arrived: lambda: None,
+            open_snapshots=no_snapshots,
+            vector_index=BruteForceVectorIndex,
+            clock=self.clock,
+        )
+
+    def _in_memory(self, room: RoomKind) -> SessionStore:
+        known = self.stores.get(room)
+        if known is None or room is RoomKind.OFF_RECORD:
+            known = self.stores[room] = InMemorySessionStore(self.clock, room)
+        known._rows.closed = False
+        return known
+
+    @property
+    def rooms(self) -> RoomsService:
+        return self.desk.rooms
+
+    async def open(self) -> OpenRoom:
+        return await self.desk.enter(RoomKey.generate())
+
+    async def both(self) -> tuple[OpenRoom, OpenRoom]:
+        private = await self.rooms.enter_both(PASSPHRASE)
+        return self.desk.at(RoomKind.OPEN), private
