@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.cli import context_shapes, forgetting
+from atlas_desktop.cli.chat_memories import MemoryCommands
 from atlas_desktop.cli.chat_rooms import RoomCommands
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.context_commands import compaction_text
@@ -38,6 +39,7 @@ class ChatCommands:
             "/summarise": self.summarise,
             "/important": self.important,
             "/forget": self.forget,
+            **MemoryCommands(self._talk).by_name(),
             **RoomCommands(self._talk).by_name(),
             "/save": self.save,
             "/quit": self.quit,

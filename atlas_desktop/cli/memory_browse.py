@@ -1,16 +1,17 @@
 """`atlas memory list|show|inbox|fading|stats|changes`: look at what is remembered."""
 
 import argparse
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli import memory_rooms as rooms
 from atlas_desktop.cli import memory_shapes as shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
-    from memory.knowledge.entities import Memory, MemoryFilter
+    from memory.knowledge.entities import MemoryFilter
 
 Add = Callable[[str, Any, str], argparse.ArgumentParser]
 
@@ -42,10 +43,14 @@ async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
     for given, known in ((args.kind, shapes.KINDS), (args.tier, shapes.TIERS), (args.state, shapes.STATES)):
         _among(given, known)
-    room = await ctx.unlock()
-    session = None if args.session is None else (await room.store.get_session(args.session)).id
-    found = await room.knowledge.select(_filter(args, session), limit=args.limit)
-    await emit(ctx, room, found)
+    await ctx.unlock()
+    session = None
+    if args.session is not None:
+        session = (await (await ctx.unlock_for(args.session)).store.get_session(args.session)).id
+    wanted = _filter(args, session)
+    found = await rooms.gather(ctx, lambda room: room.knowledge.select(wanted, limit=args.limit))
+    found.sort(key=lambda known: (known[1].pinned, known[1].updated_at), reverse=True)
+    await rooms.emit(ctx, found[: args.limit])
     return Exit.DONE
 
 
@@ -81,39 +86,33 @@ def _check_limit(limit: int | None) -> None:
         raise UsageError("The limit is out of range.", "Give a number from 1 on.")
 
 
-async def emit(ctx: Context, room: "OpenRoom", found: "list[Memory]") -> None:
-    """An array of memories, or their lines."""
-    views = await room.knowledge.views(found) if ctx.json else []
-    ctx.emit([shapes.memory(view) for view in views], lambda: shapes.lines(found))
-
-
 async def show_memory(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
+    room = await rooms.room_with(ctx, args.id)
     found = await room.knowledge.details(args.id)
-    ctx.emit(shapes.details(found), lambda: shapes.described(found))
+    ctx.emit({**shapes.details(found), "room": room.store.room}, lambda: shapes.described(found))
     return Exit.DONE
 
 
 async def inbox_of(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
-    room = await ctx.unlock()
     if args.accept_all:
-        found = await room.knowledge.accept_all()
-        told = {"accepted": len(found), "memories": [one.id for one in found]}
-        ctx.emit(told, f"{len(found)} memories are kept.")
+        found = await rooms.gather(ctx, lambda room: room.knowledge.accept_all())
+        told = {"accepted": len(found), "memories": [one.id for _, one in found]}
+        ctx.emit(told, f"{len(found)} {'memory is' if len(found) == 1 else 'memories are'} kept.")
     else:
-        await emit(ctx, room, await room.knowledge.inbox(limit=args.limit))
+        found = await rooms.gather(ctx, lambda room: room.knowledge.inbox(limit=args.limit))
+        await rooms.emit(ctx, found[: args.limit])
     return Exit.DONE
 
 
 async def fading(ctx: Context, _args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    found = await room.upkeep.fading()
-    views = await room.knowledge.views([fate.memory for fate in found])
+    await ctx.unlock()
+    found = [(room, fate) for room in ctx.opened for fate in await room.upkeep.fading()]
+    told = await rooms.as_json((room, fate.memory) for room, fate in found) if ctx.json else []
     ctx.emit(
-        [{**shapes.memory(view), "why": fate.why} for view, fate in zip(views, found, strict=True)],
+        [{**one, "why": fate.why} for one, (_, fate) in zip(told, found, strict=False)],
         lambda: (
-            "\n".join(f"{shapes.line(fate.memory)}\n    ({shapes.WHY[fate.why]})" for fate in found)
+            "\n".join(f"{shapes.line(fate.memory)}\n    ({shapes.WHY[fate.why]})" for _, fate in found)
             or "Nothing is fading."
         ),
     )
@@ -121,20 +120,29 @@ async def fading(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 async def stats(ctx: Context, _args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    counts = await room.knowledge.counts()
-    going = await room.upkeep.fading()
+    await ctx.unlock()
+    counts = [await room.knowledge.counts() for room in ctx.opened]
+    going = [len(await room.upkeep.fading()) for room in ctx.opened]
+    by_state = _sum(one.by_state for one in counts)
+    by_kind = _sum(one.by_kind for one in counts)
     found = {
-        "total": sum(counts.by_state.values()),
-        "in_use": sum(counts.by_kind.values()),
-        "inbox": counts.by_state.get("inbox", 0),
-        "fading": len(going),
-        "by_state": counts.by_state,
-        "by_kind": counts.by_kind,
-        "by_tier": counts.by_tier,
+        "total": sum(by_state.values()),
+        "in_use": sum(by_kind.values()),
+        "inbox": by_state.get("inbox", 0),
+        "fading": sum(going),
+        "by_state": by_state,
+        "by_kind": by_kind,
+        "by_tier": _sum(one.by_tier for one in counts),
     }
     ctx.emit(found, lambda: _table(found))
     return Exit.DONE
+
+
+def _sum(counts: "Iterable[dict[str, int]]") -> dict[str, int]:
+    whole: Counter[str] = Counter()
+    for one in counts:
+        whole.update(one)
+    return dict(sorted(whole.items()))
 
 
 def _table(found: dict[str, Any]) -> str:
@@ -149,8 +157,9 @@ def _table(found: dict[str, Any]) -> str:
 
 async def list_changes(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
-    room = await ctx.unlock()
-    found = await room.knowledge.changes(limit=args.limit)
+    await ctx.unlock()
+    found = [one for room in ctx.opened for one in await room.knowledge.changes(limit=args.limit)]
+    found = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[: args.limit]
 
     def text() -> str:
         rows = []

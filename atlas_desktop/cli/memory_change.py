@@ -6,13 +6,13 @@ from collections.abc import Awaitable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli import memory_rooms as rooms
 from atlas_desktop.cli import memory_shapes as shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.memory_browse import Add
-    from atlas_desktop.services.room import OpenRoom
     from memory.knowledge.entities import Memory
 
 
@@ -71,7 +71,7 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
     text = sys.stdin.read() if args.text == "-" else args.text
     room = await ctx.unlock()
     made = await _worded(room.knowledge.add(text, wish))
-    await _emit(ctx, room, [made], "Remembered")
+    await _emit(ctx, [(room, made)], "Remembered")
     return Exit.DONE
 
 
@@ -99,56 +99,64 @@ async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
             given[name] = _when(value)
     if not given:
         raise UsageError("It is not said what to change.", "Give --text, --kind, --tier or another option.")
-    room = await ctx.unlock()
+    room = await rooms.room_with(ctx, args.id)
     made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
-    await _emit(ctx, room, [made], "Changed")
+    await _emit(ctx, [(room, made)], "Changed")
     return Exit.DONE
 
 
 async def accept(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    await _emit(ctx, room, await room.knowledge.accept(args.ids), "Kept")
+    made = await rooms.change(ctx, args.ids, lambda known, ids: known.accept(ids))
+    await _emit(ctx, made, "Kept")
     return Exit.DONE
 
 
 async def reject(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    await _emit(ctx, room, await room.knowledge.reject(args.ids), "Rejected")
+    made = await rooms.change(ctx, args.ids, lambda known, ids: known.reject(ids))
+    await _emit(ctx, made, "Rejected")
     return Exit.DONE
 
 
 async def pin(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    await _emit(ctx, room, await room.knowledge.pin(args.ids), "Pinned")
+    made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids))
+    await _emit(ctx, made, "Pinned")
     return Exit.DONE
 
 
 async def unpin(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    await _emit(ctx, room, await room.knowledge.pin(args.ids, pinned=False), "Not pinned any more")
+    made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids, pinned=False))
+    await _emit(ctx, made, "Not pinned any more")
     return Exit.DONE
 
 
 async def rescue(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    await _emit(ctx, room, await room.knowledge.rescue(args.ids), "Rescued")
+    made = await rooms.change(ctx, args.ids, lambda known, ids: known.rescue(ids))
+    await _emit(ctx, made, "Rescued")
     return Exit.DONE
 
 
 async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    undone = await room.knowledge.undo(args.id)
-    many = "memory is" if len(undone.memory_ids) == 1 else "memories are"
-    what = undone.action.replace("_", " ")
-    ctx.emit(shapes.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
-    return Exit.DONE
+    from memory.errors import ChangeNotFound
+
+    await ctx.unlock()
+    for room in ctx.opened[::-1]:
+        try:
+            undone = await room.knowledge.undo(args.id)
+        except ChangeNotFound:
+            continue
+        many = "memory is" if len(undone.memory_ids) == 1 else "memories are"
+        what = undone.action.replace("_", " ")
+        ctx.emit(shapes.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
+        return Exit.DONE
+    raise ChangeNotFound(args.id)
 
 
-async def _emit(ctx: Context, room: "OpenRoom", made: "list[Memory]", done: str) -> None:
+async def _emit(ctx: Context, made: "list[rooms.Known]", done: str) -> None:
     """One memory as an object, several as an array."""
-    views = [shapes.memory(view) for view in (await room.knowledge.views(made) if ctx.json else [])]
+    told = await rooms.as_json(made) if ctx.json else []
     ctx.emit(
-        views[0] if len(views) == 1 else views, lambda: "\n".join(f"{done}: {shapes.line(o)}" for o in made)
+        told[0] if len(told) == 1 else told,
+        lambda: "\n".join(f"{done}: {shapes.line(one)}" for _, one in made),
     )
 
 

@@ -1,6 +1,5 @@
 """Memories as JSON and as text. Scripts rely on the names: they are only ever added to."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -113,15 +112,12 @@ def change(value: "MemoryChange") -> dict[str, Any]:
 # --- for people ------------------------------------------------------------------------------------
 
 
-def line(one: "Memory") -> str:
-    marks = [str(one.state)] if one.state != "kept" else []
+def line(one: "Memory", *, private: bool = False) -> str:
+    marks = ["private"] if private else []
+    marks += [str(one.state)] if one.state != "kept" else []
     marks += ["pinned"] if one.pinned else []
     told = f" ({', '.join(marks)})" if marks else ""
     return f"{one.id}  {one.kind}{told}\n    {clean_line(one.text)}"
-
-
-def lines(memories: Sequence["Memory"]) -> str:
-    return "\n".join(map(line, memories)) or "Nothing is remembered that fits."
 
 
 def described(value: "MemoryDetails") -> str:

@@ -79,6 +79,6 @@ async def promote(ctx: Context, _args: argparse.Namespace) -> int:
     views = await room.knowledge.views([one.memory for one in found]) if ctx.json else []
     ctx.emit(
         [{**shapes.memory(view), "ground": one.ground} for view, one in zip(views, found, strict=False)],
-        lambda: shapes.lines([one.memory for one in found]) if found else "Nothing is to be promoted.",
+        lambda: "\n".join(shapes.line(one.memory) for one in found) or "Nothing is to be promoted.",
     )
     return Exit.DONE

@@ -12,6 +12,7 @@ class Where(StrEnum):
 
     CHAT = "Conversation"
     SESSIONS = "List of conversations"
+    MEMORIES = "Memories"
     EVERYWHERE = "Everywhere"
 
 
@@ -20,7 +21,8 @@ class Action:
     """`run` is the name of the method (`action_…`); `key` the default keys, `label` its word in the footer.
 
     `priority` keys work while text is being typed. An action without a label is not shown in the footer.
-    `slash` is what can be typed in place of a message to carry it out.
+    `slash` is what can be typed in place of a message to carry it out; with `words`, what follows it on the
+    line is given to the action.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Action:
     priority: bool = False
     in_palette: bool = True
     slash: str = ""
+    words: bool = False
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -169,6 +172,59 @@ ACTIONS: tuple[Action, ...] = (
         slash="/important",
     ),
     Action(
+        "memory.show",
+        "Memories",
+        "Show what Atlas remembers: the inbox, what it knows by kind, what fades, and the summaries.",
+        Where.CHAT,
+        "show_memories",
+        "f3",
+        priority=True,
+        slash="/memories",
+    ),
+    Action(
+        "memory.remember",
+        "Remember something",
+        "`/remember` and what is to be remembered: it is kept at once, in your words.",
+        Where.CHAT,
+        "remember",
+        in_palette=False,
+        slash="/remember",
+        words=True,
+    ),
+    Action(
+        "memory.pin_latest",
+        "Pin the newest memory",
+        "The memory that was learned last (or `/pin ID`) is always told to the model.",
+        Where.CHAT,
+        "pin_memory",
+        slash="/pin",
+        words=True,
+    ),
+    *(
+        Action(f"memories.{run}", name, text, Where.MEMORIES, f"memory_{run}", key, label, in_palette=False)
+        for run, name, key, label, text in (
+            ("accept", "Accept", "a", "Accept", "Keep the marked memory of the inbox."),
+            ("edit", "Edit", "e", "Edit", "Correct its words; the earlier ones are kept among its versions."),
+            ("reject", "Reject", "r", "Reject", "Never use it, nor learn it again from the same words."),
+            ("accept_all", "Accept all", "A", "All", "Keep everything in the inbox."),
+            ("rescue", "Rescue", "s", "Rescue", "Keep for good what is fading."),
+            (
+                "pin",
+                "Pin",
+                "p",
+                "Pin",
+                "Always tell it to the model; it does not fade then. Again: unpin.",
+            ),
+            ("forget", "Forget", "delete", "Forget", "Erase it for good, after a question."),
+            ("undo", "Undo", "u", "", "Take back what was done to memories last, by you or by itself."),
+            ("search", "Search", "slash", "Search", "Show only what holds these words."),
+            ("open", "Open", "enter", "", "Open the conversation that it comes from, at the message."),
+            ("next", "Next tab", "right", "", "Go to the next kind of memories."),
+            ("previous", "Tab before", "left", "", "Go to the kind of memories before."),
+            ("back", "Back", "escape,f3", "Back", "Leave the search, then the memories."),
+        )
+    ),
+    Action(
         "view.sidebar",
         "Show or hide the list",
         "Fold the list of conversations away, or bring it back.",
@@ -299,7 +355,23 @@ def bindings(where: Where) -> Iterator[Binding]:
             )
 
 
-_WORDS = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "delete": "Del", "enter": "Enter"}
+def typed(text: str) -> tuple[Action, tuple[str, ...]] | None:
+    """The action that a line stands for, with what is given to it; None for a message."""
+    slash, _, rest = text.partition(" ")
+    action = SLASH.get(slash)
+    if action is None or (rest.strip() and not action.words):
+        return None
+    return action, ((rest.strip(),) if action.words else ())
+
+
+_WORDS = {
+    "escape": "Esc",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "delete": "Del",
+    "enter": "Enter",
+    "slash": "/",
+}
 
 
 def key_words(key: str) -> str:

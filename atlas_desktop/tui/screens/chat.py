@@ -15,8 +15,10 @@ from atlas_desktop.services.epochs import EPOCH
 from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
-from atlas_desktop.tui.actions import SLASH, Action, Where, bindings
+from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
+from atlas_desktop.tui.actions import Action, Where, bindings, typed
 from atlas_desktop.tui.screens.chat_context import ContextActions
+from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
@@ -40,10 +42,13 @@ _DOING = {
     IMPROVE: "writing summaries anew",
     EMBED: "learning what was said",
     TUNE: "tuning the model",
+    PROMOTE: "looking after memories",
+    COLLECT: "looking after memories",
+    CONSOLIDATE: "looking after memories",
 }
 
 
-class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
+class ChatScreen(SessionActions, VariantActions, ContextActions, MemoryCommands, Screen[None]):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
@@ -172,10 +177,10 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         shown = self.current
         text = event.text.strip()
-        if (action := SLASH.get(text)) is not None:
+        if (command := typed(text)) is not None:
             self.prompt.remember(text)
             self.prompt.put("")
-            self.run_worker(self._command(action), group="command")
+            self.run_worker(self._command(*command), group="command")
             return
         if text:
             self.prompt.remember(text)
@@ -190,11 +195,11 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, Screen[None]):
         elif text:
             self.say(shown, text)
 
-    async def _command(self, action: Action) -> None:
+    async def _command(self, action: Action, given: tuple[str, ...]) -> None:
         """Does what a typed command says, if it can be done now."""
         target = self.app if action.where is Where.EVERYWHERE else self
-        if target.check_action(action.run, ()):
-            await self.app.run_action(action.run, target)
+        if target.check_action(action.run, given):
+            await self.app.run_action(("", action.run, given), target)
         else:
             self.notify(f"{action.slash} cannot be done now.", severity="warning")
 

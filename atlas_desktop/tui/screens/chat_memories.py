@@ -8,6 +8,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.entities import MemoryMode
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -44,10 +45,13 @@ class MemoryCommands(DOMNode):
 
     def action_remember(self, words: str = "") -> None:
         """Keeps what follows `/remember`."""
-        if words:
-            self.atlas.attempt(self._remember(words), group="remember")
-        else:
+        session = self.current.session
+        if not words:
             self.atlas.say("Write /remember followed by what is to be remembered.")
+        elif session is not None and session.memory_mode is not MemoryMode.NORMAL:
+            self.atlas.say("This conversation adds nothing to memory.")
+        else:
+            self.atlas.attempt(self._remember(words), group="remember")
 
     async def _remember(self, words: str) -> None:
         made = await self.atlas.room.knowledge.add(words)

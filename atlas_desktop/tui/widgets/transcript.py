@@ -22,6 +22,8 @@ PAGE = 20
 STEP = 2
 BREATH_S = 0.01
 LOADING = "loading"
+FARTHEST = 400
+"""Messages that are mounted at most to get to an older one."""
 MOST = 60
 """Messages that stay mounted when the view is at the newest one."""
 
@@ -121,6 +123,23 @@ class Transcript(VerticalScroll):
             await self._messages.remove_children(gone)
             self._top.count(len(self._older))
         self.anchor()
+
+    async def go_to(self, message_id: str) -> None:
+        """Shows a message, with older ones mounted until it is there; one that is not in the branch that is
+        shown, or is very far up, is passed over."""
+        self.workers.cancel_group(self, LOADING)
+        places = [at for at, one in enumerate(reversed(self._older)) if one.id == message_id]
+        self._loading = True
+        try:
+            while places and places[0] < FARTHEST and self._is_there and self.find(message_id) is None:
+                page = self._older[-STEP:]
+                del self._older[-STEP:]
+                await self._mount_above(page)
+        finally:
+            self._loading = False
+        if (block := self.find(message_id)) is not None:
+            self.release_anchor()
+            block.scroll_visible(top=True, animate=False)
 
     async def drop_after(self, message_id: str) -> None:
         """Removes everything below a message (it is answered anew)."""
