@@ -59,6 +59,10 @@ async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> N
 
 
 WIDE = "(SELECT id FROM summaries WHERE level = 1)"
+VECTOR = (
+    "INSERT INTO vectors (kind, owner_id, session_id, model, data)"
+    " VALUES ('{kind}', '{owner}', (SELECT min(session_id) FROM messages), 'm', x'00000000')"
+)
 LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
 
 
@@ -92,6 +96,8 @@ LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
         ("summaries that are merged into one that is not wider", "UPDATE summaries SET level = 0"),
         ("turns of another session's epoch", "UPDATE epochs SET session_id = 'other', start_id = 'theirs'"),
         ("turns of what is no reply", "UPDATE messages SET role = 'user'"),
+        ("vectors of messages that are not there", VECTOR.format(kind="message", owner="nobody")),
+        ("vectors of summaries that are not there", VECTOR.format(kind="summary", owner="nobody")),
     ],
 )
 async def test_contradictions_are_named(store: SqlSessionStore, label: str, statement: str) -> None:

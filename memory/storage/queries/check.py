@@ -138,6 +138,30 @@ _CONTRADICTIONS = (
         """,
     ),
     (
+        "vectors of messages that are not there",
+        """
+        SELECT count(*) FROM vectors AS v
+        WHERE v.kind = 'message' AND NOT EXISTS (
+            SELECT 1 FROM messages AS m WHERE m.id = v.owner_id AND m.session_id = v.session_id
+        )
+        """,
+    ),
+    (
+        "vectors of summaries that are not there",
+        """
+        SELECT count(*) FROM vectors AS v
+        WHERE v.kind = 'summary' AND NOT EXISTS (SELECT 1 FROM summaries AS s WHERE s.id = v.owner_id)
+        """,
+    ),
+    (
+        "models whose vectors have more than one length",
+        """
+        SELECT count(*) FROM (
+            SELECT model FROM vectors GROUP BY model HAVING min(length(data)) <> max(length(data))
+        )
+        """,
+    ),
+    (
         "vectors of memories that are not there",
         """
         SELECT count(*) FROM vectors AS v
