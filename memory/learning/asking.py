@@ -42,7 +42,7 @@ _PASSING = re.compile(
     r"\b(?:i|we)(?:[’']d|[’']ll| would| could| might| may| should| will| want| need| wanted| needed| think"
     r"| guess| hope| wish| try| tried| wonder| understand| see| know| mean| am trying| am looking)\b"
     r"|\b(?:you|your)\b"
-    r"|\bi[’']m (?:trying|looking|asking|wondering|going|stuck|getting|having|sorry|sure|glad|not|done|back)\b",
+    r"|\bi[’']m (?:trying|looking|asking|wondering|going|stuck|getting|having|sorry|sure|not|done|back)\b",
     re.IGNORECASE,
 )
 
