@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import sys
 import time
 from collections.abc import Sequence
@@ -113,9 +114,14 @@ class Terminal:
         """Whether the terminal shows what is typed."""
         return bool(self._child.getecho())
 
-    def hang_up(self) -> None:
-        """Closes the terminal under the program, as a lost connection does."""
-        self._child.ptyproc.fileobj.close()
+    def hang_up(self, *, within: float = 10) -> None:
+        """Closes the terminal under the program, as a lost connection does; returns when it has ended."""
+        process = self._child.ptyproc
+        process.fileobj.close()
+        limit = time.monotonic() + within
+        while process.isalive():
+            assert time.monotonic() < limit, "the program goes on without a terminal"
+            select.select([], [], [], 0.05)
 
     def wait_for_end(self) -> int:
         self._child.expect(pexpect.EOF)
