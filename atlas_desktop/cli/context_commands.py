@@ -143,6 +143,8 @@ def summary_text(value: "Summary") -> str:
 async def mark_important(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
     session = await room.sessions.mark_important(args.session, args.message, important=not args.off)
+    if session.important:
+        await room.learning.important(session.id)
     what = "The message" if args.message else f"“{session.title}”"
     text = f"{what} is no longer marked as important." if args.off else f"{what} is marked as important."
     ctx.emit(shapes.session(session), text)

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.events import Accepted, Replied
-from atlas_desktop.services.knowledge import rules_of
+from atlas_desktop.services.knowledge import LONGEST, rules_of
 from atlas_desktop.setting_types import MemorySettings
 from memory.background import Duty
 from memory.jobs import Job, Priority
@@ -20,6 +21,7 @@ from models.messages import Role
 if TYPE_CHECKING:
     from atlas_desktop.services.room import Model
     from memory.learning.learner import Learner
+    from memory.learning.ledger import Ledger
 
 LEARN = "learn"
 DIGEST = "digest"
@@ -63,6 +65,18 @@ class LearningService:
 
         return await self._learner(with_model=False).remember(heard_in(message), session.project)
 
+    async def remember(self, text: str, *, project: str | None = None) -> Memory:
+        """Keeps what the person wants remembered, in her own words.
+
+        Raises ValueError when nothing is said or it is too long.
+        """
+        wanted = clean(text).strip()
+        if not wanted or len(wanted) > LONGEST:
+            raise ValueError("nothing is said, or too much")
+        made = await self._ledger().remember(wanted, project=project)
+        await self._changed()
+        return made
+
     async def after_reply(self, replied: Replied) -> None:
         session = replied.session
         if not may_learn(session.memory_mode):
@@ -103,7 +117,7 @@ class LearningService:
     def _learner(self, *, with_model: bool) -> "Learner":
         from memory.learning.asking import ModelReader
         from memory.learning.learner import Learner
-        from memory.learning.ledger import Ledger, Meaning
+        from memory.learning.ledger import Meaning
 
         parts = self._model()
         checkpoint = self._background.gate.checkpoint
@@ -115,11 +129,16 @@ class LearningService:
         meaning = Meaning(self._store.vectors, parts.embedder) if parts.embedder and with_model else None
         return Learner(
             self._store,
-            Ledger(self._store.memories, self._clock, lambda: rules_of(self._settings())),
+            self._ledger(),
             model=reader,
             meaning=meaning,
             checkpoint=checkpoint if with_model else None,
         )
+
+    def _ledger(self) -> "Ledger":
+        from memory.learning.ledger import Ledger
+
+        return Ledger(self._store.memories, self._clock, lambda: rules_of(self._settings()))
 
     async def _digest(self, job: Job) -> None:
         from memory.learning.digests import Digester

@@ -24,6 +24,7 @@ from memory.knowledge.wording import reading
 from memory.learning.claims import claim, same, same_words, supersedes
 from memory.learning.entities import Candidate, Claim
 from memory.learning.evidence import spaced
+from memory.learning.reader import ASKED, understand
 from memory.lifecycle.evidence import names, numbers
 from memory.ports import Clock
 from memory.vectors.ports import VectorStore
@@ -70,6 +71,32 @@ class Ledger:
             if memory is not None:
                 made.append(memory)
         return made
+
+    async def remember(self, text: str, *, project: str | None = None) -> Memory:
+        """Keeps what the person puts into words as a memory; what it contradicts does not hold any more."""
+        claimed = claim(text)
+        known = await self._memories.select()
+        said = [one for one in known if same_words(one.text, text)]
+        if said:
+            patch = MemoryPatch(state=MemoryState.KEPT)
+            return await self._memories.change(said[0].id, patch, action=_ACTION)
+        understood = understand(text)
+        now = self._clock.now()
+        way = route(understood.kind, ASKED, now, self._rules(), origin=MemoryOrigin.PERSON, project=project)
+        new = NewMemory(
+            kind=understood.kind,
+            text=text,
+            origin=MemoryOrigin.PERSON,
+            tier=way.tier,
+            state=way.state,
+            subject=understood.subject,
+            importance=ASKED,
+            valid_from=now,
+            expires_at=way.expires_at,
+            project=project,
+            supersedes=tuple(one.id for one in known if supersedes(claimed, claim(one.text))),
+        )
+        return await self._memories.add(new, action=_ACTION)
 
     async def _one(self, candidate: Candidate, project: str | None, meaning: Meaning | None) -> Memory | None:
         known = await self._memories.select(_ALL)

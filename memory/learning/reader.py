@@ -19,7 +19,9 @@ ONESELF = "I"
 
 _LEAST_IMPORTANCE = 0.5
 _IMPORTANT = {"health": 0.85, "name": 0.85, "diet": 0.8, "birthday": 0.75, "residence": 0.7, "employer": 0.7}
-_ASKED = 0.9
+ASKED = 0.9
+"""The importance of what is asked to be remembered."""
+
 _LONGEST = 400
 _PRONOUN = re.compile(
     r"(?:and |but |also )*(?P<who>she|he|they)(?:(?P<is>[’']s)|(?P<are>[’']re))?\s+", re.IGNORECASE
@@ -125,20 +127,35 @@ def _whole_sentence(heard: Heard, sentence: Sentence) -> Candidate | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What kind of thing a text tells, and of whom."""
+
+    kind: MemoryKind
+    subject: str = field(repr=False)
+
+
+def understand(text: str) -> Understood:
+    """A fact where it is not clear what it is."""
+    understood = reading(plain(text))
+    if understood is None:
+        return Understood(MemoryKind.FACT, "")
+    return Understood(understood.pattern.kind, _subject(understood))
+
+
 def _wished(heard: Heard, wish: str) -> Candidate:
-    understood = reading(plain(wish))
-    kind = understood.pattern.kind if understood is not None else MemoryKind.FACT
+    understood = understand(wish)
     candidate = Candidate(
-        kind,
+        understood.kind,
         worded(wish),
         wish,
         heard.message_id,
         heard.session_id,
         heard.at,
-        subject=_subject(understood) if understood is not None else "",
+        subject=understood.subject,
         origin=MemoryOrigin.PERSON,
         confidence=1.0,
-        importance=max(_ASKED, _weight(wish, heard, 0.0)),
+        importance=max(ASKED, _weight(wish, heard, 0.0)),
     )
     return _dated(candidate)
 

@@ -31,10 +31,11 @@ _ABBREVIATED = re.compile(
 )
 _GAP = "\x1f"
 _WHO = (
-    r"(?:i|i[’']m|i[’']ve|i[’']d|i[’']ll|we|we[’']re|we[’']ve|we[’']ll|my|our|me|he|he[’']s|she|she[’']s|they|it|it[’']s|there|"
+    r"(?:i|i[’']m|i[’']ve|i[’']d|i[’']ll|we|we[’']re|we[’']ve|we[’']ll|my|our|me|he|he[’']s|she|she[’']s|they|it"
+    r"|it[’']s|there|"
     r"there[’']s|that|that[’']s|this|these|those|you|your|what|who|which|where|how|why|when|can|could|do|does|is|are|"
-    r"should|would|will|now (?:i|we|my)|any|please|don[’']t|let[’']s|could|give|tell|help|keep|so|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|"
-    r"il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
+    r"should|would|will|now (?:i|we|my)|any|please|don[’']t|let[’']s|could|give|tell|help|keep|so"
+    r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
 _LINK = (
     r"(?:and|but|so|or|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if"

@@ -1,0 +1,175 @@
+"""How well Atlas learns what people say of themselves: `python -m benchmarks.extraction [--without-model]`.
+
+Dialogues with known facts (`benchmarks.dialogues`) are stored through the public interface, learned from by
+the job that the program runs, with the small model and the embedding model, and compared with the memories
+that hold afterwards. A fact is told when all its words stand in a memory that was learned from the message
+which tells it. Recall is the share of facts that are told; precision is the share of memories that were learned
+from a message which tells a fact and hold its words or some of them ("My sister's name is Maja" beside "My
+sister Maja lives in Cork"). Memories of anything else, and of what has ended by the end of the dialogue
+(`outdated`), are wrong. Phrasings that the rules were written with (tuning) and others (held out) are counted
+apart.
+"""
+
+import argparse
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from atlas_desktop.bootstrap import build_host, model_library
+from atlas_desktop.paths import Paths, find_home
+from atlas_desktop.setting_types import Settings
+from benchmarks.dialogues import Dialogue, Fact, Half, dialogues
+from memory.clock import SystemClock
+from memory.knowledge.entities import Memory, MemoryFilter
+from memory.knowledge.retention import Retention
+from memory.learning.asking import ModelReader
+from memory.learning.learner import Learner
+from memory.learning.ledger import Ledger, Meaning
+from memory.ports import SessionStore
+from memory.storage.room import open_off_record
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from models.host import ModelHost
+from models.messages import Role
+
+HEADER = "phrasings              facts  memories  precision  recall right kind  outdated"
+BEGINNING = datetime(2025, 3, 3, 9, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts over dialogues; `wrong` are what memories that tell no fact were made of."""
+
+    facts: int = 0
+    told: int = 0
+    memories: int = 0
+    right: int = 0
+    kinds: int = 0
+    outdated: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.memories if self.memories else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.told / self.facts if self.facts else 1.0
+
+
+def session_of(dialogue: Dialogue, name: str) -> TravellingSession:
+    rows: list[TravellingMessage] = []
+    for turn, (said, reply) in enumerate(zip(dialogue.said, dialogue.replies, strict=True)):
+        for role, text in ((Role.USER, said), (Role.ASSISTANT, reply)):
+            rows.append(
+                TravellingMessage(
+                    id=f"{name}-{turn}-{role}",
+                    parent=rows[-1].id if rows else None,
+                    role=role,
+                    speaker="",
+                    content=text,
+                    created_at=BEGINNING + timedelta(minutes=2 * turn),
+                )
+            )
+    return TravellingSession(
+        id=name, title=name, created_at=BEGINNING, updated_at=rows[-1].created_at, messages=tuple(rows)
+    )
+
+
+async def learned(
+    dialogue: Dialogue, name: str, host: ModelHost | None
+) -> tuple[list[tuple[int, Memory]], SessionStore]:
+    """The memories that hold after a dialogue, each with the turn it was first learned from."""
+    store = await open_off_record(SystemClock())
+    arrival = await store.transfer.take(session_of(dialogue, name))
+    learner = Learner(
+        store,
+        Ledger(store.memories, SystemClock(), Retention),
+        model=ModelReader(host) if host else None,
+        meaning=Meaning(store.vectors, host) if host else None,
+    )
+    await learner.learn()
+    turns = {message.id: number // 2 for number, message in enumerate(await store.branch(arrival.session_id))}
+    found = []
+    for memory in await store.memories.select(MemoryFilter()):
+        source = (await store.memories.sources(memory.id))[-1]
+        found.append((turns[source.message_id], memory))
+    return found, store
+
+
+def count(score: Score, dialogue: Dialogue, found: Sequence[tuple[int, Memory]]) -> None:
+    score.facts += len(dialogue.facts)
+    score.memories += len(found)
+    known = {fact.turn: fact for fact in dialogue.facts}
+    for turn, memory in found:
+        fact = known.get(turn)
+        if fact is not None and (_tells(memory, fact) or _part_of(memory, fact)):
+            score.right += 1
+        else:
+            score.wrong[dialogue.distractors.get(turn, "part of a fact" if fact else "outdated")] += 1
+            score.outdated += turn not in dialogue.distractors and fact is None
+    for fact in dialogue.facts:
+        telling = [memory for turn, memory in found if turn == fact.turn and _tells(memory, fact)]
+        score.told += bool(telling)
+        score.kinds += any(not fact.kind or memory.kind == fact.kind for memory in telling)
+        if not telling:
+            score.missed[fact.name] += 1
+
+
+def _tells(memory: Memory, fact: Fact) -> bool:
+    text = memory.text.casefold()
+    return all(word.casefold() in text for word in fact.words)
+
+
+def _part_of(memory: Memory, fact: Fact) -> bool:
+    """A memory of the same message that tells one of its words besides the one that tells all: "my sister's
+    name is Maja"."""
+    text = memory.text.casefold()
+    return any(word.casefold() in text for word in (*fact.words, *fact.gone))
+
+
+async def measure(half: Half, how_many: int, host: ModelHost | None) -> Score:
+    score = Score()
+    for number, dialogue in enumerate(dialogues(half, how_many)):
+        found, store = await learned(dialogue, f"{half}-{number}", host)
+        count(score, dialogue, found)
+        await store.close()
+    return score
+
+
+def row(name: str, score: Score) -> str:
+    return (
+        f"{name:<22}{score.facts:>6}{score.memories:>10}{score.precision:>11.3f}{score.recall:>8.3f}"
+        f"{score.kinds / max(score.told, 1):>11.3f}{score.outdated:>10}"
+    )
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dialogues", type=int, default=120, help="of each half (%(default)s)")
+    parser.add_argument("--without-model", action="store_true", help="patterns alone")
+    parser.add_argument("--details", action="store_true", help="what was missed, and what was wrong")
+    given = parser.parse_args()
+    host = None
+    if not given.without_model:
+        paths = Paths(find_home())
+        host = build_host(paths, model_library(paths), Settings())
+    try:
+        print(HEADER)
+        for half in Half:
+            began = time.perf_counter()
+            score = await measure(half, given.dialogues, host)
+            print(row(half.replace("_", " "), score), f"  {time.perf_counter() - began:.0f} s", flush=True)
+            if given.details:
+                print("  missed:", dict(score.missed.most_common()))
+                print("  wrong: ", dict(score.wrong.most_common()))
+    finally:
+        if host is not None:
+            await host.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
