@@ -136,6 +136,16 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask_first: Annotated[
         bool, Meta(description="Use nothing that was learned until you have accepted it in the inbox.")
     ] = False
+    decay: Annotated[
+        Literal["bounded", "published", "none"],
+        Meta(description="How age and use weigh what is recalled (docs/recall.md)."),
+    ] = "bounded"
+    session_hours: Annotated[
+        float, Meta(ge=0, le=168, description="What was said within so many hours is looked through first.")
+    ] = 2.0
+    session_turns: Annotated[
+        int, Meta(ge=0, le=1000, description="At most so many turns of that; 0: none of it.")
+    ] = 50
     working_hours: Annotated[
         float, Meta(gt=0, le=168, description="Working memories are kept for so many hours.")
     ] = 2.0

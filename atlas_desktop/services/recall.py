@@ -6,11 +6,14 @@ from collections.abc import Callable
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
+from atlas_desktop.setting_types import MemorySettings
 from memory.entities import MemoryMode
 from memory.jobs import Job, Priority
 from memory.ports import Clock, SessionStore
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
+from memory.recall.scoring import Weights
+from memory.recall.temporal import PRESETS
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.ports import VectorIndex
@@ -73,6 +76,7 @@ class RecallService:
         index: Callable[[], VectorIndex],
         clock: Clock,
         background: BackgroundService,
+        settings: Callable[[], MemorySettings] = MemorySettings,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -80,7 +84,13 @@ class RecallService:
         self._background = background
         self._vectors = QueryEmbedder(embedder)
         self._mirror: IndexMirror | None = None
-        self._engine = RecallEngine(store.evidence, clock, vectors=self._vectors)
+        self._engine = RecallEngine(
+            store.evidence,
+            clock,
+            vectors=self._vectors,
+            weights=lambda: Weights(decay=PRESETS[settings().decay]),
+            ask_first=lambda: settings().ask_first,
+        )
         # Finding is the engine's alone; this service keeps it complete.
         self.recall = self._engine.recall
         self.answer = self._engine.answer

@@ -23,10 +23,12 @@ from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.context.recalling import Recalling
 from memory.gate import ForegroundGate, Power
+from memory.knowledge.profile import ProfileMaker
 from memory.lifecycle.compaction import Compactor
 from memory.lifecycle.folder import SummaryFolder
 from memory.lifecycle.summarise import Summariser
 from memory.ports import Clock, SessionStore
+from memory.recall.temporal import PRESETS
 from memory.vectors.ports import VectorIndex
 from models.ports import ChatModel, Embedder, PrefixKeeper, TokenCounter
 
@@ -107,7 +109,12 @@ class RoomParts:
         if self.tuning is not None:
             TuneJobs(background, self.tuning)
         recall = RecallService(
-            store, lambda: self.model().embedder, self.vector_index, self.clock, background
+            store,
+            lambda: self.model().embedder,
+            self.vector_index,
+            self.clock,
+            background,
+            lambda: self.settings().memory,
         )
         continuity = ContinuityService(
             store,
@@ -177,8 +184,19 @@ class RoomParts:
             default_system=self.settings().chat.system_prompt,
             limits=lambda: limits_of(self.settings().context),
             recalling=Recalling(model.counter, self.clock, recall=recall),
+            profile=self.profile(store),
         )
         return ChatService(store, model.chat, context, continuity, epochs.bring_back)
+
+    def profile(self, store: SessionStore) -> ProfileMaker:
+        """The page of what is known of the person."""
+        return ProfileMaker(
+            store.memories,
+            self.model().counter,
+            self.clock,
+            decay=lambda: PRESETS[self.settings().memory.decay],
+            ask_first=lambda: self.settings().memory.ask_first,
+        )
 
     def compactor(self, store: SessionStore, background: BackgroundService) -> Compactor:
         """What summarises the sessions of a room with the model in use."""

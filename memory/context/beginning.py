@@ -1,5 +1,6 @@
 """How an epoch begins: what folds, what stands for it, and the head that is frozen from then on."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from memory.context.assembly import TokenSizes, sendable
@@ -8,6 +9,7 @@ from memory.context.entities import Epoch, NewEpoch
 from memory.context.folding import Folder, Room
 from memory.context.head import make_head
 from memory.entities import Message, Session
+from memory.knowledge.profile import Profile
 from memory.ports import SessionStore
 
 _ANY_NUMBER = 1_000_000
@@ -35,16 +37,20 @@ class Place:
 class Beginnings:
     """Begins the epochs of a room's sessions."""
 
-    def __init__(self, store: SessionStore, folder: Folder) -> None:
+    def __init__(
+        self, store: SessionStore, folder: Folder, page: Callable[[Session, Budget], Awaitable[Profile]]
+    ) -> None:
+        """`page` makes the profile that a session's next epoch begins with."""
         self._store = store
         self._folder = folder
+        self._page = page
 
     async def planned(
         self, place: Place, sizes: TokenSizes, limits: Limits, budget: Budget, before: int, *, force: bool
     ) -> Compaction:
         """The oldest turns fold until what stays fits the target; with `force` all but the newest do."""
         room = Room(-1 if force else _recent(budget), budget.most("summary"), budget.most("pinned"))
-        return await self._begun(place, sizes, limits, room, before, quick=False)
+        return await self._begun(place, sizes, limits, room, budget, before, quick=False)
 
     async def at_once(
         self, place: Place, sizes: TokenSizes, limits: Limits, budget: Budget, before: int
@@ -52,10 +58,10 @@ class Beginnings:
         """As `planned`, without a model and so that the newest message, which did not fit, does."""
         summary, pinned = budget.most("summary"), budget.most("pinned")
         (newest,) = await sizes.of([place.newest])
-        most = budget.limit - budget.system - summary - pinned
+        most = budget.limit - budget.system - summary - pinned - budget.most("profile")
         room = Room(max(0, min(_recent(budget) + newest, most)), summary, pinned)
         return await self._begun(
-            place, sizes, replace(limits, recent_messages_min=1), room, before, quick=True
+            place, sizes, replace(limits, recent_messages_min=1), room, budget, before, quick=True
         )
 
     async def from_summaries(
@@ -66,13 +72,22 @@ class Beginnings:
         if not await self._store.context.summaries(place.session.id):
             return None
         summary, pinned = budget.most("summary"), budget.most("pinned")
-        room = Room(max(0, budget.limit - budget.system - summary - pinned), summary, pinned)
+        left = budget.limit - budget.system - summary - pinned - budget.most("profile")
+        room = Room(max(0, left), summary, pinned)
         wide = replace(limits, immediate_turns=_ANY_NUMBER, recent_messages_min=1)
-        begun = await self._begun(place, sizes, wide, room, 0, quick=True)
+        begun = await self._begun(place, sizes, wide, room, budget, 0, quick=True)
         return begun.epoch
 
     async def _begun(
-        self, place: Place, sizes: TokenSizes, limits: Limits, room: Room, before: int, *, quick: bool
+        self,
+        place: Place,
+        sizes: TokenSizes,
+        limits: Limits,
+        room: Room,
+        budget: Budget,
+        before: int,
+        *,
+        quick: bool,
     ) -> Compaction:
         session = place.session
         branch = await self._store.branch(session.id, place.newest.id)
@@ -82,6 +97,7 @@ class Beginnings:
         folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
         head = await make_head(
             place.system,
+            profile=await self._page(session, budget),
             summaries=folded.summaries,
             pinned=folded.pinned,
             counter=sizes.counter,
@@ -95,4 +111,4 @@ class Beginnings:
 
 def _recent(budget: Budget) -> int:
     """What the verbatim messages may take when an epoch begins."""
-    return budget.divide({"summary": budget.most("summary"), "pinned": budget.most("pinned")})["recent"]
+    return budget.divide({tier: budget.most(tier) for tier in ("profile", "summary", "pinned")})["recent"]

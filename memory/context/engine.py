@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from memory.context.assembly import Prompt, TokenSizes, assemble, sendable, to_send
 from memory.context.beginning import Beginnings, Compaction, Place
 from memory.context.budget import Budget, Limits, allocate
+from memory.context.considering import Considered
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
 from memory.context.folding import Folder
 from memory.context.head import Head, make_head
 from memory.context.lineage import trace, traced
 from memory.context.parts import in_parts
-from memory.context.recalling import Recalling
+from memory.context.recalling import USES_MEMORY, Brought, Recalling
 from memory.context.serving import Serving
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
+from memory.knowledge.profile import Profile, ProfileMaker
 from memory.ports import SessionStore
 from memory.recall.entities import Hit
 from models.messages import ChatMessage, Completion, ModelInfo, Role
@@ -37,6 +39,7 @@ class Prepared:
     said: Message
     epoch: Epoch | NewEpoch
     recalled: tuple[Hit, ...]
+    considered: tuple[Considered, ...] = ()
     compacted: "Compaction | None" = None
 
 
@@ -68,11 +71,13 @@ class ContextEngine:
         default_system: str,
         limits: Callable[[], Limits],
         recalling: Recalling | None = None,
+        profile: ProfileMaker | None = None,
     ) -> None:
         self._store = store
         self._model = model
         self._counter = counter
-        self._beginnings = Beginnings(store, folder)
+        self._profile = profile
+        self._beginnings = Beginnings(store, folder, self._page)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
@@ -96,16 +101,14 @@ class ContextEngine:
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
         if alone > budget.limit:
             raise ContextTooSmall(alone + budget.reply, info.context_length)
-        recalled: tuple[Hit, ...] = ()
+        brought = Brought(said.preface)
         if not said.preface and self._recalling is not None:
-            preface, recalled = await self._recalling.preface(
-                session, messages, epoch, self._limits(), budget.recall
-            )
-            if recalled and reply_id is not None:
-                await trace(self._store, session.id, reply_id, info.fingerprint, recalled)
-            said = await self._with_preface(said, preface)
+            brought = await self._recalling.preface(session, messages, epoch, self._limits(), budget.recall)
+            if brought.hits and reply_id is not None:
+                await trace(self._store, session.id, reply_id, info.fingerprint, brought.hits)
+            said = await self._with_preface(said, brought.text)
             messages = [*messages[:-1], said]
-            held = tuple(hit.id for hit in recalled)
+            held = tuple(hit.id for hit in brought.hits)
         else:
             held = await traced(self._store, reply_id) if said.preface and reply_id is not None else ()
         prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
@@ -118,11 +121,13 @@ class ContextEngine:
             prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
             if prompt.tokens > budget.limit and said.preface:
                 # What was recalled is the first to go: the person's words are not.
-                said, recalled = await self._with_preface(said, ""), ()
+                said, brought = await self._with_preface(said, ""), replace(brought, hits=())
                 prompt = await assemble(Head(epoch.head, epoch.parts), [*messages[:-1], said], sizes)
             if prompt.tokens > budget.limit:
                 raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
-        return Prepared(prompt, info, budget, session, said, epoch, recalled, compacted)
+        return Prepared(
+            prompt, info, budget, session, said, epoch, brought.hits, brought.considered, compacted
+        )
 
     async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
         """The text alone when one message can hold it, else parts of it (`memory.context.parts`).
@@ -155,6 +160,8 @@ class ContextEngine:
                 prepared.prompt.tiers,
             )
         )
+        if prepared.considered:
+            await self._store.context.record_considered(session_id, reply.id, prepared.considered)
         held = prepared.prompt.tokens + completion.timings.completion_tokens
         return held > prepared.budget.working
 
@@ -234,7 +241,16 @@ class ContextEngine:
     ) -> tuple[Epoch | NewEpoch, list[Message]]:
         """The epoch that serves a branch, and the branch from its start on."""
         find = self._serving.for_turn if turn else self._serving.newest
-        epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare)
+
+        async def first() -> Head:
+            """The head of a session that has no epoch yet: the system prompt, and what is known of the
+            person."""
+            page = await self._page(session, budget)
+            if not page.memories:
+                return bare
+            return await make_head(bare.text, profile=page, counter=self._counter, shape=info.shape)
+
+        epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare.text, first)
         if isinstance(epoch, Epoch):
             return epoch, messages
         place = Place(session, self.system_of(session), messages[-1])
@@ -242,6 +258,12 @@ class ContextEngine:
         if begun is None:
             return epoch, messages
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
+
+    async def _page(self, session: Session, budget: Budget) -> Profile:
+        """What is known of the person, as far as this session may use it."""
+        if self._profile is None or session.memory_mode not in USES_MEMORY:
+            return Profile()
+        return await self._profile.page(budget.most("profile"), project=session.project)
 
     async def _with_preface(self, said: Message, preface: str) -> Message:
         if preface == said.preface:

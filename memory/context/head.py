@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 from memory.context.entities import Summary, TierUse
 from memory.entities import Message
+from memory.knowledge.profile import Profile
 from models.messages import PromptShape, Role
 from models.ports import TokenCounter
 
+_ABOUT = "What you know about the person you are talking with:"
 _EARLIER = "Earlier in this conversation:"
 _KEPT = "Said earlier, word for word:"
+_HEADINGS = (_ABOUT, _EARLIER, _KEPT)
 _BREAK = "\n\n"
+NOTHING_KNOWN = Profile()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,10 @@ def quoted(message: Message) -> str:
     return f"- {who}: {' '.join(message.content.split())}"
 
 
-def sections(summaries: Sequence[Summary], pinned: Sequence[Message]) -> dict[str, str]:
+def sections(profile: Profile, summaries: Sequence[Summary], pinned: Sequence[Message]) -> dict[str, str]:
     """The texts that follow the system prompt, by tier."""
     return {
+        "profile": section(_ABOUT, profile.lines),
         "summary": section(_EARLIER, [f"- {' '.join(summary.text.split())}" for summary in summaries]),
         "pinned": section(_KEPT, [quoted(message) for message in pinned]),
     }
@@ -46,6 +51,7 @@ def sections(summaries: Sequence[Summary], pinned: Sequence[Message]) -> dict[st
 async def make_head(
     system: str,
     *,
+    profile: Profile = NOTHING_KNOWN,
     summaries: Sequence[Summary] = (),
     pinned: Sequence[Message] = (),
     counter: TokenCounter,
@@ -55,9 +61,13 @@ async def make_head(
 
     The tokens of the template itself, once for the prompt and once for this message, count as `system`.
     """
-    found = {tier: text for tier, text in sections(summaries, pinned).items() if text}
+    found = {tier: text for tier, text in sections(profile, summaries, pinned).items() if text}
     text = _BREAK.join(part for part in (system, *found.values()) if part)
-    ids = {"summary": tuple(s.id for s in summaries), "pinned": tuple(m.id for m in pinned)}
+    ids = {
+        "profile": tuple(m.id for m in profile.memories),
+        "summary": tuple(s.id for s in summaries),
+        "pinned": tuple(m.id for m in pinned),
+    }
     if not text:
         return Head("", (TierUse("system", shape.base),))
     whole, *each = await counter.count([text, *(_BREAK + part for part in found.values())])
@@ -71,6 +81,6 @@ async def make_head(
 def made_for(head: str, system: str) -> bool:
     """Whether a head was made with this system prompt: an epoch ends when the prompt is changed."""
     if not system:
-        return not head or head.startswith((_EARLIER, _KEPT))
+        return not head or head.startswith(_HEADINGS)
     rest = head.removeprefix(system)
-    return head.startswith(system) and (not rest or rest.startswith((_BREAK + _EARLIER, _BREAK + _KEPT)))
+    return head.startswith(system) and (not rest or rest.startswith(tuple(_BREAK + one for one in _HEADINGS)))

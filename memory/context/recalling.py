@@ -1,9 +1,11 @@
 """What is brought back from memory for one turn, within its budget."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from memory.context.budget import Limits
+from memory.context.considering import Considered, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
 from memory.context.preface import preface, recall_line, time_line
 from memory.context.worth import LOOKED_AT, needs_nothing, worthwhile
@@ -14,7 +16,20 @@ from memory.recall.ports import Recall
 from models.messages import Role
 from models.ports import TokenCounter
 
-_USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
+USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
+
+
+KINDS = frozenset({"message", "memory"})
+"""What a turn recalls: what was said, and what was learned from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What goes in front of the person's words, what of memory stands in it, and what was looked at."""
+
+    text: str
+    hits: tuple[Hit, ...] = ()
+    considered: tuple[Considered, ...] = ()
 
 
 class Recalling:
@@ -35,39 +50,45 @@ class Recalling:
         epoch: Epoch | NewEpoch,
         limits: Limits,
         tokens: int,
-    ) -> tuple[str, tuple[Hit, ...]]:
-        """The text, and what was recalled in it, for the last of `messages` (those in the prompt).
+    ) -> Brought:
+        """For the last of `messages` (those in the prompt).
 
         At most `tokens` tokens are recalled, and only what is worth them. What is in the prompt already is
         never repeated.
         """
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
-        if self._recall is None or not limits.recall or session.memory_mode not in _USES_MEMORY:
-            return preface(time, []), ()
-        hits = await self._found(self._recall, session, messages, epoch)
-        kept = await self._fitting(hits, tokens)
-        return preface(time, [line for _, line in kept]), tuple(hit for hit, _ in kept)
+        if self._recall is None or not limits.recall or session.memory_mode not in USES_MEMORY:
+            return Brought(preface(time, []))
+        asked = messages[-1].content
+        shown = {message.id for message in messages}.union(*(part.ids for part in epoch.parts))
+        found = await self._found(self._recall, session, messages, shown)
+        fresh = unrepeated(found, shown)
+        worthy = worthwhile(asked, fresh)
+        kept = await self._fitting(worthy, tokens)
+        told = tuple(hit for hit, _ in kept)
+        return Brought(
+            preface(time, [line for _, line in kept]), told, considered(asked, found, fresh, worthy, told)
+        )
 
     async def _found(
-        self, recall: Recall, session: Session, messages: Sequence[Message], epoch: Epoch | NewEpoch
+        self, recall: Recall, session: Session, messages: Sequence[Message], shown: Collection[str]
     ) -> list[Hit]:
         asked = messages[-1].content
         if needs_nothing(asked):
             return []
-        shown = {message.id for message in messages}
-        shown.update(*(part.ids for part in epoch.parts))
         # A copy of a session has the same words under other ids.
         texts = {message.content for message in messages}
         found = await recall.recall(
             asked,
             k=LOOKED_AT,
+            kinds=KINDS,
             project=session.project,
             exclude_messages=shown,
             now=messages[-1].created_at,
             widen=True,
         )
-        return worthwhile(asked, [hit for hit in found if hit.text not in texts])
+        return [hit for hit in found if hit.text not in texts]
 
     async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
         """The best hits whose lines fit, each counted with its mark and end of line."""

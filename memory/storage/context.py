@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from memory.context.considering import Considered
 from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, SummaryState, TurnRecord
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import ageing, epochs, summaries
+from memory.storage.queries import ageing, considered, epochs, summaries
 
 
 class SqlContext:
@@ -76,3 +77,12 @@ class SqlContext:
 
     async def turn(self, reply_id: str) -> TurnRecord | None:
         return await self._database.read(lambda conn: epochs.turn(conn, reply_id))
+
+    async def record_considered(self, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+        await self._database.write(lambda conn: considered.put(conn, session_id, reply_id, found))
+
+    async def considered(self, reply_id: str) -> list[Considered]:
+        return await self._database.read(lambda conn: considered.of_reply(conn, reply_id))
+
+    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, Considered]]:
+        return await self._database.read(lambda conn: considered.naming(conn, item_id, limit))

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from memory.context.considering import Considered
 from memory.context.copies import Kept, copied
 from memory.context.entities import (
     Epoch,
@@ -32,6 +33,7 @@ class InMemoryContext:
         self._summaries: dict[str, Summary] = {}
         self._epochs: dict[str, Epoch] = {}
         self._turns: dict[str, TurnRecord] = {}
+        self._considered: dict[str, list[Considered]] = {}
         rows.followers.append(self)
 
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
@@ -155,6 +157,32 @@ class InMemoryContext:
     async def turn(self, reply_id: str) -> TurnRecord | None:
         self._rows.require_open()
         return self._turns.get(reply_id)
+
+    async def record_considered(self, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+        self._rows.message_in(session_id, reply_id)
+        self._considered[reply_id] = list(found)
+
+    async def considered(self, reply_id: str) -> list[Considered]:
+        self._rows.require_open()
+        found = self._considered.get(reply_id, []) if reply_id in self._rows.messages else []
+        return [one for one in found if self._is_there(one.id)]
+
+    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, Considered]]:
+        found = [
+            (reply, one)
+            for reply in sorted(self._considered, reverse=True)
+            for one in await self.considered(reply)
+            if one.id == item_id
+        ]
+        return found[:limit]
+
+    def _is_there(self, item_id: str) -> bool:
+        message = self._rows.messages.get(item_id)
+        return (
+            (message is not None and message.content != "")
+            or item_id in self._rows.memories
+            or item_id in self._summaries
+        )
 
     def age(self, message_ids: Sequence[str]) -> list[Summary]:
         """As `age_summaries`, for the session store beside this one."""

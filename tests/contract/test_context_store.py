@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from memory.context.considering import Considered, Fate
 from memory.context.entities import NewEpoch, NewSummary, SummaryState, TierUse, TurnRecord
 from memory.entities import Message
 from memory.errors import (
@@ -14,6 +15,7 @@ from memory.errors import (
     SummaryNotFound,
     SummaryStale,
 )
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from tests.contract.talk import assistant, begin, talk
 
@@ -296,3 +298,24 @@ async def test_a_closed_room_keeps_its_context(store: SessionStore) -> None:
     for attempt in attempts:
         with pytest.raises(RoomClosed):
             await attempt()
+
+
+async def test_what_was_looked_at_goes_with_the_reply_and_with_what_it_names(store: SessionStore) -> None:
+    _, old = await talk(store, 2)
+    session, said = await talk(store, 4)
+    known = await store.memories.add(NewMemory(MemoryKind.FACT, "Tea is green.", MemoryOrigin.PERSON))
+    found = [
+        Considered("message", old[0].id, Fate.TOLD, 0.75, {"lexical": 0.5, "semantic": 1.0}),
+        Considered("memory", known.id, Fate.TOO_FAR, 0.5, {"lexical": 0.25}),
+    ]
+    reply, other = said[1].id, said[3].id
+    assert await store.context.considered(reply) == []
+    await store.context.record_considered(session.id, reply, found[:1])
+    await store.context.record_considered(session.id, reply, found)
+    await store.context.record_considered(session.id, other, found[1:])
+    assert await store.context.considered(reply) == found
+    assert await store.context.considered_in(known.id) == [(other, found[1]), (reply, found[1])]
+    await store.memories.forget([known.id])
+    await store.forget_message(old[0].id)
+    assert await store.context.considered(reply) == []
+    assert await store.context.considered_in(known.id) == []

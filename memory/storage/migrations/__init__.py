@@ -10,6 +10,7 @@ from memory.storage.migrations import (
     m0004_vectors,
     m0005_memories,
     m0006_rooms,
+    m0007_considered,
 )
 
 
@@ -29,5 +30,6 @@ ALL: tuple[Migration, ...] = (
     m0004_vectors,
     m0005_memories,
     m0006_rooms,
+    m0007_considered,
 )
 LATEST = ALL[-1].VERSION

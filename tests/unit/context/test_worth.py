@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.context.budget import Limits
+from memory.context.considering import Fate
 from memory.context.entities import NewEpoch
-from memory.context.recalling import Recalling
+from memory.context.recalling import Brought, Recalling
 from memory.context.worth import MOST_HITS, asks, says_more, worthwhile
 from memory.entities import Message, NewMessage, NewSession
 from memory.recall.entities import Grounds, Hit, Source
@@ -128,7 +129,7 @@ class Asked:
         raise AssertionError("recall was asked for")
 
 
-async def preface_for(text: str, recall: Asked) -> tuple[str, tuple[Hit, ...]]:
+async def preface_for(text: str, recall: Asked) -> Brought:
     store = InMemorySessionStore(FakeClock(WHEN))
     session, message = await store.create_session(NewSession("now"), NewMessage(Role.USER, text))
     recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=recall, zone=UTC)  # type: ignore[arg-type]
@@ -139,13 +140,18 @@ async def preface_for(text: str, recall: Asked) -> tuple[str, tuple[Hit, ...]]:
 
 async def test_small_talk_asks_nothing_of_memory() -> None:
     recall = Asked(hit("Clara sees the doctor on 9 May.", 0.9))
-    assert await preface_for("Good morning!", recall) == ("", ())
+    assert await preface_for("Good morning!", recall) == Brought("")
     assert recall.times == 0
 
 
 async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
     close = hit("Clara sees the doctor on 9 May.", 0.7)
-    text, hits = await preface_for(ASKED, Asked(hit("We painted the shed.", 0.1), close))
-    assert hits == (close,)
-    assert "9 May" in text
-    assert "shed" not in text
+    far = hit("We painted the shed.", 0.1)
+    brought = await preface_for(ASKED, Asked(far, close))
+    assert brought.hits == (close,)
+    assert "9 May" in brought.text
+    assert [(one.id, one.fate) for one in brought.considered] == [
+        (far.id, Fate.TOO_FAR),
+        (close.id, Fate.TOLD),
+    ]
+    assert "shed" not in brought.text

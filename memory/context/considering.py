@@ -1,0 +1,56 @@
+"""What was looked at for a turn's prompt, and why most of it did not come in: pure functions."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.context.worth import says_more
+from memory.recall.entities import Hit
+
+
+class Fate(StrEnum):
+    """told: it stands in the prompt; repeats: what it was learned from stands in the prompt or is told;
+    echo: it says nothing that was not asked just now; too_far: not close enough to what was asked; no_room:
+    the tokens for recall were used up."""
+
+    TOLD = "told"
+    REPEATS = "repeats"
+    ECHO = "echo"
+    TOO_FAR = "too_far"
+    NO_ROOM = "no_room"
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """Something that recall found for a turn, without its words. `score` and `parts` as those of a hit."""
+
+    kind: str
+    id: str
+    fate: Fate
+    score: float
+    parts: Mapping[str, float]
+
+
+def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
+    """Without memories whose source messages are shown or among the hits: the words themselves say more."""
+    said = {*shown, *(hit.id for hit in hits if hit.kind == "message")}
+    return [hit for hit in hits if said.isdisjoint(hit.sources)]
+
+
+def considered(
+    asked: str, found: Sequence[Hit], fresh: Sequence[Hit], worthy: Sequence[Hit], told: Sequence[Hit]
+) -> tuple[Considered, ...]:
+    """What became of everything that was `found`, in its order: `fresh` repeats nothing, `worthy` of that was
+    close enough, `told` of that had room."""
+    ids = [{hit.id for hit in hits} for hits in (fresh, worthy, told)]
+    return tuple(Considered(hit.kind, hit.id, _fate(asked, hit, *ids), hit.score, hit.parts) for hit in found)
+
+
+def _fate(asked: str, hit: Hit, fresh: set[str], worthy: set[str], told: set[str]) -> Fate:
+    if hit.id in told:
+        return Fate.TOLD
+    if hit.id in worthy:
+        return Fate.NO_ROOM
+    if not says_more(asked, hit.passage):
+        return Fate.ECHO
+    return Fate.TOO_FAR if hit.id in fresh else Fate.REPEATS

@@ -1,0 +1,34 @@
+"""What became of everything that recall found for a turn."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from memory.context.considering import Fate, considered, unrepeated
+from memory.recall.entities import Hit, Source
+
+WHEN = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def found(name: str, kind: str = "message", *sources: str) -> Hit:
+    text = f"{name} is green"
+    return Hit(name, kind, text, text, 0.5, {}, Source(None, None, None, None, WHEN, ""), sources=sources)
+
+
+def test_a_memory_does_not_repeat_the_words_it_was_learned_from() -> None:
+    message, repeats = found("a"), found("m", "memory", "x", "a")
+    shown, new = found("n", "memory", "s"), found("o", "memory", "y")
+    assert unrepeated([repeats, shown, message, new], {"s"}) == [message, new]
+
+
+def test_everything_that_was_found_has_a_fate() -> None:
+    told, crowded, far, repeats = found("a"), found("b"), found("c"), found("m", "memory", "a")
+    echo = replace(found("d"), passage="what is green")
+    everything = [told, crowded, far, echo, repeats]
+    fates = considered("what is green", everything, everything[:4], [told, crowded], [told])
+    assert [(one.id, one.fate) for one in fates] == [
+        ("a", Fate.TOLD),
+        ("b", Fate.NO_ROOM),
+        ("c", Fate.TOO_FAR),
+        ("d", Fate.ECHO),
+        ("m", Fate.REPEATS),
+    ]
