@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from textual.widgets import Footer
 
-from atlas_desktop.tui.actions import ACTIONS, Where, bindings, key_words
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import HelpScreen
+from atlas_desktop.tui.screens.memory import MemoryScreen
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -18,7 +19,7 @@ def test_every_action_has_help_and_a_way_to_it() -> None:
     for action in ACTIONS:
         assert action.name
         assert action.help.endswith((".", ")."))
-        assert action.key or action.in_palette, action.id
+        assert action.key or action.in_palette or action.slash, action.id
 
 
 def test_no_two_actions_of_one_place_want_the_same_key_at_once() -> None:
@@ -38,6 +39,15 @@ def test_keys_are_written_as_people_write_them() -> None:
     assert key_words("ctrl+n") == "Ctrl+N"
     assert key_words("delete,d") == "Del or D"
     assert key_words("f1") == "F1"
+    assert key_words("a") == "A"
+    assert key_words("A") == "Shift+A"
+
+
+def test_what_is_typed_is_an_action_or_a_message() -> None:
+    assert typed("/memories") == (BY_ID["memory.show"], ())
+    assert typed("/remember  my bus is the 12") == (BY_ID["memory.remember"], ("my bus is the 12",))
+    assert typed("/memories are made of this") is None
+    assert typed("remember /this") is None
 
 
 async def test_every_action_exists_where_it_says(make: Make) -> None:
@@ -45,13 +55,15 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         for action in ACTIONS:
-            target = place.app if action.where is Where.EVERYWHERE else place.app.screen
+            target: object = place.app if action.where is Where.EVERYWHERE else place.app.screen
+            if action.where is Where.MEMORIES:
+                target = MemoryScreen
             assert hasattr(target, f"action_{action.run}"), action.id
 
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 120)) as pilot:
+    async with place.app.run_test(size=(120, 200)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))

@@ -122,7 +122,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _row(action: Action) -> ComposeResult:
-    keys = key_words(action.key) if action.key else "by name"
+    keys = key_words(action.key) or action.slash or "by name"
     with Horizontal(classes="row"):
         yield Static(Content(keys), classes="key", markup=False)
         words = Content.assemble((action.name, "bold"), "\n", (action.help, "$quiet"))
