@@ -15,7 +15,6 @@ it, links are made.
 """
 
 import json
-import mmap
 import os
 import secrets
 import shutil
@@ -36,7 +35,7 @@ from tests.e2e.terminal import Terminal, ctrl
 from tests.security.pages import log_pages, pages
 from tests.security.processes import memory_hits, memory_needles, told_hits
 from tests.security.rows import counts_of, key_of, vectors_of
-from tests.security.scanner import Needle, find, needles_of, scan, vector_needles
+from tests.security.scanner import Needle, find, needles_of, scan, scan_written, vector_needles
 
 DISK_MB = 96
 SYSTEM = ("/tmp", "/var/tmp", "/dev/shm", "/var/log", "/var/crash", "/var/lib/systemd/coredump")
@@ -184,9 +183,8 @@ class Attempt:
         self._tell(when, "system's temporary folders, logs", around.files, around.bytes, around.hits)
         if place.image is not None:
             os.sync()
-            with place.image.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-                found = [what for _, what in find(data, needles)]
-                self._tell(when, "the whole disk, free blocks too", 1, len(data), found)
+            raw = scan_written(place.image, needles)
+            self._tell(when, "the whole disk, free blocks too", 0, raw.bytes, raw.hits)
         size, told = told_hits(needles)
         self._tell(when, "arguments, environments", 0, size, sorted(told))
 
@@ -204,7 +202,7 @@ class Attempt:
         planted.unlink()
         os.sync()
         if self._place.image is not None:
-            assert text.encode() in self._place.image.read_bytes()
+            assert scan_written(self._place.image, needles_of({"control": text})).hits
 
     # --- the conversations -------------------------------------------------------------------------
 
@@ -243,7 +241,7 @@ class Attempt:
         vectors = vectors_of(self._place.paths, self._passphrase)
         assert vectors
         for number, vector in enumerate(vectors):
-            self._vectors += vector_needles(f"vector {number}", vector)[:16]
+            self._vectors += vector_needles(f"vector {number}", vector, numbers=24)[:18]
         self._atlas("vault", "verify", "--json")
         self._look("kept, after it")
         return session

@@ -8,6 +8,7 @@ nothing and are refused.
 import base64
 import json
 import mmap
+import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -134,6 +135,24 @@ def scan(
             continue
         if status.st_mtime >= since:
             done += Scan(1, status.st_size, tuple(scan_file(path, needles)))
+    return done
+
+
+def scan_written(path: Path, needles: Sequence[Needle]) -> Scan:
+    """Searches what was ever written of a large file, such as the image of a disk: not its holes."""
+    done = Scan(files=1)
+    with path.open("rb") as file:
+        at, end = 0, path.stat().st_size
+        while at < end:
+            try:
+                begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError:  # nothing but a hole is left
+                break
+            at = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
+            file.seek(begin)
+            data = file.read(at - begin)
+            hits = tuple(Hit(path, begin + offset, what) for offset, what in find(data, needles))
+            done += Scan(0, len(data), hits)
     return done
 
 

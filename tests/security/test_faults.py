@@ -63,17 +63,17 @@ def test_each_write_of_a_turn_fails(shim: Path, tmp_path: Path, figures: Figures
 
 def test_writes_fail_in_every_way_and_in_every_work(shim: Path, tmp_path: Path, figures: Figures) -> None:
     asked = [
-        ("turn", "ENOSPC", True, 9),
-        ("turn", "short", False, 13),
-        ("turn", "short", True, 9),
-        ("import", "EIO", False, 13),
-        ("import", "ENOSPC", True, 13),
-        ("forget", "EIO", False, 9),
-        ("forget", "ENOSPC", True, 13),
-        ("passphrase change", "EIO", False, 2),
-        ("passphrase change", "ENOSPC", True, 2),
-        ("creation", "ENOSPC", False, 29),
-        ("creation", "EIO", True, 41),
+        ("turn", "ENOSPC", True, 13),
+        ("turn", "short", False, 23),
+        ("turn", "short", True, 17),
+        ("import", "EIO", False, 29),
+        ("import", "ENOSPC", True, 31),
+        ("forget", "EIO", False, 13),
+        ("forget", "ENOSPC", True, 19),
+        ("passphrase change", "EIO", False, 3),
+        ("passphrase change", "ENOSPC", True, 7),
+        ("creation", "ENOSPC", False, 101),
+        ("creation", "EIO", True, 137),
     ]
     assert_survived(outcomes(shim, tmp_path / "home", asked), figures, every=False)
 

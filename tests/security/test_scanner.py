@@ -18,6 +18,7 @@ from tests.security.scanner import (
     find,
     needles_of,
     scan,
+    scan_written,
     text_needles,
     vector_needles,
 )
@@ -92,6 +93,17 @@ def test_what_is_spared_or_older_is_left_out_and_links_are_not_followed(tmp_path
     done = scan([tmp_path], NEEDLES, since=old + 50, but=[tmp_path / "own"])
     assert {hit.path.name for hit in done.hits} == {"kept"}
     assert not any(TEXT in str(hit) for hit in done.hits)
+
+
+def test_a_disk_with_holes_is_searched_where_it_was_written(tmp_path: Path) -> None:
+    disk = tmp_path / "disk.img"
+    with disk.open("wb") as file:
+        file.truncate(200_000_000)
+        file.seek(150_000_000)
+        file.write(TEXT.encode())
+    done = scan_written(disk, NEEDLES)
+    assert [(hit.offset, hit.what) for hit in done.hits] == [(150_000_000, "text as it is")]
+    assert 0 < done.bytes < 1_000_000
 
 
 def test_what_is_too_short_or_empty_proves_nothing() -> None:

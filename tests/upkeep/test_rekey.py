@@ -1,23 +1,12 @@
 """New keys: the old ones open nothing any more, and at every instant one pair opens everything."""
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import pytest
 
 from memory.entities import Freshness, RoomKind
-from memory.errors import NotARoom, WrongPassphrase, WrongRecoveryKey
+from memory.errors import NotARoom, RoomDamaged, WrongPassphrase, WrongRecoveryKey
 from memory.storage import connection
-from memory.vault.exchange import Exchange
 from tests.unit.vault.conftest import PASSPHRASE, FakeKeyring
 from tests.upkeep.conftest import Home
-
-ROOT = Path(__file__).parents[2]
 
 
 async def test_both_rooms_have_new_keys_and_all_that_was_in_them(made: Home) -> None:
@@ -78,54 +67,11 @@ async def test_a_private_room_with_another_passphrase_goes_on_with_its_keys(made
     assert await made.said() == ["and beans", "tomatoes"]
 
 
-def rekey_and_die(home: Home, after_s: float) -> tuple[bool, float]:
-    """Whether the process was killed before it was done, and for how many seconds it worked."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.upkeep.rekeyer"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(f"{home.folder}\n")
-        child.stdin.close()
-        assert child.stdout.readline() == "ready\n"
-        begun = time.monotonic()
-        try:
-            child.wait(after_s)
-        except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-        worked = time.monotonic() - begun
-    return child.returncode != 0, worked
-
-
-async def check(made: Home, rounds: int, seed: int) -> None:
-    chance = random.Random(seed)
-    dead, usual = rekey_and_die(made, 60)
-    assert not dead
-    killed = 0
-    for n in range(rounds):
-        dead, _ = rekey_and_die(made, chance.uniform(0, usual) if n else usual / 3)
-        killed += dead
-        Exchange(made.rooms).recover()
-        made.known = None
-        assert await made.said() == ["and beans", "tomatoes"]
-        assert await made.said(RoomKind.PRIVATE) == ["a secret"]
-        assert not {f.name for f in made.folder.iterdir()} - {"rooms", "rooms.lock"} - _drafts(made)
-    assert killed
-
-
-def _drafts(made: Home) -> set[str]:
-    return {file.name for file in made.folder.glob(".*.tmp")}
-
-
-async def test_killed_at_random_moments_old_or_new_keys_open_everything(made: Home) -> None:
-    await check(made, rounds=3, seed=11)
-
-
-@pytest.mark.soak
-async def test_killed_at_random_moments_in_a_long_run(made: Home) -> None:
-    await check(made, rounds=60, seed=12)
+async def test_a_damaged_room_is_not_rekeyed(made: Home) -> None:
+    path = made.rooms / "open.db"
+    data = bytearray(path.read_bytes())
+    data[-2000] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(RoomDamaged):
+        await made.repairs().rekey(PASSPHRASE)
+    assert path.read_bytes() == bytes(data)

@@ -5,8 +5,9 @@ from tests.security.scenarios.chatting import Chatting
 from tests.security.scenarios.forgetting import Forgetting
 from tests.security.scenarios.importing import Importing
 from tests.security.scenarios.migrating import Migrating
+from tests.security.scenarios.rekeying import Rekeying
 from tests.security.scenarios.rewriting import Rewriting
-from tests.security.scenarios.rooms import ChangingBoth, Moving
+from tests.security.scenarios.rooms import Moving
 from tests.security.scenarios.secrets import ChangingPassphrase
 from tests.security.scenarios.states import KeepingStates
 from tests.security.scenarios.summarising import Summarising
@@ -23,5 +24,5 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Working,
     KeepingStates,
     Moving,
-    ChangingBoth,
+    Rekeying,
 )

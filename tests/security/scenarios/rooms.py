@@ -1,18 +1,15 @@
-"""Moves between rooms, and a passphrase for both: a session is whole in one place, and both rooms open."""
+"""Moves between rooms: a session is whole, in one of them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from memory.entities import NewMessage, NewSession, RoomKind
-from memory.errors import SessionNotFound, WrongPassphrase
+from memory.errors import SessionNotFound
 from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.testing import FakeClock
-from memory.vault.kdf import KdfParams
-from memory.vault.vault import Vault
-from memory.vault.vaults import Keys, Vaults
 from models.messages import Role
 from tests.security.crash import Said, Say, Scenario
 from tests.security.scenarios.forgetting import tables_with
@@ -20,7 +17,6 @@ from tests.storage.conftest import Place
 from tests.unit.services.two_rooms import TwoRooms
 
 MESSAGES = 6
-CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
 
 _ROOM_AFTER = {"private": RoomKind.PRIVATE, "back": RoomKind.OPEN}
 
@@ -106,43 +102,3 @@ class Moving(Scenario):
             for session in await store.list_sessions():
                 await store.erase_session(session.id)
         await pair.two.desk.close()
-
-
-def passphrase(number: int) -> str:
-    return f"passphrase number {number}"
-
-
-class ChangingBoth(Scenario):
-    name = "passphrase of both rooms"
-    steps = 2
-    moment_s = 0.04
-
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        rooms = [Vault(place.path.parent, room, CHEAP) for room in (RoomKind.OPEN, RoomKind.PRIVATE)]
-        self.vaults = Vaults(rooms[0], rooms[1], CHEAP)
-        self.present = 0
-        self.keys: Keys | None = None
-        self.recovery_key = ""
-
-    async def prepare(self) -> str:
-        if self.keys is None:
-            self.keys, self.recovery_key = self.vaults.create(passphrase(0))
-        return str(self.present)
-
-    async def act(self, given: str, say: Say) -> None:
-        keys = self.vaults.unlock_both(passphrase(int(given)))
-        for number in range(int(given) + 1, 10_000):
-            self.vaults.change_passphrase(keys, passphrase(number))
-            say(str(number))
-
-    async def look(self, said: Sequence[Said]) -> None:
-        self.present = int(said[-1][0])
-        try:
-            keys = self.vaults.unlock_both(passphrase(self.present))
-        except WrongPassphrase:
-            self.present += 1
-            keys = self.vaults.unlock_both(passphrase(self.present))
-        assert keys == self.keys
-        assert self.vaults.unlock_with_recovery(self.recovery_key) == keys
-        assert all(vault.status().copies_sound for vault in self.vaults.rooms)
