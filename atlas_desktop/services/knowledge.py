@@ -212,10 +212,6 @@ class KnowledgeService:
             return None
         return (await self.pin([max(found, key=lambda one: (one.created_at, one.id)).id]))[0]
 
-    async def forget(self, refs: Sequence[str]) -> int:
-        """Erases memories for good and returns how many there were."""
-        return await self._memories.forget({(await self._memories.get(ref)).id for ref in refs})
-
     async def rescue(self, refs: Sequence[str]) -> list[Memory]:
         """What is fading, or was archived, is kept for good."""
         return await self._change(refs, rescued, "rescue")

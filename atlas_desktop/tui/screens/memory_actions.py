@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget"})
 
+_FOREVER = (
+    "It is erased with its versions and uses, and from every prompt it stood in. This cannot be undone. The "
+    "conversation it comes from stays."
+)
+_LEFT = "Forgotten, but something may be left: `atlas vault verify` looks again."
+
 
 class MemoryActions(DOMNode):
     """Mixed into the memory browser."""
@@ -108,14 +114,17 @@ class MemoryActions(DOMNode):
 
     async def _forget(self, memory: Memory) -> None:
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
+        from memory.lifecycle.forgetting import Target
 
+        forgetting, target = self.atlas.room.forgetting, Target(ids=(memory.id,))
+        affected = await forgetting.preview(target)
         asked = ConfirmScreen(
             "Forget for good?",
-            f"“{clean_line(memory.text)}”\n\nIt is erased with its versions and uses. This cannot be undone. "
-            "The conversation it comes from stays as it is.",
+            f"“{clean_line(memory.text)}”\n\n{_FOREVER}",
             agree="Forget",
             refuse="Keep",
         )
         if await self.atlas.push_screen_wait(asked):
-            await self._knowledge.forget([memory.id])
+            receipt = await forgetting.forget(target, previewed=affected)
+            self.atlas.say("Forgotten, and nothing of it is left." if receipt.verified else _LEFT)
             self.refresh_memories()
