@@ -50,7 +50,7 @@ class RoomCommands:
             return
         talk = self._talk
         private = await talk.ctx.enter_private()
-        self._rooms.on_closed = self._closed_by_itself
+        self._rooms.on_closing = self._closing
         self._rooms.watch()
         if talk.session is not None:
             await self._rooms.move(talk.session, RoomKind.PRIVATE)
@@ -74,8 +74,6 @@ class RoomCommands:
     async def close(self, _rest: str) -> None:
         """/close: close the private room; what is in it is not seen until it is opened again."""
         await self._rooms.leave_private()
-        if self._here is RoomKind.PRIVATE:
-            self._leave()
         self._talk.tell("closed", "The private room is closed.")
 
     async def keep(self, _rest: str) -> None:
@@ -152,12 +150,9 @@ class RoomCommands:
         """The mode of the turns from now on; without one a session's own."""
         self._talk.options = replace(self._talk.options, memory_mode=mode)
 
-    def _closed_by_itself(self) -> None:
-        if self._here is RoomKind.PRIVATE:
-            self._leave()
-            self._talk.tell("closed", "The private room was not used for a while and is closed.")
-
-    def _leave(self) -> None:
+    async def _closing(self) -> None:
         talk = self._talk
-        talk.session = None
-        talk.enter(talk.ctx.desk.open_rooms[0])
+        if self._here is RoomKind.PRIVATE:
+            talk.session = None
+            talk.enter(talk.ctx.desk.open_rooms[0])
+            talk.tell("leaving", "You leave the private room, which closes.")

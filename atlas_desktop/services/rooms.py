@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from memory.entities import MemoryMode, RoomKind, Session, SessionPatch
@@ -20,13 +20,13 @@ _LAST = "last"
 class RoomsService:
     """Of one desk. While the private room is closed it is as if it were not there.
 
-    `busy` says whether somebody is at work in the private room, `on_closed` is called when it has closed by
-    itself; `now` counts seconds.
+    `busy` says whether somebody is at work in the private room; `on_closing` is awaited before it closes, by
+    itself or because somebody wants it to. `now` counts seconds.
     """
 
     def __init__(self, desk: "Desk", now: Callable[[], float] = time.monotonic) -> None:
         self.busy: Callable[[], bool] = lambda: desk.gate.busy
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_closing: Callable[[], Awaitable[None]] = _nothing
         self._desk = desk
         self._now = now
         self._used_at = 0.0
@@ -67,6 +67,7 @@ class RoomsService:
         """Closes the private room, if it is open."""
         self.stop_watching()
         if (room := self.private) is not None:
+            await self.on_closing()
             await self._desk.leave(room)
 
     def used(self) -> None:
@@ -90,7 +91,6 @@ class RoomsService:
             if self.busy():
                 self.used()
         await self.leave_private()
-        self.on_closed()
 
     def _left(self) -> float:
         """Seconds until the private room closes by itself."""
@@ -222,3 +222,7 @@ class RoomsService:
             for one in await room.store.memories.unlearned(session=session.id):
                 await room.store.memories.mark_learned(one.session_id, one.seq)
         return changed
+
+
+async def _nothing() -> None:
+    """Nobody is concerned."""

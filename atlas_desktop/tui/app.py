@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.drafts import Drafts
     from atlas_desktop.tui.screens.chat import ChatScreen
-    from atlas_desktop.tui.turns import Turns
+    from atlas_desktop.tui.turns import Conversation, Turns
     from memory.vault.keys import RoomKey
 
 
@@ -86,12 +86,27 @@ class AtlasApp(Leaving):
 
     @property
     def room(self) -> "OpenRoom":
-        """The room that is open. Screens that use it are shown only while there is one."""
+        """The room of the conversation that is shown. Screens that use it are shown only while there is one.
+
+        Raises `RoomClosed`.
+        """
+        return self.room_of(self.chat.current if self.chat is not None else None)
+
+    def room_of(self, conversation: "Conversation | None") -> "OpenRoom":
+        """The room that a conversation is in, or is to begin in. Raises `RoomClosed`."""
+        if conversation is not None and conversation.room is not None:
+            return self.desk.at(conversation.room)
         if self.desk.room is None:
             from memory.errors import RoomClosed
 
             raise RoomClosed
         return self.desk.room
+
+    def look_after(self, room: "OpenRoom") -> None:
+        """Has a room that was opened work in the background, and tell of it."""
+        room.background.listen(self.turns.job_moved)
+        room.epochs.on_compaction = self.turns.compacted
+        room.background.start(self.background_failed)
 
     @property
     def models(self) -> ModelShelf:
@@ -173,9 +188,7 @@ class AtlasApp(Leaving):
 
     async def _enter(self, key: "RoomKey | None") -> None:
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
-        room.background.listen(self.turns.job_moved)
-        room.epochs.on_compaction = self.turns.compacted
-        room.background.start(self.background_failed)
+        self.look_after(room)
         self.attempt(self.arrivals.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()

@@ -70,11 +70,11 @@ class Drafts:
             await store.drafts.leave_open(conversation.id)
 
     async def _keep(self, conversation: Conversation) -> None:
-        store = self._store(conversation)
-        if store is None:
-            return
         place = conversation.id or UNBEGUN
         try:
+            store = self._store(conversation)
+            if store is None:
+                return
             await self._put(store, place, "\n\n".join(filter(str.strip, conversation.unsent)))
             if place != UNBEGUN and self._unbegun is conversation:
                 self._unbegun = None
@@ -92,7 +92,9 @@ class Drafts:
 
     def _store(self, conversation: Conversation) -> "SessionStore | None":
         """Where the texts of a conversation may be kept."""
-        store = self._app.room.store
+        store = self._app.room_of(conversation).store
         session = conversation.session
         off = session is not None and session.memory_mode is MemoryMode.OFF
-        return None if off or store.room is RoomKind.OFF_RECORD else store
+        # What is to begin elsewhere is not begun in the room that was opened first.
+        elsewhere = session is None and conversation.begins_in is not None
+        return None if off or elsewhere or store.room is RoomKind.OFF_RECORD else store

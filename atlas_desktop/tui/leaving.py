@@ -103,10 +103,8 @@ class Leaving(Reporting):
         """Asks when there is something that no room will have kept."""
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
 
-        room = self.desk.room
-        if room is None or room.store.room is not RoomKind.OFF_RECORD:
-            return True
-        if not await room.store.list_sessions(limit=1):
+        off = [room.store for room in self.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
+        if not any([await store.list_sessions(limit=1) for store in off]):
             return True
         text = "This conversation is off the record: it is kept nowhere, and it ends here."
         question = ConfirmScreen(title, text, agree=agree, refuse="Stay")

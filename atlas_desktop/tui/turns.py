@@ -30,10 +30,13 @@ class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
     `said` is what has come of the reply under way; `waiting` are messages to send after it; `used` is the
-    number of tokens of the last prompt and reply.
+    number of tokens of the last prompt and reply; `begins_in` is the room that it is to begin in, if not in
+    the one that was opened first, and `mode` the memory mode that it is to begin with.
     """
 
     session: Session | None = None
+    begins_in: RoomKind | None = None
+    mode: MemoryMode | None = None
     draft: str = ""
     waiting: list[str] = field(default_factory=list)
     turn: Turn | None = None
@@ -47,6 +50,11 @@ class Conversation:
     @property
     def id(self) -> str | None:
         return self.session.id if self.session else None
+
+    @property
+    def room(self) -> RoomKind | None:
+        """Where it is, or is to begin; None for the room that was opened first."""
+        return self.session.room if self.session else self.begins_in
 
     @property
     def unsent(self) -> list[str]:
@@ -139,6 +147,11 @@ class Turns:
         known.session = session
         return known
 
+    def forget_room(self, room: RoomKind) -> None:
+        """Lets go of the conversations of a room that closes."""
+        for session_id in [key for key, known in self._known.items() if known.room is room]:
+            del self._known[session_id]
+
     def compacted(self, made: "Compaction") -> None:
         self._post(Compacted(made))
 
@@ -186,9 +199,11 @@ class Turns:
 
     async def _make(self, conversation: Conversation, text: str | None) -> Turn:
         """The turn that says `text`, or that answers the newest message again."""
-        room = self._app.room
+        room = self._app.room_of(conversation)
         # It looks at the folder of models.
         options = await asyncio.to_thread(self._app.desk.turn_options)
+        if conversation.session is None:
+            options = replace(options, memory_mode=conversation.mode)
         if room.store.room is RoomKind.OFF_RECORD:
             options = replace(options, memory_mode=MemoryMode.OFF)
         if text is not None:
@@ -207,7 +222,7 @@ class Turns:
             turn = conversation.turn = await self._make(conversation, text)
             if conversation.stopping:
                 turn.stop()
-            async for event in self._app.room.background.attend(turn):
+            async for event in self._app.room_of(conversation).background.attend(turn):
                 if isinstance(event, Accepted):
                     ended.unsent = ""
                     conversation.session = event.session

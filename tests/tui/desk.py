@@ -94,6 +94,9 @@ class FakeVault:
             raise WrongPassphrase
         return self.key
 
+    async def unlock_private(self, passphrase: str) -> RoomKey:
+        return await self.unlock(passphrase)
+
     async def unlock_with_recovery(self, key_text: str) -> RoomKey:
         if key_text != RECOVERY_KEY:
             raise WrongRecoveryKey
@@ -198,8 +201,15 @@ def stage(
     keys = vault or FakeVault()
     models = shelf or FakeShelf()
 
-    async def open_store(_key: RoomKey | None, _room: RoomKind) -> SessionStore:
-        return room
+    others: dict[RoomKind, InMemorySessionStore] = {}
+
+    async def open_store(_key: RoomKey | None, kind: RoomKind) -> SessionStore:
+        if kind is room.room:
+            return room
+        # A room that is opened again holds what it held.
+        found = others.setdefault(kind, InMemorySessionStore(FakeClock(NOW), kind))
+        found._rows.closed = False
+        return found
 
     async def close() -> None:
         return None

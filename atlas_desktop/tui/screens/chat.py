@@ -19,6 +19,7 @@ from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.tui.actions import Action, Where, bindings, typed
 from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
+from atlas_desktop.tui.screens.chat_rooms import RoomActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
@@ -48,7 +49,7 @@ _DOING = {
 }
 
 
-class ChatScreen(SessionActions, VariantActions, ContextActions, MemoryCommands, Screen[None]):
+class ChatScreen(RoomActions, SessionActions, VariantActions, ContextActions, MemoryCommands, Screen[None]):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
@@ -113,10 +114,11 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, MemoryCommands,
         session = shown.session
         room = self.atlas.room
         off = room.store.room is RoomKind.OFF_RECORD
+        begins = MemoryMode.OFF if off else shown.mode or MemoryMode.NORMAL
         self.query_one(HeadLine).tell(
             title=session.title if session else "New conversation",
             model=self.atlas.model_name,
-            memory=session.memory_mode if session else MemoryMode.OFF if off else MemoryMode.NORMAL,
+            memory=session.memory_mode if session else begins,
             room=session.room if session else room.store.room,
         )
         job = room.background.running
@@ -142,6 +144,7 @@ class ChatScreen(SessionActions, VariantActions, ContextActions, MemoryCommands,
 
         Call it while holding `turning`, which keeps news of a turn back until there is something to show it.
         """
+        self.warn_of_leaving(conversation)
         self._switching = True
         self.current.draft = self.prompt.text
         self.atlas.drafts.changed(self.current)

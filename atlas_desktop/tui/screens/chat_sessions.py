@@ -48,7 +48,10 @@ class SessionActions(DOMNode):
 
     async def _refresh_list(self) -> None:
         sidebar = self._sidebar
-        found = await self.atlas.room.sessions.recent(containing=sidebar.containing, limit=self._limit)
+        wanted, limit = sidebar.containing, self._limit
+        rooms = self.atlas.desk.open_rooms
+        found = [s for room in rooms for s in await room.sessions.recent(containing=wanted, limit=limit)]
+        found = sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
         replying = {c.id for c in self.turns.active if c.id}
         sidebar.show(found, self.atlas.now(), self.current.id, replying)
 
@@ -69,7 +72,8 @@ class SessionActions(DOMNode):
 
     async def _open(self, ref: str) -> None:
         async with self.turning:
-            view = await self.atlas.room.sessions.view(ref)
+            room, session = await self.atlas.desk.rooms.find(ref)
+            view = await room.sessions.view(session.id)
             conversation = self.turns.of(view.session)
             if not conversation.draft:
                 conversation.draft = await self.atlas.drafts.of(conversation)
@@ -83,7 +87,7 @@ class SessionActions(DOMNode):
         if not ids:
             return
         if self.current.id in ids:
-            self.current.session = await self.atlas.room.store.get_session(self.current.id)
+            self.current.session = await self.atlas.room_of(self.current).store.get_session(self.current.id)
         self.refresh_list()
 
     # --- actions ---------------------------------------------------------------------------------
@@ -128,10 +132,10 @@ class SessionActions(DOMNode):
     async def _rename(self, session_id: str) -> None:
         from atlas_desktop.tui.screens.dialogs import RenameScreen
 
-        session = await self.atlas.room.store.get_session(session_id)
+        room, session = await self.atlas.desk.rooms.find(session_id)
         title = await self.atlas.push_screen_wait(RenameScreen(session.title))
         if title is not None:
-            self._renamed(await self.atlas.room.sessions.rename(session_id, title))
+            self._renamed(await room.sessions.rename(session_id, title))
 
     def _renamed(self, session: Session) -> None:
         self.turns.of(session)
@@ -149,7 +153,8 @@ class SessionActions(DOMNode):
             self.atlas.attempt(self._delete(session_id), group="delete")
 
     async def _delete(self, session_id: str) -> None:
-        session = await self.atlas.room.sessions.delete(session_id)
+        room, _ = await self.atlas.desk.rooms.find(session_id)
+        session = await room.sessions.delete(session_id)
         conversation = self.turns.of(session)
         self.turns.stop(conversation)
         if conversation is self.current:
@@ -166,7 +171,8 @@ class SessionActions(DOMNode):
             self.atlas.attempt(self._restore(session_id), group="delete")
 
     async def _restore(self, session_id: str) -> None:
-        await self.atlas.room.sessions.restore(session_id)
+        room, _ = await self.atlas.desk.rooms.find(session_id)
+        await room.sessions.restore(session_id)
         await self._open(session_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

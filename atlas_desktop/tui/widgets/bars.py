@@ -30,6 +30,14 @@ _MEMORY = {
     MemoryMode.OFF: "off the record",
 }
 _ROOM = {RoomKind.OPEN: "open room", RoomKind.PRIVATE: "private room", RoomKind.OFF_RECORD: "memory only"}
+# What is not as usual stands out, in words and in colour.
+_STYLES = {
+    _MEMORY[MemoryMode.READS]: "$accent",
+    _MEMORY[MemoryMode.BLANK]: "$accent",
+    _MEMORY[MemoryMode.OFF]: "bold $warning",
+    _ROOM[RoomKind.PRIVATE]: "bold $warning",
+    _ROOM[RoomKind.OFF_RECORD]: "bold $warning",
+}
 
 
 class HeadLine(Widget):
@@ -53,14 +61,16 @@ class HeadLine(Widget):
 
     def render(self) -> Content:
         width = self.content_size.width
-        state = f"{_MEMORY[self._memory]} · {_ROOM[self._room]}"
+        memory, room = _MEMORY[self._memory], _ROOM[self._room]
+        state = f"{memory} · {room}"
         free = width - cell_len(state) - 2
         # The model's name gives way first: the title tells conversations apart.
         model = _cut(self._model, free - min(cell_len(self._said), TITLE_CELLS) - 3)
         facts = f"{model} · {state}" if model else state
         title = _cut(self._said, width - cell_len(facts) - 2)
         gap = " " * (width - cell_len(title) - cell_len(facts))
-        return Content.assemble((title, "bold $foreground"), gap, facts)
+        marks = Content.assemble((memory, _STYLES.get(memory, "")), " · ", (room, _STYLES.get(room, "")))
+        return Content.assemble((title, "bold $foreground"), gap, facts[: len(facts) - len(state)], marks)
 
 
 def _cut(text: str, room: int) -> str:

@@ -18,23 +18,25 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from memory.entities import Session
+from memory.entities import RoomKind, Session
 
 DEBOUNCE_S = 0.15
 WIDTH = 28
 """Cells of a line in the list."""
 PAGE = 100
 """Conversations that are listed at first, and added at the end of the list."""
+_MARKS = {RoomKind.PRIVATE: "private ", RoomKind.OFF_RECORD: "unsaved "}
 
 
 def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
     """One line: title, cut at the width, and when it was used (or that a reply is coming)."""
     when = "…" if replying else short(session.updated_at, now)
-    room = WIDTH - cell_len(when) - 1
+    mark = _MARKS.get(session.room, "")
+    room = WIDTH - cell_len(mark) - cell_len(when) - 1
     title = clean_line(session.title) or "Untitled"
     if cell_len(title) > room:
         title = set_cell_size(title, room - 1).rstrip() + "…"
-    return Content.assemble(set_cell_size(title, room), " ", (when, "$quiet"))
+    return Content.assemble((mark, "bold $warning"), set_cell_size(title, room), " ", (when, "$quiet"))
 
 
 class SessionList(OptionList):

@@ -171,7 +171,11 @@ async def test_the_private_room_closes_when_nobody_uses_it_and_stays_while_someb
     await two.both()
     rooms = two.rooms
     monkeypatch.setattr(rooms, "_now", lambda: seconds[0])
-    rooms.on_closed = lambda: closed.append(rooms.private is None)
+
+    async def closing() -> None:
+        closed.append(rooms.private is not None)
+
+    rooms.on_closing = closing
     used, turning = iter([True, False, False]), iter([False, True, False])
 
     async def sleep(wanted: float) -> None:
@@ -190,6 +194,7 @@ async def test_the_private_room_closes_when_nobody_uses_it_and_stays_while_someb
     await asyncio.wait_for(task, 5)
     assert slept == [300, 240, 300]
     assert closed == [True]
+    assert rooms.private is None
 
 
 async def test_replies_of_a_private_session_recall_nothing_of_the_open_room_and_the_other_way_round(

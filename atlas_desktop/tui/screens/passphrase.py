@@ -1,0 +1,95 @@
+"""Asks for the passphrase, for a room that does not open by itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from atlas_desktop.explain import explain
+from atlas_desktop.services.attempts import Attempts
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from memory.errors import MemoryFault, WrongPassphrase
+
+_HINT = "Enter opens · Esc leaves it closed"
+
+
+class PassphraseScreen(ModalScreen[bool]):
+    """Tries what is typed with `attempt`, until that raises nothing; False when the person gives up.
+
+    `attempts` makes who guesses wait, as before the first door.
+    """
+
+    DEFAULT_CSS = """
+    PassphraseScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 90%; height: auto; padding: 1 2;
+            background: $surface; border: round $warning;
+            border-title-color: $warning; border-title-style: bold;
+        }
+        #words { height: auto; margin-bottom: 1; }
+        #state { height: auto; color: $quiet; }
+    }
+    """
+    AUTO_FOCUS = "#secret"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel")]
+
+    def __init__(
+        self, title: str, words: str, attempt: Callable[[str], Awaitable[object]], attempts: Attempts
+    ) -> None:
+        super().__init__()
+        self._title_text = title
+        self._words = clean(words)
+        self._attempt = attempt
+        self._attempts = attempts
+        self._trying = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._title_text
+            yield Static(self._words, id="words", markup=False)
+            yield CleanInput(password=True, id="secret", placeholder="Passphrase")
+            yield Static(_HINT, id="state", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        secret = event.value
+        if not secret or self._trying:
+            return
+        if left := self._attempts.left():
+            self._say(f"Wait {left} s for the next attempt.")
+            return
+        event.input.value = ""
+        self._trying = True
+        self._say("Opening…")
+        self.run_worker(self._try(secret), exit_on_error=False)
+
+    async def _try(self, secret: str) -> None:
+        try:
+            await self._attempt(secret)
+            await asyncio.to_thread(self._attempts.right)
+        except (MemoryFault, OSError) as error:
+            if isinstance(error, WrongPassphrase):
+                await asyncio.to_thread(self._attempts.wrong)
+            words = explain(error)
+            self._say(f"{words.title}. {words.message}")
+            return
+        finally:
+            self._trying = False
+        self._answer(opened=True)
+
+    def _say(self, text: str) -> None:
+        self.query_one("#state", Static).update(clean(text))
+
+    def action_give_up(self) -> None:
+        if not self._trying:
+            self._answer(opened=False)
+
+    def _answer(self, *, opened: bool) -> None:
+        self.dismiss(opened)

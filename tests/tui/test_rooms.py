@@ -1,0 +1,179 @@
+"""Rooms and memory modes in the interface: what is shown, what is said before, what is gone when closed."""
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+from atlas_desktop.words import modes
+from memory.entities import MemoryMode, RoomKind
+from tests.tui.desk import PASSPHRASE, Stage, talk
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+
+WIDE = (140, 40)
+
+
+async def command(pilot: Pilot[None], text: str) -> None:
+    await type_text(pilot, text)
+    await pilot.press("enter")
+    await settle(pilot, but="rooms")
+
+
+async def open_private(pilot: Pilot[None], place: Stage, passphrase: str = PASSPHRASE) -> None:
+    await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+    await type_text(pilot, passphrase)
+    await pilot.press("enter")
+
+
+async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_when_that_is_closed(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        chat(place.app).open_session(session.id)
+        await settle(pilot)
+        await command(pilot, "/private")
+        await open_private(pilot, place, "not the passphrase")
+        await assert_until(pilot, lambda: "does not open" in shown(place))
+        assert on(place.app, PassphraseScreen)
+        await open_private(pilot, place)
+        await settle(pilot)
+        assert "private room" in shown(place)
+        assert "private The quillfish" in shown(place)
+        current = chat(place.app).current.session
+        assert current is not None
+        assert (current.id, current.room) == (session.id, RoomKind.PRIVATE)
+        assert await place.store.list_sessions() == []
+        await say(pilot, "and now?")
+        await settle(pilot)
+        private = place.desk.at(RoomKind.PRIVATE)
+        assert len(await private.store.branch(session.id)) == 4
+
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        assert place.desk.rooms.private is None
+        assert "quillfish" not in shown(place)
+        assert "open room" in shown(place)
+        assert chat(place.app).current.id is None
+
+
+async def test_who_does_not_know_the_passphrase_gives_up_and_nothing_has_moved(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        chat(place.app).open_session(session.id)
+        await settle(pilot)
+        await command(pilot, "/private")
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (await place.store.get_session(session.id)).room is RoomKind.OPEN
+
+
+async def test_back_to_the_open_room_is_asked_for_first(make: Callable[..., Stage]) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        chat(place.app).open_session(session.id)
+        await settle(pilot)
+        await command(pilot, "/private")
+        await open_private(pilot, place)
+        await settle(pilot)
+        for answer, room in (("#no", RoomKind.PRIVATE), ("#yes", RoomKind.OPEN)):
+            await command(pilot, "/open")
+            await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+            await pilot.click(answer)
+            await settle(pilot)
+            current = chat(place.app).current.session
+            assert current is not None
+            assert current.room is room
+
+
+async def test_off_the_record_nothing_is_stored_until_it_is_kept(make: Callable[..., Stage]) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        await settle(pilot)
+        assert "off the record · memory only" in shown(place)
+        await say(pilot, "nobody knows")
+        await settle(pilot)
+        assert await place.store.list_sessions() == []
+        assert "unsaved nobody knows" in shown(place)
+        await command(pilot, "/keep")
+        await settle(pilot)
+        (kept,) = await place.store.list_sessions()
+        assert (kept.title, kept.memory_mode) == ("nobody knows", MemoryMode.NORMAL)
+        assert "memory normal · open room" in shown(place)
+
+
+async def test_leaving_what_is_off_the_record_warns_once(
+    make: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make()
+    told: list[str] = []
+    monkeypatch.setattr(AtlasApp, "say", lambda _self, text: told.append(text))
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        await say(pilot, "nobody knows")
+        await settle(pilot)
+        for _ in range(2):
+            await pilot.press("ctrl+n")
+            await settle(pilot)
+            chat(place.app).open_session("last")
+            await settle(pilot)
+        assert told.count(modes.LEAVING_OFF_RECORD) == 1
+
+
+async def test_a_saved_conversation_goes_on_off_the_record_as_a_copy(make: Callable[..., Stage]) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        chat(place.app).open_session(session.id)
+        await settle(pilot)
+        await command(pilot, "/off")
+        await settle(pilot)
+        await say(pilot, "a secret")
+        await settle(pilot)
+        current = chat(place.app).current.session
+        assert current is not None
+        assert (current.room, current.id != session.id) == (RoomKind.OFF_RECORD, True)
+        assert len(await place.store.branch(session.id)) == 2
+        assert len(await place.desk.at(RoomKind.OFF_RECORD).store.branch(current.id)) == 4
+
+
+@pytest.mark.parametrize(
+    ("typed", "mode", "words"),
+    [
+        ("/reads", MemoryMode.READS, "memory read only"),
+        ("/blank", MemoryMode.BLANK, "memory blank"),
+        ("/normal", MemoryMode.NORMAL, "memory normal"),
+    ],
+)
+async def test_the_memory_mode_is_changed_and_shown(
+    make: Callable[..., Stage], typed: str, mode: MemoryMode, words: str
+) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, typed)
+        await settle(pilot)
+        assert words in shown(place)
+        await say(pilot, "hello")
+        await settle(pilot)
+        (session,) = await place.store.list_sessions()
+        assert session.memory_mode is mode
+        await command(pilot, "/reads")
+        await settle(pilot)
+        assert (await place.store.get_session(session.id)).memory_mode is MemoryMode.READS
