@@ -39,7 +39,7 @@ def _not_a_room(e: memory.NotARoom) -> Explained:
         "The database cannot be opened",
         f"{e.path.name} does not open with this vault's key: it belongs to another vault, is damaged, or is "
         "cut short. It was not changed.",
-        "Put back the file that belongs here, or a backup of the whole home.",
+        "Put a backup back with `atlas vault restore`, or bring out what can be read: `atlas vault salvage`.",
         Exit.DAMAGED,
     )
 
@@ -131,14 +131,14 @@ WORDS: Words = {
         "The key file is missing",
         "There is a database, but neither copy of its key file, without which nobody can open it. "
         "Nothing was changed.",
-        "Put rooms/open.keys back from a backup of this home.",
+        "Put a backup back: `atlas vault restore FILE` says what would be lost.",
         Exit.DAMAGED,
     ),
     memory.KeyslotsDamaged: named(
         "keyslots_damaged",
         "The key file is damaged",
         "Neither copy of it can be read, so no passphrase can be checked. Nothing was changed.",
-        "Put rooms/open.keys back from a backup of this home.",
+        "Put a backup back: `atlas vault restore FILE` says what would be lost.",
         Exit.DAMAGED,
     ),
     memory.WeakPassphrase: lambda e: Explained(
@@ -160,7 +160,7 @@ WORDS: Words = {
         "room_missing",
         "The database is missing",
         "The key file is there, the database it opens is not. Nothing was changed.",
-        "Put rooms/open.db back from a backup of this home.",
+        "Put a backup back: `atlas vault restore FILE` says what would be lost.",
         Exit.DAMAGED,
     ),
     memory.NotARoom: _not_a_room,
@@ -169,7 +169,7 @@ WORDS: Words = {
         "room_damaged",
         "The database is damaged",
         "A page of it cannot be read as it was written. Atlas stopped rather than write over it.",
-        "Copy the home to a safe place, then run `atlas vault verify`.",
+        "`atlas vault salvage` brings out what can be read and keeps the old files; or restore a backup.",
         Exit.DAMAGED,
     ),
     memory.StorageFull: named(

@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memory.errors import NotARoom, RoomDamaged
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from memory.errors import NotARoom, RoomDamaged, StorageFull
 from memory.storage import connection
 from memory.storage.backup import check_copy
 from memory.storage.copying import remove_room_file
@@ -19,7 +21,7 @@ def rekey(path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
     `PRAGMA rekey` would rewrite the file in place: killed half-way, it opens with neither key. Raises
     `RoomMissing`, `NotARoom`, `RoomDamaged`, `StorageFull`; then there is no new file.
     """
-    connection.probe(path, key)
+    check_copy(path, key)
     try:
         with translated(path):
             source: Any = connection.open_file(path, key)
@@ -27,6 +29,9 @@ def rekey(path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
             copied: Any = connection.create_file(target, new)
             try:
                 source.backup(copied)
+            except sqlcipher.Error as error:
+                # It bears no code. What is read has just been found sound, so what is written is to blame.
+                raise StorageFull(str(error)) from error
             finally:
                 copied.close()
                 source.close()
