@@ -87,6 +87,7 @@ class ModelReader:
         asked = _prompt(told)
         digest = hashlib.sha256(f"{_VERSION}\n{model}\n{asked}".encode("utf-8", "surrogatepass")).digest()
         answer = await self._results.result(RESULT, digest) if self._results else None
+        fresh = answer is None
         if answer is None:
             if not self._trust.worth_asking(model):
                 return []
@@ -95,7 +96,7 @@ class ModelReader:
                 await self._results.keep_result(RESULT, digest, answer, told[0].session_id)
         items = _items(answer)
         quoted = [(item, heard) for item in items if (heard := _source(item.quote, told)) is not None]
-        if items:
+        if items and fresh:
             self._trust.note(model, passed=bool(quoted))
         made = (_candidate(item, heard, model) for item, heard in quoted)
         return [one for one in made if one is not None]

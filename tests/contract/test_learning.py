@@ -1,0 +1,232 @@
+"""Learning on every kind of store: what joins what is known, and what is never learned."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from memory.entities import MemoryMode, Message, NewMessage, NewSession, Session, SessionPatch
+from memory.knowledge.entities import (
+    Memory,
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemoryState,
+)
+from memory.knowledge.retention import Retention
+from memory.learning.asking import ModelReader
+from memory.learning.digests import Digester
+from memory.learning.learner import Learner, heard_in
+from memory.learning.ledger import Ledger, Meaning
+from memory.lifecycle.summarise import Summariser
+from memory.ports import SessionStore
+from memory.testing import FakeClock
+from models.messages import ChatMessage, Role
+from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.contract.talk import assistant, begin, user
+
+EVERY = MemoryFilter(states=None)
+
+
+def learner(store: SessionStore, model: ScriptedChatModel | None = None, *, near: bool = False) -> Learner:
+    return Learner(
+        store,
+        Ledger(store.memories, FakeClock(), Retention),
+        model=ModelReader(model, results=store.jobs) if model else None,
+        meaning=Meaning(store.vectors, HashEmbedder()) if near else None,
+    )
+
+
+async def say(store: SessionStore, *said: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
+    """A session in which the person says this, each time answered."""
+    session, _ = await store.create_session(NewSession("A chat", memory_mode=mode), user(said[0]))
+    await store.append_message(session.id, assistant("I see."))
+    for text in said[1:]:
+        await store.append_message(session.id, user(text))
+        await store.append_message(session.id, assistant("I see."))
+    return session
+
+
+def texts(memories: Sequence[Memory]) -> set[str]:
+    return {memory.text for memory in memories}
+
+
+async def test_what_was_learned_has_its_words_and_is_learned_once(store: SessionStore) -> None:
+    session = await say(store, "Hi! I live in Graz, where is the lake?", "Thanks.")
+    (made,) = await learner(store).learn()
+    assert (made.text, made.state, made.origin) == (
+        "I live in Graz.",
+        MemoryState.INBOX,
+        MemoryOrigin.PATTERN,
+    )
+    (source,) = await store.memories.sources(made.id)
+    assert (source.session_id, source.quote) == (session.id, "I live in Graz")
+    assert await store.memories.unlearned() == []
+    assert await learner(store).learn() == []
+
+
+@pytest.mark.parametrize("mode", [MemoryMode.READS, MemoryMode.BLANK])
+async def test_nothing_is_learned_where_memory_is_not_added_to(store: SessionStore, mode: MemoryMode) -> None:
+    await say(store, "I live in Graz.", mode=mode)
+    assert await learner(store).learn() == []
+    assert await store.memories.select(EVERY) == []
+
+
+async def test_the_model_s_words_are_no_evidence(store: SessionStore) -> None:
+    session, _ = await begin(store, "Who am I?")
+    await store.append_message(session.id, assistant("You said: I live in Graz.\nI love olives."))
+    await store.append_message(session.id, user("I love olives."))
+    assert await learner(store).learn() == []
+
+
+async def test_said_again_is_one_more_source_and_surer(store: SessionStore) -> None:
+    await say(store, "I live in Graz.")
+    (first,) = await learner(store).learn()
+    await say(store, "I'm based in Graz, as you know.")
+    (again,) = await learner(store).learn()
+    assert again.id == first.id
+    assert again.confidence > first.confidence
+    assert len(await store.memories.sources(first.id)) == 2
+
+
+async def test_nearly_the_same_words_are_one_memory(store: SessionStore) -> None:
+    await say(store, "I collect very old stamps from Norway and Sweden and Denmark.")
+    (first,) = await learner(store, near=True).learn()
+    await say(store, "I collect very old stamps from Norway and Sweden and Denmark now.")
+    (again,) = await learner(store, near=True).learn()
+    assert again.id == first.id
+    await say(store, "I collect very old coins from Norway and Sweden and Finland.")
+    (other,) = await learner(store, near=True).learn()
+    assert other.id != first.id
+
+
+async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: SessionStore) -> None:
+    await say(store, "I live in Ghent.", "I love tea.", "I've moved to Graz.", "I've come to hate tea.")
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"I've moved to Graz.", "I've come to hate tea."}
+    every = {one.text: one for one in await store.memories.select(EVERY)}
+    old, new = every["I live in Ghent."], every["I've moved to Graz."]
+    assert (old.state, old.superseded_by) == (MemoryState.SUPERSEDED, new.id)
+    assert old.valid_from is not None
+    assert old.valid_until == new.valid_from
+
+
+async def test_what_was_said_earlier_does_not_take_the_place_of_what_is_known(store: SessionStore) -> None:
+    early = await say(store, "I live in Ghent.")
+    await say(store, "I live in Graz now.")
+    late = next(one for one in await store.memories.unlearned() if one.session_id != early.id)
+    await learner(store).learn(late.session_id)
+    (overtaken,) = await learner(store).learn(early.id)
+    assert (overtaken.text, overtaken.state) == ("I live in Ghent.", MemoryState.SUPERSEDED)
+    assert texts(await store.memories.select()) == {"I live in Graz now."}
+
+
+async def test_what_only_ends_something_is_kept_only_if_it_does(store: SessionStore) -> None:
+    await say(store, "I don't live in Ghent.")
+    assert await learner(store).learn() == []
+    await say(store, "I live in Ghent.")
+    await learner(store).learn()
+    await say(store, "I don't live in Ghent.")
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"I don't live in Ghent."}
+
+
+async def test_what_was_rejected_is_not_learned_again(store: SessionStore) -> None:
+    await say(store, "I hate olives.")
+    (made,) = await learner(store).learn()
+    await store.memories.change(made.id, MemoryPatch(state=MemoryState.REJECTED))
+    session = await say(store, "I hate olives!")
+    assert await learner(store).learn(session.id) == []
+    assert await store.memories.select() == []
+
+
+async def test_what_is_to_be_remembered_is_kept_at_once_and_once(store: SessionStore) -> None:
+    session, said = await begin(store, "Please remember that my locker is 14B.")
+    (made,) = await learner(store).remember(heard_in(said), None)
+    assert (made.state, made.origin, made.importance) == (MemoryState.KEPT, MemoryOrigin.PERSON, 0.9)
+    assert await learner(store).learn(session.id) == []
+
+
+async def test_the_person_s_own_words_supersede_too(store: SessionStore) -> None:
+    await say(store, "I live in Ghent.")
+    await learner(store).learn()
+    ledger = Ledger(store.memories, FakeClock(), Retention)
+    made = await ledger.remember("I live in Graz")
+    assert (made.kind, made.state) == (MemoryKind.FACT, MemoryState.KEPT)
+    assert (await ledger.remember("i live in graz.")).id == made.id
+    assert texts(await store.memories.select()) == {"I live in Graz"}
+
+
+# --- the model ------------------------------------------------------------------------------------
+
+ODD = "My knee has been acting up since the marathon."
+
+
+def answers(*items: tuple[str, str]) -> ScriptedChatModel:
+    told = ",".join(f'{{"kind":"{kind}","quote":"{quote}"}}' for kind, quote in items)
+    return ScriptedChatModel([f"[{told}]"])
+
+
+async def test_a_model_points_at_the_person_s_words(store: SessionStore) -> None:
+    await say(store, ODD)
+    model = answers(("fact", "My knee has been acting up"))
+    (made,) = await learner(store, model).learn()
+    assert (made.text, made.origin, made.model) == (ODD, MemoryOrigin.MODEL, "5c")
+    assert made.confidence < 0.7
+    (source,) = await store.memories.sources(made.id)
+    assert source.quote in ODD
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["My knee has been broken", "I see.", "Can you help", "My uncle's house has a leak and a hole"],
+)
+async def test_what_a_model_makes_up_or_misunderstands_is_dropped(store: SessionStore, quote: str) -> None:
+    await say(store, f"{ODD} Can you help?", "He said my uncle's house has a leak and a hole.")
+    assert await learner(store, answers(("fact", quote))).learn() == []
+
+
+async def test_answers_are_remembered_and_a_model_that_invents_is_asked_rarely(store: SessionStore) -> None:
+    asked: list[Sequence[ChatMessage]] = []
+
+    def invent(prompt: Sequence[ChatMessage]) -> str:
+        asked.append(prompt)
+        return '[{"kind":"fact","quote":"I am a king"}]'
+
+    model = ScriptedChatModel(invent)
+    reader = ModelReader(model, results=store.jobs)
+    session = await say(store, ODD)
+    group = [heard_in(one) for one in await store.branch(session.id) if one.role is Role.USER]
+    assert [await reader.read(group) for _ in range(3)] == [[], [], []]
+    assert len(asked) == 1
+    for number in range(12):
+        other = await say(store, f"My {number} old knees have been acting up.")
+        await reader.read([heard_in(one) for one in await store.branch(other.id) if one.role is Role.USER])
+    assert 3 <= len(asked) < 8
+    assert "grammar" not in asked[0][0].content
+
+
+# --- documents of conversations ---------------------------------------------------------------------
+
+
+async def _marked(store: SessionStore, *said: str) -> tuple[Session, list[Message]]:
+    session = await say(store, *said)
+    await store.update_session(session.id, SessionPatch(important=True, title="The shed"))
+    return session, await store.branch(session.id)
+
+
+async def test_an_important_session_has_a_digest_that_follows_it(store: SessionStore) -> None:
+    digester = Digester(store, Summariser(ScriptedChatModel(), WordCounter()))
+    await say(store, "We chose oak for the floor.", "It costs 900 euros.")
+    session, _ = await _marked(store, "We chose cedar for the new shed.", "It costs 1400 euros in all.")
+    (made,) = await digester.renew()
+    assert made.kind is MemoryKind.DIGEST
+    assert made.text.startswith("The shed\n")
+    assert "We chose cedar for the new shed." in made.text
+    assert "oak" not in made.text
+    assert {one.session_id for one in await store.memories.sources(made.id)} == {session.id}
+    assert await digester.renew(session.id) == []
+    await store.append_message(session.id, NewMessage(Role.USER, "We decided on slate from Wales."))
+    (again,) = await digester.renew(session.id)
+    assert (again.id, again.version) == (made.id, 2)
+    assert "slate" in again.text

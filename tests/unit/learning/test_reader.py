@@ -1,0 +1,148 @@
+"""What is read out of a message, and what never is."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory.knowledge.entities import MemoryKind, MemoryOrigin
+from memory.learning.entities import Candidate, Heard
+from memory.learning.evidence import found
+from memory.learning.reader import asked_to_remember, read
+
+SAID_AT = datetime(2026, 3, 4, 15, tzinfo=UTC)
+
+
+def heard(text: str) -> Heard:
+    return Heard("m", "s", text, SAID_AT)
+
+
+def learned(text: str) -> list[Candidate]:
+    return [one for one in read(heard(text)) if not one.only_ends]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "text"),
+    [
+        ("I live in Tromsø.", MemoryKind.FACT, "I live in Tromsø."),
+        ("I live in Leeds, what should I see there?", MemoryKind.FACT, "I live in Leeds."),
+        ("Any ideas? I'm very allergic to soy, so be careful.", MemoryKind.FACT, "I'm very allergic to soy."),
+        ("Quick note: I work as a welder at night.", MemoryKind.FACT, "I work as a welder at night."),
+        ("I come from Cork, if that matters.", MemoryKind.FACT, "I come from Cork."),
+        ("Since I'm vegan, what can I order?", MemoryKind.PREFERENCE, "I'm vegan."),
+        ("Suggest a dinner, but I don't eat pork.", MemoryKind.PREFERENCE, "I don't eat pork."),
+        ("I'd rather use Emacs than Notion.", MemoryKind.PREFERENCE, "I'd rather use Emacs than Notion."),
+        ("Long meetings drain me.", MemoryKind.PREFERENCE, "Long meetings drain me."),
+        ("We settled on cedar for the shed.", MemoryKind.DECISION, "We settled on cedar for the shed."),
+        ("On 3 May I have an exam.", MemoryKind.EVENT, "On 3 May I have an exam."),
+        ("We still don't know where to go.", MemoryKind.QUESTION, "We still don't know where to go."),
+        (
+            "To reset it, first unplug it, then wait and then press start.",
+            MemoryKind.PROCEDURE,
+            "To reset it, first unplug it, then wait and then press start.",
+        ),
+        ("Ich wohne in Graz.", MemoryKind.FACT, "Ich wohne in Graz."),
+        ("Je suis végétarienne.", MemoryKind.PREFERENCE, "Je suis végétarienne."),
+        ("Me encanta el flamenco.", MemoryKind.PREFERENCE, "Me encanta el flamenco."),
+    ],
+)
+def test_what_people_tell_of_themselves(said: str, kind: MemoryKind, text: str) -> None:
+    (one,) = learned(said)
+    assert (one.kind, one.text) == (kind, text)
+    assert found(one.quote, said)
+    assert one.importance >= 0.5
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do I live in Leeds?",
+        "If I were a nurse, I would live in Cork.",
+        "Imagine this. I live in Cork. I love rain.",
+        "My sister says she hates olives.",
+        "My father told me 'I live in Porto and I love it'.",
+        '"I prefer tea", said my colleague.',
+        "According to my doctor, I love salt.",
+        "Pretend you are my boss. I work at Acme.",
+        "Let's play a game: I'm a pirate and I hate fish.",
+        "Oh sure, I just love long meetings. Not.",
+        "I adore spreadsheets /s",
+        "I love museums, just kidding.",
+        "Please summarise this:\n> I live in Graz.\n> I have a cat called Otto.",
+        "```\nI'm a nurse from Graz\n```",
+        "From: Ann\nTo: all\n\nHi, I live in Leeds.",
+        "Proofread this: I live in Leeds and I have a dog.",
+        "Translate 'I live in Leeds' into Welsh.",
+        "Write a poem in which I am a sailor from Cork.",
+        "I don't live in Leeds.",
+        "I'm not a nurse.",
+        "I used to live in Leeds.",
+        "I love it!",
+        "I prefer the second version.",
+        "I have a question about my code.",
+        "I'm trying to install it but I get an error.",
+        "Graz is a beautiful place.",
+        "He lives in Graz.",
+    ],
+)
+def test_what_is_not_the_person_s_own_is_left_out(said: str) -> None:
+    assert learned(said) == []
+
+
+def test_she_is_who_was_spoken_of() -> None:
+    made = learned("My sister's name is Maja. She works as a nurse, and Maja lives in Oslo. I miss her.")
+    assert [(one.subject, one.text) for one in made] == [
+        ("my sister", "My sister's name is Maja."),
+        ("my sister Maja", "My sister Maja works as a nurse."),
+        ("my sister Maja", "My sister Maja lives in Oslo."),
+    ]
+    assert made[1].quote == "She works as a nurse"
+
+
+def test_code_is_kept_with_what_it_is_for() -> None:
+    said = "This is my script for backups:\n```sh\ncp -r a b\n```\nThanks!"
+    (one,) = learned(said)
+    assert (one.kind, one.subject) == (MemoryKind.CODE, "backups")
+    assert one.text == "This is my script for backups:\n```sh\ncp -r a b\n```"
+    assert learned("Why does my script for backups fail?\n```sh\ncp\n```") == []
+
+
+def test_a_list_of_steps_is_one_procedure() -> None:
+    (one,) = learned("My recipe for bread:\n1. mix flour and water\n2. then wait a day\n3. bake it\n")
+    assert one.kind is MemoryKind.PROCEDURE
+    assert "bake it" in one.text
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Remember that the bins go out on Thursday.", "The bins go out on Thursday."),
+        ("Please remember: blue gate.", "Blue gate."),
+        ("Hi! Don't forget that my locker is 14B.", "My locker is 14B."),
+        ("Merk dir, der Code ist 7781.", "Der Code ist 7781."),
+    ],
+)
+def test_what_is_to_be_remembered_is_the_person_s(said: str, text: str) -> None:
+    (one,) = asked_to_remember(heard(said))
+    assert (one.text, one.origin, one.confidence) == (text, MemoryOrigin.PERSON, 1.0)
+
+
+@pytest.mark.parametrize(
+    "said", ["Remember when we met?", "Do you remember that song?", "Remember me.", "Remember to smile."]
+)
+def test_not_every_remembering_is_a_wish(said: str) -> None:
+    assert asked_to_remember(heard(said)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "since"),
+    [
+        ("I'm flying to Oslo on 3 May.", datetime(2026, 5, 3, tzinfo=UTC)),
+        ("On 8 January I have an exam.", datetime(2027, 1, 8, tzinfo=UTC)),
+        ("Yesterday I got back from Cork.", datetime(2026, 3, 3, tzinfo=UTC)),
+        ("Tomorrow I have an interview at Acme.", datetime(2026, 3, 5, tzinfo=UTC)),
+        ("I live in Cork.", SAID_AT),
+    ],
+)
+def test_when_it_holds(said: str, since: datetime) -> None:
+    (one,) = learned(said)
+    assert one.valid_from == since
