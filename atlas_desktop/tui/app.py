@@ -102,6 +102,12 @@ class AtlasApp(Leaving):
             raise RoomClosed
         return self.desk.room
 
+    def private_seen(self) -> None:
+        """Somebody is there: the private room stays open for another while, if it is what they look at."""
+        shown = None if self.desk.room is None else self.chat
+        if shown is not None and shown.current.room is RoomKind.PRIVATE:
+            self.desk.rooms.used()
+
     def look_after(self, room: "OpenRoom") -> None:
         """Has a room that was opened work in the background, and tell of it."""
         room.background.listen(self.turns.job_moved)

@@ -52,6 +52,8 @@ class Leaving(Reporting):
         @property
         def chat(self) -> "ChatScreen | None": ...
 
+        def private_seen(self) -> None: ...
+
         @property
         def drafts(self) -> "Drafts": ...
 
@@ -171,8 +173,10 @@ class Leaving(Reporting):
             self.attempt(self.lock(), group="leave", exclusive=True)
 
     async def on_event(self, event: events.Event) -> None:
-        if self._vigil is not None and isinstance(event, _SIGNS_OF_LIFE):
-            self._vigil.seen()
+        if isinstance(event, _SIGNS_OF_LIFE):
+            if self._vigil is not None:
+                self._vigil.seen()
+            self.private_seen()
         await super().on_event(event)
 
     # --- the end ---------------------------------------------------------------------------------
