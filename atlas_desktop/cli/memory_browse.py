@@ -43,10 +43,10 @@ async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
     for given, known in ((args.kind, shapes.KINDS), (args.tier, shapes.TIERS), (args.state, shapes.STATES)):
         _among(given, known)
-    await ctx.unlock()
+    await rooms.opened(ctx)
     session = None
     if args.session is not None:
-        session = (await (await ctx.unlock_for(args.session)).store.get_session(args.session)).id
+        session = (await ctx.desk.rooms.find(args.session))[1].id
     wanted = _filter(args, session)
     found = await rooms.gather(ctx, lambda room: room.knowledge.select(wanted, limit=args.limit))
     found.sort(key=lambda known: (known[1].pinned, known[1].updated_at), reverse=True)
@@ -106,8 +106,7 @@ async def inbox_of(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def fading(ctx: Context, _args: argparse.Namespace) -> int:
-    await ctx.unlock()
-    found = [(room, fate) for room in ctx.opened for fate in await room.upkeep.fading()]
+    found = [(room, fate) for room in await rooms.opened(ctx) for fate in await room.upkeep.fading()]
     told = await rooms.as_json((room, fate.memory) for room, fate in found) if ctx.json else []
     ctx.emit(
         [{**one, "why": fate.why} for one, (_, fate) in zip(told, found, strict=False)],
@@ -120,8 +119,7 @@ async def fading(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 async def stats(ctx: Context, _args: argparse.Namespace) -> int:
-    await ctx.unlock()
-    counts = [await room.knowledge.counts() for room in ctx.opened]
+    counts = [await room.knowledge.counts() for room in await rooms.opened(ctx)]
     going = [len(await room.upkeep.fading()) for room in ctx.opened]
     by_state = _sum(one.by_state for one in counts)
     by_kind = _sum(one.by_kind for one in counts)
@@ -157,8 +155,9 @@ def _table(found: dict[str, Any]) -> str:
 
 async def list_changes(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
-    await ctx.unlock()
-    found = [one for room in ctx.opened for one in await room.knowledge.changes(limit=args.limit)]
+    found = [
+        one for room in await rooms.opened(ctx) for one in await room.knowledge.changes(limit=args.limit)
+    ]
     found = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[: args.limit]
 
     def text() -> str:

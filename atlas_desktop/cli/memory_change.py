@@ -138,8 +138,7 @@ async def rescue(ctx: Context, args: argparse.Namespace) -> int:
 async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
     from memory.errors import ChangeNotFound
 
-    await ctx.unlock()
-    for room in ctx.opened[::-1]:
+    for room in (await rooms.opened(ctx))[::-1]:
         try:
             undone = await room.knowledge.undo(args.id)
         except ChangeNotFound:

@@ -15,18 +15,23 @@ Known = tuple["OpenRoom", "Memory"]
 """A memory and the room that it is in."""
 
 
+async def opened(ctx: Context) -> "tuple[OpenRoom, ...]":
+    """The rooms that the command line opens: the open one, with `--private` the private one too."""
+    if not ctx.opened:
+        await ctx.unlock()
+    return ctx.opened
+
+
 async def gather(ctx: Context, read: "Callable[[OpenRoom], Awaitable[Iterable[Memory]]]") -> list[Known]:
-    """What `read` finds in each open room, room by room. Opens what the command line says."""
-    await ctx.unlock()
-    return [(room, memory) for room in ctx.opened for memory in await read(room)]
+    """What `read` finds in each room, room by room."""
+    return [(room, memory) for room in await opened(ctx) for memory in await read(room)]
 
 
 async def room_with(ctx: Context, ref: str) -> "OpenRoom":
     """The open room that a memory is in. Raises `MemoryNotFound`, `AmbiguousId`."""
     from memory.errors import MemoryNotFound
 
-    first = await ctx.unlock() if not ctx.opened else ctx.opened[0]
-    for room in ctx.opened or (first,):
+    for room in await opened(ctx):
         try:
             await room.store.memories.get(ref)
         except MemoryNotFound:
@@ -39,7 +44,6 @@ async def change(
     ctx: Context, refs: Sequence[str], act: "Callable[[KnowledgeService, list[str]], Awaitable[list[Memory]]]"
 ) -> list[Known]:
     """Does `act` with those of `refs` that are in a room, room by room; with none if one cannot be found."""
-    await ctx.unlock()
     where: dict[int, tuple[OpenRoom, list[str]]] = {}
     for ref in refs:
         room = await room_with(ctx, ref)
