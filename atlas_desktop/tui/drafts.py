@@ -64,26 +64,33 @@ class Drafts:
         return text
 
     async def leave_open(self, conversation: Conversation) -> None:
-        """Notes that this conversation was shown, in the room that holds it."""
-        store = self._store(conversation)
-        if store is not None:
-            await store.drafts.leave_open(conversation.id)
+        """Notes that this conversation was shown, in the room that holds it and in no other."""
+        shown = self._store(conversation)
+        for room in self._app.desk.open_rooms:
+            if room.store.room is not RoomKind.OFF_RECORD:
+                await room.store.drafts.leave_open(conversation.id if room.store is shown else None)
 
     async def _keep(self, conversation: Conversation) -> None:
         place = conversation.id or UNBEGUN
         try:
             store = self._store(conversation)
             if store is None:
+                await self._take_back(conversation)
                 return
             await self._put(store, place, "\n\n".join(filter(str.strip, conversation.unsent)))
-            if place != UNBEGUN and self._unbegun is conversation:
-                self._unbegun = None
-                await self._put(store, UNBEGUN, "")
+            if place != UNBEGUN:
+                await self._take_back(conversation)
         except (SessionNotFound, RoomClosed):
             # It was erased, or its room locked, while this was on its way: its draft went along.
             self._kept.pop(place, None)
         if place == UNBEGUN:
             self._unbegun = conversation
+
+    async def _take_back(self, conversation: Conversation) -> None:
+        """Where it was begun to be typed nothing stays of what has begun, or is to begin elsewhere."""
+        if self._unbegun is conversation and self._app.desk.room is not None:
+            self._unbegun = None
+            await self._put(self._app.desk.room.store, UNBEGUN, "")
 
     async def _put(self, store: "SessionStore", place: str, text: str) -> None:
         if self._kept.get(place, "") != text:
@@ -92,9 +99,11 @@ class Drafts:
 
     def _store(self, conversation: Conversation) -> "SessionStore | None":
         """Where the texts of a conversation may be kept."""
-        store = self._app.room_of(conversation).store
         session = conversation.session
         off = session is not None and session.memory_mode is MemoryMode.OFF
         # What is to begin elsewhere is not begun in the room that was opened first.
         elsewhere = session is None and conversation.begins_in is not None
-        return None if off or elsewhere or store.room is RoomKind.OFF_RECORD else store
+        if off or elsewhere:
+            return None
+        store = self._app.room_of(conversation).store
+        return None if store.room is RoomKind.OFF_RECORD else store

@@ -229,3 +229,21 @@ async def test_after_three_wrong_passphrases_the_next_waits(make: Make) -> None:
         await settle(pilot)
         assert on(place.app, ChatScreen)
         assert not attempts.path.exists()
+
+
+async def test_what_is_to_begin_off_the_record_leaves_no_draft_behind(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
+    store = InMemorySessionStore(FakeClock(NOW))
+    place = make(store=store)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await type_text(pilot, "a secret")
+        await settle(pilot)
+        await place.app.drafts.keep_all()
+        assert await store.drafts.draft(UNBEGUN) == "a secret"
+        chat(place.app).current.begins_in = RoomKind.OFF_RECORD
+        place.app.drafts.changed(chat(place.app).current)
+        await place.app.drafts.keep_all()
+        assert await store.drafts.draft(UNBEGUN) == ""

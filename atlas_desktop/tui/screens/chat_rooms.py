@@ -238,6 +238,8 @@ class RoomActions(DOMNode):
             await self.transcript.note(Remark(change.words))
 
     def _told(self) -> None:
+        # What is being typed is kept where it now belongs, and nowhere else.
+        self.atlas.drafts.changed(self.current)
         self.tell()
         self.refresh_list()
 
