@@ -14,6 +14,7 @@ from memory.storage.connection import Connection
 from memory.storage.queries import (
     ageing,
     epochs,
+    indices,
     leftovers,
     lineage,
     memories_log,
@@ -62,7 +63,8 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     ids = [*own, *messages, *(row[0] for row in summed)]
     # A job of no session in particular may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
-    conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
+    with indices.purged(conn, "messages", len(messages)):
+        conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
     recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
     entries = _entries("messages", [(row[0], row[1], row[2]) for row in said if row[3] != "streaming"])
     marks = leftovers.Marks(ids, known.ids, entries + known.entries, own)
@@ -103,13 +105,14 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     held_in = sorted({row[2] for row in found})
     known = lineage.let_go(conn, ids)
     untitled = titles.forget(conn, held_in, ids)
-    conn.execute(
-        f"""
-        UPDATE messages SET content = '', preface = '', tokens = NULL, token_model = NULL, meta = '{{}}'
-        WHERE seq IN {_LISTED}
-        """,
-        (json.dumps([row[0] for row in found]),),
-    )
+    with indices.purged(conn, "messages", len(said)):
+        conn.execute(
+            f"""
+            UPDATE messages SET content = '', preface = '', tokens = NULL, token_model = NULL, meta = '{{}}'
+            WHERE seq IN {_LISTED}
+            """,
+            (json.dumps([row[0] for row in found]),),
+        )
     recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
     aged = [one.id for one in ageing.age(conn, ids)]
     vectors = conn.execute(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memory.storage.connection import Connection
 from memory.storage.queries import recalled
-from memory.storage.words import beginnings, is_unspaced, pieces
+from memory.storage.words import beginnings, pieces
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST_PIECE = 3
@@ -38,6 +38,7 @@ def left(conn: Connection, marks: Marks) -> int:
     """How many rows of any table still belong to what was erased, name it, or hold its words."""
     found = _in_indices(conn, marks.entries)
     found += _owned(conn, ("memory_id", "part_id", "superseded_by"), marks.memories)
+    found += _owned(conn, ("item_id",), [*marks.ids, *marks.memories])
     found += count(
         conn, f"SELECT count(*) FROM memories WHERE id IN {_LISTED}", json.dumps(list(marks.memories))
     )
@@ -115,34 +116,28 @@ def _in_indices(conn: Connection, entries: Iterable[Entry]) -> int:
     held = list(entries)
     for owner in {one.owner for one in held}:
         own = [one for one in held if one.owner == owner]
-        gone = [one.row for one in own if not one.kept]
-        for index in (f"{owner}_fts", f"{owner}_pieces"):
-            found += count(
-                conn, f'SELECT count(*) FROM "{index}_docsize" WHERE id IN {_LISTED}', json.dumps(gone)
-            )
-            words = {word for one in own for word in _searched(one.text, pieced=index.endswith("_pieces"))}
-            found += sum(_holding(conn, index, word, {one.row for one in own}) for word in words)
+        rows = {one.row for one in own}
+        span = min(rows), max(rows)
+        gone = json.dumps([one.row for one in own if not one.kept])
+        words = beginnings(" ".join({piece for one in own for piece in one.text.split()}))
+        for index, wanted in (
+            (f"{owner}_fts", set(words)),
+            (f"{owner}_pieces", {piece for word in words for piece in _pieces(word)}),
+        ):
+            found += count(conn, f'SELECT count(*) FROM "{index}_docsize" WHERE id IN {_LISTED}', gone)
+            found += sum(_holding(conn, index, word, rows, span) for word in wanted)
     return found
 
 
-def _searched(text: str, *, pieced: bool) -> set[str]:
-    """The words of a text as an index of words, or of pieces of three letters, knows them."""
-    words = beginnings(text)
-    if pieced:
-        return {
-            piece
-            for word in words
-            if is_unspaced(word)
-            for piece in pieces(word)
-            if len(piece) >= _LEAST_PIECE
-        }
-    return set(words)
+def _pieces(word: str) -> list[str]:
+    """What the index of pieces can find a word by."""
+    return [one for one in pieces(word) if len(one) >= _LEAST_PIECE]
 
 
-def _holding(conn: Connection, index: str, word: str, rows: Collection[int]) -> int:
+def _holding(conn: Connection, index: str, word: str, rows: Collection[int], span: tuple[int, int]) -> int:
     hits = conn.execute(
         f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND rowid BETWEEN ? AND ?",
-        (f'"{word}"', min(rows), max(rows)),
+        (f'"{word}"', *span),
     )
     return sum(row in rows for (row,) in hits)
 

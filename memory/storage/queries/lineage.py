@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from memory.knowledge.entities import FINDABLE
 from memory.knowledge.wording import reading, rests_on
 from memory.storage.connection import Connection
-from memory.storage.queries import memories_log
+from memory.storage.queries import indices, memories_log
 from memory.storage.queries.leftovers import Entry
 
 
@@ -196,7 +196,8 @@ def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
         """,
         (ids,),
     )
-    conn.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    with indices.purged(conn, "memories", len(found)):
+        conn.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (ids,))
     memories_log.strip(conn, found)
     memories_log.drop_names(conn, found)
     return Gone(
