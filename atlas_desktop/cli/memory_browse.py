@@ -3,6 +3,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import memory_rooms as rooms
@@ -155,10 +156,9 @@ def _table(found: dict[str, Any]) -> str:
 
 async def list_changes(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
-    found = [
-        one for room in await rooms.opened(ctx) for one in await room.knowledge.changes(limit=args.limit)
-    ]
-    found = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[: args.limit]
+    each = [await room.knowledge.changes(limit=args.limit) for room in await rooms.opened(ctx)]
+    found = sorted(chain.from_iterable(each), key=lambda one: (one.created_at, one.id), reverse=True)
+    found = found[: args.limit]
 
     def text() -> str:
         rows = []

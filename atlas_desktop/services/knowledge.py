@@ -24,10 +24,11 @@ from memory.knowledge.entities import (
     NewMemory,
 )
 from memory.knowledge.expiry import rescued
+from memory.knowledge.profile import candidates, in_order
 from memory.knowledge.retention import Retention, expires_at
 from memory.knowledge.routing import route
 from memory.ports import Clock, SessionStore
-from memory.recall.temporal import half_life_days, strength
+from memory.recall.temporal import PRESETS, half_life_days, strength
 
 LONGEST = 4000
 """Characters of a memory."""
@@ -104,6 +105,17 @@ class KnowledgeService:
             if one.message is not None:
                 return await self._store.get_session(one.source.session_id), one.message
         return None
+
+    async def profile(self) -> list[Memory]:
+        """What the model is told of the person, as far as it fits: in the order of the page."""
+        settings = self._settings()
+        found = candidates(
+            await self._memories.select(),
+            self._clock.now(),
+            decay=PRESETS[settings.decay],
+            ask_first=settings.ask_first,
+        )
+        return list(in_order(found))
 
     async def counts(self) -> MemoryCounts:
         return await self._memories.counts()

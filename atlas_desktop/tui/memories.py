@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, OWN_WORDS, SUMMARIES, Entry, wanted
+from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, OWN_WORDS, PROFILE, SUMMARIES, Entry, wanted
 from memory.entities import Session
 from memory.errors import SessionNotFound
 from memory.knowledge.entities import Memory, MemoryOrigin
@@ -32,6 +32,10 @@ class Shelf:
             fates = await self._room.upkeep.fading()
             fates = [fate for fate in fates if _holds(fate.memory.text, containing)][:limit]
             return await self._described([fate.memory for fate in fates], [fate.why for fate in fates])
+        if tab == PROFILE:
+            told = await self._room.knowledge.profile()
+            told = [one for one in told if _holds(one.text, containing)][:limit]
+            return await self._described(told, [""] * len(told))
         found = await self._room.knowledge.select(wanted(tab, containing), limit=limit)
         return await self._described(found, [""] * len(found))
 

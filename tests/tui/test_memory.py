@@ -108,6 +108,7 @@ async def test_f3_lists_what_is_remembered_by_kind(make: Make) -> None:
             ("how_to", "Feeds the sourdough"),
             ("fading", "The parcel comes tomorrow"),
             ("summaries", "They planned three days"),
+            ("profile", "Prefers trains"),
         ):
             await pilot.press("right")
             await assert_until(pilot, partial(is_shown, place, text))

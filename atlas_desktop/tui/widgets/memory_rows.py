@@ -12,7 +12,7 @@ from memory.context.entities import Summary
 from memory.entities import Message
 from memory.knowledge.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryState
 
-INBOX, FADING, SUMMARIES = "inbox", "fading", "summaries"
+INBOX, FADING, SUMMARIES, PROFILE = "inbox", "fading", "summaries", "profile"
 TABS = {
     INBOX: "Inbox",
     "facts": "Facts",
@@ -21,6 +21,7 @@ TABS = {
     "how_to": "How-to",
     FADING: "Fading",
     SUMMARIES: "Summaries",
+    PROFILE: "Profile",
 }
 _KINDS = {
     "facts": {MemoryKind.FACT, MemoryKind.EVENT, MemoryKind.DIGEST},
@@ -36,6 +37,7 @@ _NOTHING = {
     "how_to": "Nothing yet. How something is done is used once you have accepted it in the inbox.",
     FADING: "Nothing is fading.",
     SUMMARIES: "No conversation has been summarised yet.",
+    PROFILE: "Nothing yet. What is pinned or weighs most is told to the model in every conversation.",
 }
 WHY = {
     "expired": "its time is over",
