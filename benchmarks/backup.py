@@ -1,4 +1,4 @@
-"""What a backup and an unlock cost: `python -m benchmarks.backup`.
+"""What a backup and an unlock cost, and what a salvage brings out: `python -m benchmarks.backup`.
 
 A backup of a room of 100 MB, made while another connection goes on writing; how long its commits take
 meanwhile; how long the key takes to be derived, and all the rest of an unlock.
@@ -6,6 +6,7 @@ meanwhile; how long the key takes to be derived, and all the rest of an unlock.
 
 import argparse
 import asyncio
+import random
 import statistics
 import tempfile
 import threading
@@ -19,6 +20,7 @@ from memory.storage import connection
 from memory.storage.backup import back_up
 from memory.storage.queries import messages, sessions
 from memory.storage.room import open_room
+from memory.storage.salvage import salvage
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import to_bytes
 from memory.vault.slots import PassphraseSlot
@@ -98,6 +100,24 @@ def spread(seconds: list[float]) -> str:
     return f"median {statistics.median(seconds) * 1e3:.2f}, 1 % above {worst * 1e3:.1f} ms"
 
 
+async def salvages(home: Path, megabytes: int) -> None:
+    """What comes out of a room in which some pages were spoilt, one bit in each."""
+    path, key = home / "spoilt.db", RoomKey.generate()
+    store = await open_room(path, key, RoomKind.OPEN, SystemClock(), create=True)
+    await store.close()
+    fill(path, key, megabytes)
+    whole = path.read_bytes()
+    for percent in (1, 5, 10, 30):
+        chance = random.Random(percent)
+        data = bytearray(whole)
+        for page in chance.sample(range(len(data) // 4096), len(data) // 4096 * percent // 100):
+            data[page * 4096 + chance.randrange(4096)] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        found = salvage(path, key, home / f"salvaged{percent}.db", SystemClock().now())
+        share = found.messages / found.expected
+        print(f"salvage with {found.bad_pages} of {found.pages} pages spoilt: {share:.1%} of the messages")
+
+
 async def unlocks(vault: Vault, rounds: int) -> None:
     """The whole unlock, and of it the derivation of the key."""
     file, _ = vault._load()
@@ -134,6 +154,7 @@ async def main() -> None:
         fill(vault.database_path, key, options.megabytes)
         await backups(home, vault, key, options.rounds)
         await unlocks(vault, options.rounds)
+        await salvages(home, max(options.megabytes // 10, 1))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from memory.entities import RoomKind
-from memory.errors import BackupDamaged, FutureSchema, KeyslotsDamaged, KeyslotsMissing, RoomDamaged
+from memory.errors import (
+    BackupDamaged,
+    FutureSchema,
+    KeyslotsDamaged,
+    KeyslotsMissing,
+    RoomDamaged,
+    RoomMissing,
+)
 from memory.ports import Clock
 from memory.storage import archive, connection
 from memory.storage.archive import FORMAT, KEPT_ROOMS, Manifest
@@ -31,6 +38,8 @@ def back_up(
     The copies are checked by one thread while another writes them into the backup.
     """
     kinds = [room for room in KEPT_ROOMS if (rooms / f"{room}.db").exists()]
+    if RoomKind.OPEN not in kinds:
+        raise RoomMissing(rooms / f"{RoomKind.OPEN}.db")
     made_at = clock.now()
     with (
         tempfile.TemporaryDirectory(prefix="backup-") as work,
