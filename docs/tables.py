@@ -117,12 +117,55 @@ def keys_table() -> str:
     return "\n".join(rows)
 
 
+def retention_table() -> str:
+    from memory.knowledge.entities import MemoryTier
+    from memory.knowledge.retention import PROCEDURAL_VERSIONS, Retention
+    from memory.recall.temporal import half_life_days
+
+    rules = Retention()
+    low, high = rules.short_term_hours_min, rules.short_term_hours_max
+    rows = {
+        MemoryTier.WORKING: ("only when you say so", f"{rules.working_hours:g} hours"),
+        MemoryTier.SHORT_TERM: (
+            f"facts and events of importance below {rules.lasting_importance:g}, open questions",
+            f"{low:g} to {high:g} hours, the longer the more it matters",
+        ),
+        MemoryTier.EPISODIC: (
+            "decisions, events, code, questions and digests of a project",
+            f"as long as the project, and {rules.episodic_days:g} days",
+        ),
+        MemoryTier.LONG_TERM: (
+            f"preferences; facts, decisions and events of importance from {rules.lasting_importance:g} on",
+            "for good; every earlier wording is kept",
+        ),
+        MemoryTier.PROCEDURAL: (
+            "how something is done; used once you have accepted it",
+            f"for good; the latest {PROCEDURAL_VERSIONS} wordings are kept",
+        ),
+    }
+    lines = ["| tier | what goes there | kept in use for | half-life |", "|---|---|---|---|"]
+    for tier, (what, kept) in rows.items():
+        lines.append(f"| `{tier}` | {what} | {kept} | {half_life_days(tier):.2g} days |")
+    return "\n".join(lines)
+
+
+def browser_table() -> str:
+    from atlas_desktop.tui.actions import ACTIONS, Where, key_words
+
+    found = [action for action in ACTIONS if action.where is Where.MEMORIES]
+    return "\n".join(
+        ["| key | what it does |", "|---|---|"] + [f"| {key_words(one.key)} | {one.help} |" for one in found]
+    )
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/settings.md", settings_table),
     "commands": ("docs/cli.md", commands_table),
     "models": ("docs/models.md", models_table),
     "tuning": ("docs/models.md", tuning_table),
     "keys": ("docs/keys.md", keys_table),
+    "retention": ("docs/memory.md", retention_table),
+    "browser": ("docs/memory.md", browser_table),
 }
 
 
