@@ -49,7 +49,7 @@ def build_desk(paths: Paths) -> Desk:
         start_model=lambda settings, chosen: _start_model(paths, settings, chosen),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
-        vector_index=_vector_index,
+        vector_index=lambda: _vector_index(settings_file.settings),
         tuning=lambda settings: build_tuning(paths, settings),
         make_backups=lambda: build_backups(paths, settings_file),
         power=SystemPower(),
@@ -179,7 +179,11 @@ async def _open_snapshots(
     return None
 
 
-def _vector_index() -> "VectorIndex":
+def _vector_index(settings: Settings) -> "VectorIndex":
+    if settings.memory.vector_index == "exact":
+        from memory.vectors.flat import FlatVectorIndex
+
+        return FlatVectorIndex()
     from memory.vectors.lance import LanceVectorIndex
 
     return LanceVectorIndex()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
+from atlas_desktop.services.usefulness import UsefulnessService
 from atlas_desktop.setting_types import MemorySettings
 from memory.entities import MemoryMode
 from memory.jobs import Job, Priority
@@ -97,6 +98,7 @@ class RecallService:
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)
+        background.register_hook(UsefulnessService(store).after_reply)
 
     # --- being complete ---------------------------------------------------------------------------
 

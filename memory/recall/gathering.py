@@ -1,9 +1,10 @@
 """From the columns of a room, the places of words and the nearest vectors to evidence. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.knowledge.entities import MemoryTier
@@ -73,6 +74,12 @@ class Rows:
         self.before = np.where(self.with_machine & ~machine, NOBODY, before)
         self.after = np.where(machine, NOBODY, after)
         self.lengths = catalogue.length[rows].astype(float)
+        self.sizes = self.by_session(np.ones(len(rows)))
+        # What BM25 divides by: it depends on no question.
+        self.norm = bm25_norm(self.lengths)
+        self.window_norm = bm25_norm(self.with_neighbours(self.lengths))
+        self.session_lengths = self.by_session(self.lengths)
+        self.session_norm = bm25_norm(self.session_lengths)
 
     def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
         """The values of the neighbours; 0 where there is none."""
@@ -101,11 +108,7 @@ class NoteRows:
         self.rows = rows
         self.place = np.full(len(shelf) + 1, NOBODY, np.int64)
         self.place[rows] = np.arange(len(rows))
-        codes = [
-            next((catalogue.session_codes.get(one, NOBODY) for one in shelf.notes[row].sessions), NOBODY)
-            for row in rows
-        ]
-        self.session = beside.session_place[np.array(codes, np.int64)]
+        self.session = beside.session_place[shelf.session_codes(catalogue)[rows]]
         own = shelf.columns()
         self.lengths = own.length[rows]
         self.created, self.since = own.created[rows], own.since[rows]
@@ -148,7 +151,7 @@ def gather(
     rates = np.concatenate([np.where(important, 0.0, RATES[MemoryTier.EPISODIC]), notes.rate])
     machine = catalogue.machine[chosen]
     none = np.zeros(len(notes.rows), np.bool_)
-    lengths = rows.by_session(rows.lengths)
+    lengths = rows.session_lengths
     return Evidence(
         words=own,
         near_words=around,
@@ -160,7 +163,7 @@ def gather(
         meaning=meaning,
         near_meaning=near_meaning,
         session_meaning=session_meaning,
-        speaker=np.concatenate([np.isin(catalogue.speaker[chosen], list(question.speakers)), none]),
+        speaker=np.concatenate([_spoken_by(catalogue, chosen, question.speakers), none]),
         time=_fit(np.concatenate([catalogue.time[chosen], notes.created]), question.spans),
         dated=np.concatenate([catalogue.dated[chosen], notes.dated]) & question.asks_when,
         machine=np.concatenate([machine & (not question.asks_machine), none]),
@@ -186,10 +189,9 @@ def _lexical(
     n, m = len(rows.rows), len(notes.rows)
     words, windows, held = np.zeros(n + m), np.zeros(n + m), np.zeros(n + m)
     sessions = np.zeros(rows.sessions)
-    note_norm = _norm(notes.lengths)
-    norm = np.concatenate([_norm(rows.lengths), note_norm])
-    window_norm = np.concatenate([_norm(rows.with_neighbours(rows.lengths)), note_norm])
-    session_norm = _norm(rows.by_session(rows.lengths))
+    note_norm = bm25_norm(notes.lengths)
+    norm = np.concatenate([rows.norm, note_norm])
+    window_norm = np.concatenate([rows.window_norm, note_norm])
     places = {posting.term: posting for posting in postings}
     whole = 0.0
     for word in looked_for:
@@ -204,10 +206,20 @@ def _lexical(
         whole += rarity
         words += _bm25(both, norm)
         windows += _bm25(np.concatenate([rows.with_neighbours(counts), beside]), window_norm)
-        sessions += _bm25(rows.by_session(counts), session_norm)
+        sessions += _bm25(rows.by_session(counts), rows.session_norm)
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
     of_sessions = np.concatenate([sessions[rows.session], _of_place(sessions, notes.session, words[n:])])
     return words, windows, of_sessions, held
+
+
+def _spoken_by(
+    catalogue: Catalogue, rows: "NDArray[np.int64]", speakers: frozenset[int]
+) -> "NDArray[np.bool_]":
+    import numpy as np
+
+    asked = np.zeros(len(catalogue.speakers) + 1, np.bool_)
+    asked[list(speakers)] = True
+    return np.asarray(asked[catalogue.speaker[rows]], np.bool_)
 
 
 def _of_place(
@@ -233,7 +245,7 @@ def _rarity(n: int, holders: int) -> float:
     return math.log(1 + (n - holders + 0.5) / (holders + 0.5))
 
 
-def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def bm25_norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1.0))
 
 
@@ -251,17 +263,19 @@ def _meanings(
 
     n = len(rows.rows)
     meaning = np.full(n + len(notes.rows), np.nan)
+    floor = None
     if near.owners:
         if not near.complete:
-            meaning[:] = min(near.similarity)
-        owners = near.owners
-        at = rows.place[np.fromiter((catalogue.rows.get(one, NOBODY) for one in owners), np.int64)]
-        beside = notes.place[np.fromiter((notes.shelf.rows.get(one, NOBODY) for one in owners), np.int64)]
-        at = np.where(beside == NOBODY, at, n + beside)
+            floor = min(near.similarity)
+            meaning[:] = floor
+        at = rows.place[_found(catalogue.rows, near.owners)]
+        if len(notes.rows):
+            beside = notes.place[_found(notes.shelf.rows, near.owners)]
+            at = np.where(beside == NOBODY, at, n + beside)
         inside = at != NOBODY
         np.fmax.at(meaning, at[inside], np.asarray(near.similarity)[inside])
     own, beside_own = meaning[:n], meaning[n:]
-    sessions = _of_sessions(rows, own)
+    sessions = _of_sessions(rows, own, floor)
     of_notes = beside_own if sessions is None else _of_place(sessions, notes.session, beside_own)
     return (
         meaning,
@@ -281,21 +295,31 @@ def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]"
     return rows.with_neighbours(filled) / rows.with_neighbours(np.ones(len(filled)))
 
 
-def _of_sessions(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64] | None":
-    """The mean of the three nearest messages of each session; None when nothing is known."""
+def _of_sessions(
+    rows: Rows, meaning: "NDArray[np.float64]", floor: float | None
+) -> "NDArray[np.float64] | None":
+    """The mean of the three nearest messages of each session; None when nothing is known. With a `floor` all
+    but a few are that far: only those few are looked at."""
     import numpy as np
 
     known = ~np.isnan(meaning)
     if not known.any():
         return None
-    filled = np.where(known, meaning, meaning[known].min())
-    order = np.lexsort((-filled, rows.session))
-    starts = np.searchsorted(rows.session[order], np.arange(rows.sessions))
-    rank = np.arange(len(order)) - starts[rows.session[order]]
+    least = float(meaning[known].min()) if floor is None else floor
+    few = np.flatnonzero(known & (meaning > least))
+    order = few[np.lexsort((-meaning[few], rows.session[few]))]
+    own = rows.session[order]
+    rank = np.arange(len(order)) - np.searchsorted(own, own)
     top = order[rank < _NEAREST_OF_SESSION]
-    sums = np.bincount(rows.session[top], filled[top], rows.sessions)
-    counts = np.bincount(rows.session[top], minlength=rows.sessions)
-    return np.asarray(sums / counts)
+    sums = np.bincount(rows.session[top], meaning[top] - least, rows.sessions)
+    return np.asarray(least + sums / np.minimum(rows.sizes, _NEAREST_OF_SESSION))
+
+
+def _found(rows: Mapping[str, int], owners: Sequence[str]) -> "NDArray[np.int64]":
+    """The row of each owner, -1 for those that are not there."""
+    import numpy as np
+
+    return np.fromiter(map(rows.get, owners, repeat(NOBODY)), np.int64, len(owners))
 
 
 def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float64] | None":

@@ -102,8 +102,7 @@ class Ranked:
 
 def best_parts(near: Near | None) -> dict[str, int]:
     """Which passage of each message is the nearest."""
-    found: dict[str, int] = {}
-    if near is not None:
-        for owner, part in zip(near.owners, near.parts, strict=True):
-            found.setdefault(owner, part)
-    return found
+    if near is None:
+        return {}
+    # The nearest comes first in `near` and so last here, where it stays.
+    return dict(zip(reversed(near.owners), reversed(near.parts), strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from memory.recall.catalogue import NOBODY, Catalogue
 from memory.recall.entities import Note
 from memory.recall.moments import speaks_of_time
 from memory.recall.words import states_preference
@@ -53,6 +54,7 @@ class Shelf:
         self._own: list[Counter[str]] = []
         self._projects: dict[str, int] = {}
         self._columns: Columns | None = None
+        self._codes: tuple[int, int, NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
         return len(self.notes)
@@ -97,6 +99,16 @@ class Shelf:
 
     def project_code(self, name: str) -> int:
         return self._projects.get(name, _NOWHERE - 1)
+
+    def session_codes(self, catalogue: Catalogue) -> "NDArray[np.int64]":
+        """The number that the session of each row has in the catalogue, -1 for none."""
+        import numpy as np
+
+        if self._codes is None or self._codes[:2] != (len(self.notes), len(catalogue.sessions)):
+            known = catalogue.session_codes
+            found = [known.get(note.sessions[0], NOBODY) if note.sessions else NOBODY for note in self.notes]
+            self._codes = len(self.notes), len(catalogue.sessions), np.array(found, np.int64)
+        return self._codes[2]
 
     def columns(self) -> Columns:
         import numpy as np

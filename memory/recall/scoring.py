@@ -139,11 +139,13 @@ def _stretched(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
     if not len(values):
         return values
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return np.zeros_like(values)
-    low, high = known.min(), known.max()
+    low, high = values.min(), values.max()
+    if np.isnan(low):
+        known = values[~np.isnan(values)]
+        if not len(known):
+            return np.zeros_like(values)
+        low, high = known.min(), known.max()
+        values = np.where(np.isnan(values), known.mean(), values)
     if high <= low:
         return np.zeros_like(values)
-    filled = np.where(np.isnan(values), known.mean(), values)
-    return np.asarray((filled - low) / (high - low), float)
+    return np.asarray((values - low) / (high - low), float)

@@ -50,11 +50,13 @@ def may_be_found(
 
     allowed = np.ones(len(rows), np.bool_)
     if messages:
-        hidden = [row for one in messages if (row := catalogue.rows.get(one)) is not None]
-        allowed &= ~np.isin(rows, hidden)
+        hidden = np.zeros(len(catalogue), np.bool_)
+        hidden[[row for one in messages if (row := catalogue.rows.get(one)) is not None]] = True
+        allowed &= ~hidden[rows]
     if sessions:
-        codes = [code for one in sessions if (code := catalogue.session_codes.get(one)) is not None]
-        allowed &= ~np.isin(catalogue.session[rows], codes)
+        away = np.zeros(len(catalogue.sessions), np.bool_)
+        away[[code for one in sessions if (code := catalogue.session_codes.get(one)) is not None]] = True
+        allowed &= ~away[catalogue.session[rows]]
     times = catalogue.time[rows]
     if since is not None:
         allowed &= times >= micros(since)

@@ -47,6 +47,9 @@ BEGIN SELECT note('memory', old.id); END;
 CREATE TEMP TRIGGER note_memory_changed AFTER UPDATE OF updated_at, state ON main.memories
 BEGIN SELECT note('memory', new.id); END;
 
+CREATE TEMP TRIGGER note_memory_used AFTER UPDATE OF uses ON main.memories
+BEGIN SELECT note('use', new.id); END;
+
 CREATE TEMP TRIGGER note_memory_moved AFTER UPDATE OF project_id ON main.memories
 WHEN old.project_id IS NOT new.project_id
 BEGIN SELECT note('vector', new.id); END;
@@ -83,6 +86,7 @@ class ChangeNotes:
             "vector": {},
             "memory": {},
             "summary": {},
+            "use": {},
         }
 
     @property

@@ -72,7 +72,7 @@ class SqlEvidenceStore:
     def _since(self, since: int) -> EntryChanges:
         messages = self._notes.since("message", since)
         sessions = self._notes.since("session", since)
-        notes = self._notes.since("memory", since) | self._notes.since("summary", since)
+        notes = frozenset().union(*(self._notes.since(kind, since) for kind in ("memory", "use", "summary")))
         return EntryChanges(
             self._notes.version,
             frozenset(map(int, messages)),

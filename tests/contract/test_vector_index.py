@@ -7,6 +7,7 @@ import pytest
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Scope, StoredVector
+from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.lance import LanceVectorIndex
 from memory.vectors.ports import VectorIndex
 
@@ -14,9 +15,14 @@ NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
 EVERYTHING = Scope()
 
 
-@pytest.fixture(params=["fake", "lance"])
+@pytest.fixture(params=["fake", "lance", "flat"])
 def index(request: pytest.FixtureRequest) -> VectorIndex:
-    return BruteForceVectorIndex() if request.param == "fake" else LanceVectorIndex()
+    made: dict[str, type[VectorIndex]] = {
+        "fake": BruteForceVectorIndex,
+        "lance": LanceVectorIndex,
+        "flat": FlatVectorIndex,
+    }
+    return made[request.param]()
 
 
 def row(

@@ -1,0 +1,193 @@
+"""`VectorIndex` as one matrix in memory: every search compares all vectors, exactly.
+
+For the hundred thousand passages of a person's life this is several times faster than a vector database's
+scan: one product of a matrix and a vector, with nothing to decode. Its calls run in a thread of their own,
+one after another; the product lets go of the interpreter.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from memory.vectors.entities import Near, Scope, StoredVector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+BLOCK = 8192
+"""Rows that are made room for at a time: nothing is copied when there are more."""
+_DEAD_SHARE = 0.25
+_DEAD_LEAST = 1000
+_NONE = -1
+
+
+class _Codes:
+    """Texts as numbers, the same text always the same one; None is -1."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def of(self, text: str | None) -> int:
+        return _NONE if text is None else self._known.setdefault(text, len(self._known))
+
+    def known(self, texts: Collection[str]) -> list[int]:
+        return [code for text in texts if (code := self._known.get(text)) is not None]
+
+
+class FlatVectorIndex:
+    """The first vector decides the length that all others must share."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vectors")
+        self._clear()
+
+    async def add(self, rows: Sequence[StoredVector]) -> None:
+        if rows:
+            await self._alone(lambda: self._add(rows))
+
+    async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+        if owners or sessions:
+            await self._alone(lambda: self._remove(frozenset(owners), sessions))
+
+    async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near:
+        return await self._alone(lambda: self._search(vector, limit, scope))
+
+    async def count(self) -> int:
+        return await self._alone(lambda: len(self._owners) - self._dead)
+
+    async def clear(self) -> None:
+        await self._alone(self._clear)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _clear(self) -> None:
+        self._blocks: list[NDArray[np.float32]] = []
+        self._columns: list[NDArray[np.int64]] = []
+        self._owners: list[str] = []
+        self._kinds, self._sessions, self._projects = _Codes(), _Codes(), _Codes()
+        self._dimension = 0
+        self._dead = 0
+
+    def _add(self, rows: Sequence[StoredVector]) -> None:
+        import numpy as np
+
+        if not self._dimension:
+            self._dimension = len(rows[0].data) // 4
+        vectors = np.frombuffer(b"".join(row.data for row in rows), "<f4").reshape(len(rows), self._dimension)
+        columns = np.array(
+            [
+                (
+                    1,
+                    row.part,
+                    self._kinds.of(row.kind),
+                    self._sessions.of(row.session_id),
+                    self._projects.of(row.project),
+                    _micros(row.created_at),
+                )
+                for row in rows
+            ],
+            np.int64,
+        )
+        done = 0
+        while done < len(rows):
+            at = len(self._owners) % BLOCK
+            if at == 0:
+                self._blocks.append(np.zeros((BLOCK, self._dimension), np.float32))
+                self._columns.append(np.zeros((columns.shape[1], BLOCK), np.int64))
+            take = min(BLOCK - at, len(rows) - done)
+            self._blocks[-1][at : at + take] = vectors[done : done + take]
+            self._columns[-1][:, at : at + take] = columns[done : done + take].T
+            self._owners += [row.owner_id for row in rows[done : done + take]]
+            done += take
+
+    def _remove(self, owners: frozenset[str], sessions: Collection[str]) -> None:
+        import numpy as np
+
+        gone = {at for at, owner in enumerate(self._owners) if owner in owners} if owners else set()
+        codes = self._sessions.known(sessions)
+        for number, columns in enumerate(self._columns if codes else []):
+            inside = np.flatnonzero((columns[0] > 0) & np.isin(columns[3], codes))
+            gone.update(int(at) + number * BLOCK for at in inside)
+        for at in gone:
+            block, place = divmod(at, BLOCK)
+            self._dead += int(self._columns[block][0, place])
+            self._columns[block][:, place] = 0
+            self._blocks[block][place] = 0.0
+            self._owners[at] = ""
+        if self._dead > max(_DEAD_LEAST, _DEAD_SHARE * len(self._owners)):
+            self._close_up()
+
+    def _close_up(self) -> None:
+        """Puts what is left into new blocks."""
+        import numpy as np
+
+        blocks, columns, owners = self._blocks, self._columns, self._owners
+        self._blocks, self._columns, self._owners, self._dead = [], [], [], 0
+        kept = 0
+        for number, own in enumerate(columns):
+            for place in np.flatnonzero(own[0]):
+                at = kept % BLOCK
+                if at == 0:
+                    self._blocks.append(np.zeros((BLOCK, self._dimension), np.float32))
+                    self._columns.append(np.zeros_like(own))
+                self._blocks[-1][at] = blocks[number][place]
+                self._columns[-1][:, at] = own[:, place]
+                self._owners.append(owners[number * BLOCK + int(place)])
+                kept += 1
+
+    def _search(self, vector: Sequence[float], limit: int, scope: Scope) -> Near:
+        import numpy as np
+
+        if not self._owners or limit <= 0 or len(vector) != self._dimension:
+            return Near((), (), (), complete=not self._owners)
+        query, count = np.asarray(vector, np.float32), len(self._owners)
+        similarity = np.concatenate([block @ query for block in self._blocks])[:count]
+        within = np.concatenate([self._within(columns, scope) for columns in self._columns])[:count]
+        places = np.flatnonzero(within)
+        complete = len(places) < limit
+        if len(places) > limit:
+            own = similarity[places]
+            places = places[np.argpartition(own, len(own) - limit)[len(own) - limit :]]
+        places = places[np.argsort(-similarity[places], kind="stable")]
+        owners, columns = self._owners, self._columns
+        return Near(
+            tuple([owners[at] for at in places.tolist()]),
+            tuple([int(columns[at // BLOCK][1, at % BLOCK]) for at in places.tolist()]),
+            tuple(similarity[places].tolist()),
+            complete=complete,
+        )
+
+    def _within(self, columns: "NDArray[np.int64]", scope: Scope) -> "NDArray[np.bool_]":
+        """Which rows of one block a search may find."""
+        alive, _, kinds, sessions, projects, times = columns
+        found: NDArray[np.bool_] = alive > 0
+        if scope.kinds is not None:
+            found &= _is_one_of(kinds, self._kinds.known(scope.kinds))
+        if scope.project is not None:
+            found &= _is_one_of(projects, self._projects.known([scope.project]))
+        if scope.session is not None:
+            found &= _is_one_of(sessions, self._sessions.known([scope.session]))
+        if scope.since is not None:
+            found &= times >= _micros(scope.since)
+        if scope.before is not None:
+            found &= times < _micros(scope.before)
+        return found
+
+
+def _is_one_of(values: "NDArray[np.int64]", codes: Sequence[int]) -> "NDArray[np.bool_]":
+    import numpy as np
+
+    found = np.zeros(len(values), np.bool_)
+    for code in codes:
+        found |= values == code
+    return found
+
+
+def _micros(moment: datetime) -> int:
+    return round(moment.timestamp() * 1_000_000)
