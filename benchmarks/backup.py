@@ -30,8 +30,8 @@ from models.messages import Role
 PASSPHRASE = "correct horse battery staple"
 
 
-def fill(path: Path, key: RoomKey, megabytes: int) -> None:
-    """Messages with their full text and a vector each, until the file is so large."""
+def fill(path: Path, key: RoomKey, megabytes: int) -> int:
+    """Messages with their full text and a vector each, until the file is so large; how many."""
     conn = connection.open_file(path, key)
     now = SystemClock().now()
     vector = bytes(range(256)) * 6
@@ -53,6 +53,7 @@ def fill(path: Path, key: RoomKey, megabytes: int) -> None:
         conn.execute("COMMIT")
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     conn.close()
+    return n
 
 
 async def commits_meanwhile(path: Path, key: RoomKey, done: threading.Event) -> list[float]:
@@ -105,7 +106,7 @@ async def salvages(home: Path, megabytes: int) -> None:
     path, key = home / "spoilt.db", RoomKey.generate()
     store = await open_room(path, key, RoomKind.OPEN, SystemClock(), create=True)
     await store.close()
-    fill(path, key, megabytes)
+    said = fill(path, key, megabytes)
     whole = path.read_bytes()
     for percent in (1, 5, 10, 30):
         chance = random.Random(percent)
@@ -114,7 +115,7 @@ async def salvages(home: Path, megabytes: int) -> None:
             data[page * 4096 + chance.randrange(4096)] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
         found = salvage(path, key, home / f"salvaged{percent}.db", SystemClock().now())
-        share = found.messages / found.expected
+        share = found.messages / said
         print(f"salvage with {found.bad_pages} of {found.pages} pages spoilt: {share:.1%} of the messages")
 
 

@@ -47,8 +47,8 @@ class Unpacked:
 class Salvaged:
     """What was brought out of a damaged room into a new one.
 
-    `pages` and `bad_pages` count the file's pages, all and unreadable; `expected` is how many messages the
-    sessions say there were, when that can be told. `rows` counts what came along, by table.
+    `pages` and `bad_pages` count the file's pages, all and unreadable; `expected` is how many messages there
+    were at least. `rows` counts what came along, by table.
     """
 
     pages: int

@@ -17,7 +17,8 @@ _MOST_ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many messages the sessions said they had, and how many sessions had to be made up for messages."""
+    """How many messages there were at least, by what the sessions say, and how many sessions had to be made
+    up for messages without one."""
 
     messages: int
     placeholders: int
@@ -57,7 +58,6 @@ def mend(conn: Connection, now: datetime) -> Expected:
 
     Other rows that point at what is lost go, or point at nothing where they may.
     """
-    expected = int(conn.execute("SELECT coalesce(sum(message_count), 0) FROM sessions").fetchone()[0])
     made = conn.execute(
         """
         INSERT INTO sessions (id, title, title_source, memory_mode, created_at, updated_at)
@@ -87,15 +87,15 @@ def mend(conn: Connection, now: datetime) -> Expected:
         OR NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.id = head_id AND m.session_id = sessions.id)
         """
     )
-    conn.execute(
-        """
-        UPDATE sessions SET message_count = (SELECT count(*) FROM messages WHERE session_id = sessions.id)
-        """
-    )
+    counted = "(SELECT count(*) FROM messages WHERE session_id = sessions.id)"
+    expected = conn.execute(
+        f"SELECT coalesce(sum(max(message_count, {counted})), 0) FROM sessions"
+    ).fetchone()
+    conn.execute(f"UPDATE sessions SET message_count = {counted}")
     for _ in range(_MOST_ROUNDS):
         if not _cut_loose_ends(conn):
             break
-    return Expected(expected, max(made, 0))
+    return Expected(int(expected[0]), max(made, 0))
 
 
 def _cut_loose_ends(conn: Connection) -> int:
