@@ -14,6 +14,7 @@ looks at what it can and says what it left out. Nothing of the person's own home
 it, links are made.
 """
 
+import argparse
 import json
 import os
 import secrets
@@ -39,6 +40,7 @@ from tests.security.scanner import Needle, find, needles_of, scan, scan_written,
 
 DISK_MB = 96
 SYSTEM = ("/tmp", "/var/tmp", "/dev/shm", "/var/log", "/var/crash", "/var/lib/systemd/coredump")
+STEPS = ("off_the_record", "kept_and_killed", "locked", "forgotten")
 _INSIDE = "ATLAS_ATTEMPT_INSIDE"
 
 
@@ -103,8 +105,10 @@ def ground() -> Iterator[Ground]:
 class Attempt:
     """The conversations, and the searches after each."""
 
-    def __init__(self, place: Ground, report: Callable[[Looked], None]) -> None:
+    def __init__(self, place: Ground, report: Callable[[Looked], None], spared: Sequence[Path] = ()) -> None:
+        """`spared` are folders that others write to in the meantime, and that are not looked at."""
         self._place = place
+        self._spared = (place.outside.parent, *spared)
         self._report = report
         self._passphrase = f"{secrets.token_hex(5)} small herons {secrets.token_hex(5)}"
         self._texts = {"passphrase": self._passphrase}
@@ -118,14 +122,14 @@ class Attempt:
             elif model.is_file():
                 shutil.copy(model, paths.models)
 
-    def run(self) -> None:
+    def run(self, steps: Sequence[str]) -> None:
+        """Raises `AssertionError` when the program does not do what is asked of it."""
         self._control()
         self._atlas("vault", "create", "--json")
-        self._keys["key"] = key_of(self._place.paths, self._passphrase).data
-        self.off_the_record()
-        session = self.kept_and_killed()
-        self.locked()
-        self.forgotten(session)
+        self._key = key_of(self._place.paths, self._passphrase)
+        self._keys["key"] = self._key.data
+        for name in steps:
+            getattr(self, name)()
 
     # --- the program -------------------------------------------------------------------------------
 
@@ -178,8 +182,7 @@ class Attempt:
         inside = scan([place.folder], needles)
         self._tell(when, "home, temporary folder", inside.files, inside.bytes, inside.hits)
         roots = [Path(root) for root in (*SYSTEM, tempfile.gettempdir())]
-        mine = [place.outside.parent]
-        around = scan(dict.fromkeys(roots), needles, since=place.begun, but=mine)
+        around = scan(dict.fromkeys(roots), needles, since=place.begun, but=self._spared)
         self._tell(when, "system's temporary folders, logs", around.files, around.bytes, around.hits)
         if place.image is not None:
             os.sync()
@@ -207,7 +210,7 @@ class Attempt:
     # --- the conversations -------------------------------------------------------------------------
 
     def off_the_record(self) -> None:
-        before = counts_of(self._place.paths, self._passphrase)
+        before = counts_of(self._place.paths, self._key)
         with self._started("chat", "--memory", "off", "--jsonl", "--max-tokens", "24") as (_, say, hear):
             say.write(f"Do you know {self._canary('off-the-record')}?\n")
             say.flush()
@@ -217,18 +220,17 @@ class Attempt:
             say.flush()
             _reply(hear)
         self._look("off the record, after it")
-        after = counts_of(self._place.paths, self._passphrase)
+        after = counts_of(self._place.paths, self._key)
         changed = [table for table, rows in after.items() if rows != before.get(table)]
         rows = f"{sum(after.values())} rows in {len(after)} tables"
         self._report(Looked("off the record, after it", "rows of every table", rows, tuple(changed)))
 
-    def kept_and_killed(self) -> str:
-        """The id of a session that was interrupted by kill -9."""
+    def kept_and_killed(self) -> None:
         self._import()
         with self._started("chat", "--jsonl") as (child, say, hear):
             say.write(f"What is {self._canary('kept-message')}?\n")
             say.flush()
-            session = str(_reply(hear)["session"])
+            _reply(hear)
             self._look("kept, while it is open")
             say.write(f"Tell me a long story of {self._canary('killed-message')}.\n")
             say.flush()
@@ -238,13 +240,12 @@ class Attempt:
                 process.kill()
         self._look("kept, after kill -9")
         self._atlas("jobs", "run", "--json")
-        vectors = vectors_of(self._place.paths, self._passphrase)
+        vectors = vectors_of(self._place.paths, self._key)
         assert vectors
-        for number, vector in enumerate(vectors):
-            self._vectors += vector_needles(f"vector {number}", vector, numbers=24)[:18]
+        for number, vector in enumerate(vectors[-3:]):
+            self._vectors += vector_needles(f"vector {number}", vector, numbers=len(vector) // 2)
         self._atlas("vault", "verify", "--json")
         self._look("kept, after it")
-        return session
 
     def _import(self) -> None:
         """A session from elsewhere, whose title, tag and file name are canaries too."""
@@ -289,19 +290,18 @@ class Attempt:
             self._look("locked")
         self._look("locked, after it")
 
-    def forgotten(self, session: str) -> None:
-        for found in self._atlas("sessions", "list", "--json"):
+    def forgotten(self) -> None:
+        listed = self._atlas("sessions", "list", "--json")
+        assert listed, "no session was listed"
+        for found in listed:
             receipt = self._atlas("sessions", "delete", found["id"], "--forever", "--yes", "--json")
             assert receipt["verified"], "a receipt was not verified"
-            session = "" if found["id"] == session else session
-        assert session == "", "the session was not listed"
         self._look("forgotten")
         # With the key, too.
-        key = key_of(self._place.paths, self._passphrase)
         words = {name: text for name, text in self._texts.items() if name != "passphrase"}
         needles = [*needles_of(words), *self._vectors]
         room = self._place.paths.rooms / "open.db"
-        plain = [*pages(room, key), *log_pages(room, key)]
+        plain = [*pages(room, self._key), *log_pages(room, self._key)]
         hits = sorted({what for page in plain for _, what in find(page, needles)})
         self._tell("forgotten", "every page, decrypted", 0, sum(map(len, plain)), hits)
 
@@ -316,12 +316,19 @@ def _reply(hear: IO[str]) -> Any:
     raise AssertionError("the program ended before it had replied")
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser("python -m tests.security.attempt", description=__doc__)
+    parser.add_argument(
+        "--spare", metavar="FOLDER", action="append", default=[], type=Path, help="do not look into FOLDER"
+    )
+    parser.add_argument("--only", metavar="STEP", action="append", choices=STEPS, help="one of %(choices)s")
+    given = parser.parse_args(arguments)
     alone = os.geteuid() == 0 if hasattr(os, "geteuid") else False
     able = alone and all(shutil.which(name) for name in ("unshare", "mount", "mkfs.ext4"))
     if able and not os.environ.get(_INSIDE):
         # Mounts of its own, which end with it however it ends.
         command = ["unshare", "--mount", "--propagation", "private", sys.executable, "-m", __spec__.name]
+        command += arguments
         return subprocess.run(command, env={**os.environ, _INSIDE: "1"}, check=False).returncode
     found: list[Looked] = []
 
@@ -336,7 +343,7 @@ def main() -> int:
     with ground() as place:
         if place.image is None:
             print("Not root: the raw disk and the memory of processes are not looked at.")
-        Attempt(place, report).run()
+        Attempt(place, report, given.spare).run(given.only or STEPS)
     if "/" in Path("/proc/swaps").read_text():
         print("This computer swaps: what was swapped out was not looked at.")
     hits = sum(len(looked.hits) for looked in found)
@@ -345,4 +352,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What a home holds, read with its passphrase and without the program."""
+"""What a home holds, read with its key and without the program."""
 
 import asyncio
 import struct
@@ -18,7 +18,7 @@ def key_of(paths: Paths, passphrase: str, room: RoomKind = RoomKind.OPEN) -> Roo
     return Vault(paths.rooms, room).unlock(passphrase)
 
 
-def counts_of(paths: Paths, passphrase: str) -> dict[str, int]:
+def counts_of(paths: Paths, key: RoomKey) -> dict[str, int]:
     """How many rows each table has, those beneath the full-text indices included."""
 
     def work(conn: Connection) -> dict[str, int]:
@@ -28,7 +28,7 @@ def counts_of(paths: Paths, passphrase: str) -> dict[str, int]:
         return {name: conn.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
 
     async def read() -> dict[str, int]:
-        store = await _open(paths, passphrase)
+        store = await _open(paths, key)
         try:
             return await database_of(store).read(work)
         finally:
@@ -37,11 +37,11 @@ def counts_of(paths: Paths, passphrase: str) -> dict[str, int]:
     return asyncio.run(read())
 
 
-def vectors_of(paths: Paths, passphrase: str) -> list[tuple[float, ...]]:
+def vectors_of(paths: Paths, key: RoomKey) -> list[tuple[float, ...]]:
     """Every vector that is stored."""
 
     async def read() -> list[tuple[float, ...]]:
-        store = await _open(paths, passphrase)
+        store = await _open(paths, key)
         try:
             found = []
             for model in (await store.vectors.counts()).by_model:
@@ -53,6 +53,5 @@ def vectors_of(paths: Paths, passphrase: str) -> list[tuple[float, ...]]:
     return asyncio.run(read())
 
 
-async def _open(paths: Paths, passphrase: str) -> SqlSessionStore:
-    key = key_of(paths, passphrase)
+async def _open(paths: Paths, key: RoomKey) -> SqlSessionStore:
     return await open_room(paths.rooms / "open.db", key, RoomKind.OPEN, SystemClock())
