@@ -143,7 +143,7 @@ def test_help(snap_compare: Snap, size: tuple[int, int]) -> None:
 def test_palette(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+p")
-        await assert_until(pilot, lambda: "Light or dark" in shown(place))
+        await assert_until(pilot, lambda: "Start with an empty page" in shown(place))
         await settle(pilot)
 
     assert taken(snap_compare, furnished(), size, steps)
