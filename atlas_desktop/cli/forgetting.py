@@ -4,27 +4,16 @@ import argparse
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.forgetting_told import counts, preview_text, receipt_text
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.chat import Conversation
     from atlas_desktop.cli.memory_browse import Add
-    from atlas_desktop.services.forgetting import Receipt
     from memory.lifecycle.forgetting import Affected, Target
 
-_SHOWN = 8
 _HOW = "Write /forget last, /forget this or /forget ID."
-_NAMES = {
-    "messages": ("message", "messages"),
-    "summaries": ("summary", "summaries"),
-    "memories": ("memory", "memories"),
-    "vectors": ("vector", "vectors"),
-    "fulltext": ("full-text entry", "full-text entries"),
-    "snapshots": ("state of the model", "states of the model"),
-    "jobs": ("waiting job", "waiting jobs"),
-}
 
 
 def register(add: "Add") -> None:
@@ -41,6 +30,8 @@ def register(add: "Add") -> None:
 
 
 async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import shapes
+
     target = _target(args)
     room = await ctx.unlock()
     affected = await room.forgetting.preview(target)
@@ -92,7 +83,9 @@ def _moment(text: str | None) -> datetime | None:
 
 
 async def forget_in_chat(talk: "Conversation", rest: str) -> None:
-    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` that is not needed."""
+    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done."""
+    from atlas_desktop.cli import shapes
+
     words = rest.split()
     agreed = bool(words) and words[-1] in ("yes", "--yes")
     if agreed:
@@ -151,45 +144,11 @@ def _tell(talk: "Conversation", code: str, text: str, value: dict[str, Any]) -> 
 
 def preview(affected: "Affected") -> dict[str, Any]:
     """What would go: counts as in the receipt, and of each kind the first ones."""
-    counts = shapes.erased(affected.erased)
     return {
         "dry_run": True,
-        "forgotten": counts,
+        "forgotten": counts(affected.erased),
         "rewritten": {"summaries": len(affected.erased.stale)},
         "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
     }
-
-
-def preview_text(affected: "Affected") -> str:
-    counts = counted(shapes.erased(affected.erased))
-    if not counts:
-        return "Nothing fits: nothing would be forgotten."
-    rows = [f"This would be forgotten: {counts}."]
-    for name, found, total in (
-        ("Conversations", affected.sessions, affected.whole_sessions),
-        ("Messages", affected.messages, len(affected.messages)),
-        ("Memories", affected.memories, affected.erased.memories),
-    ):
-        if found:
-            rows.append(f"{name}:")
-            rows += [f"  {one.id}  {one.text}" for one in found[:_SHOWN]]
-            more = total - min(len(found), _SHOWN)
-            rows += [f"  … and {more} more"] if more > 0 else []
-    if affected.erased.stale:
-        rows.append(f"Summaries that are made anew without it: {len(affected.erased.stale)}.")
-    return "\n".join(rows)
-
-
-def receipt_text(value: "Receipt") -> str:
-    """What went, and whether anything was left: one line."""
-    counts = counted(shapes.receipt(value)["forgotten"])
-    went = f"Forgotten: {counts}." if counts else "There was nothing to forget."
-    anew = f" Made anew without it: {value.rewritten} of the summaries." if value.rewritten else ""
-    checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
-    return f"{went}{anew} {checked}"
-
-
-def counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{n} {_NAMES[name][n != 1]}" for name, n in counts.items() if n)

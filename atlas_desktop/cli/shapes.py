@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import context_shapes
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from memory.entities import Erased, Message, SearchHit, Session
+from atlas_desktop.services.forgetting_told import counts
+from memory.entities import Message, SearchHit, Session
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
@@ -100,22 +101,9 @@ def run(value: "RunReport") -> dict[str, Any]:
 def receipt(value: "Receipt") -> dict[str, Any]:
     """What was removed for good, by kind."""
     return {
-        "forgotten": {**erased(value.erased), "snapshots": value.snapshots},
+        "forgotten": counts(value.erased, value.snapshots),
         "rewritten": {"summaries": value.rewritten},
         "verified": value.verified,
-    }
-
-
-def erased(value: "Erased") -> dict[str, int]:
-    """What went from a room, by kind."""
-    return {
-        "messages": value.messages,
-        "summaries": value.summaries,
-        "memories": value.memories,
-        "vectors": value.vectors,
-        "fulltext": value.full_text,
-        "snapshots": 0,
-        "jobs": value.jobs,
     }
 
 

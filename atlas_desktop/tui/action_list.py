@@ -156,6 +156,15 @@ ACTIONS: tuple[Action, ...] = (
         words=True,
     ),
     Action(
+        "memory.forget",
+        "Forget",
+        "Erase your newest words (or `/forget this`, `/forget ID`) for good; first you see what goes.",
+        Where.CHAT,
+        "forget",
+        slash="/forget",
+        words=True,
+    ),
+    Action(
         "memory.pin_latest",
         "Pin the newest memory",
         "The memory that was learned last (or `/pin ID`) is always told to the model.",

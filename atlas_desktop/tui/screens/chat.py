@@ -18,6 +18,7 @@ from atlas_desktop.services.tuning import KIND as TUNE
 from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.tui.actions import Action, Where, bindings, typed
 from atlas_desktop.tui.screens.chat_context import ContextActions
+from atlas_desktop.tui.screens.chat_forgetting import ForgetActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_rooms import RoomActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
@@ -49,7 +50,15 @@ _DOING = {
 }
 
 
-class ChatScreen(RoomActions, SessionActions, VariantActions, ContextActions, MemoryCommands, Screen[None]):
+class ChatScreen(
+    RoomActions,
+    SessionActions,
+    VariantActions,
+    ContextActions,
+    MemoryCommands,
+    ForgetActions,
+    Screen[None],
+):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"

@@ -1,0 +1,84 @@
+"""The part of the conversation screen that forgets: what would go, a question, the receipt."""
+
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.widgets.message import Remark
+from atlas_desktop.tui.widgets.transcript import Transcript
+from models.messages import Role
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.lifecycle.forgetting import Target
+
+_SHOWN = 5
+
+
+class ForgetActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    current: Conversation
+
+    if TYPE_CHECKING:
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        async def _open(self, ref: str) -> None: ...
+
+        async def _show_new(self) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+    def action_forget(self, words: str = "") -> None:
+        """Forgets what follows `/forget`: `last` (also without a word), `this`, or an id."""
+        if self.current.busy:
+            self.atlas.say("A reply is coming: stop it first (Esc).")
+        elif len(words.split()) > 1:
+            self.atlas.say("Write /forget last, /forget this or /forget ID.")
+        else:
+            self.atlas.attempt(self._forget(words or "last"), group="forget", exclusive=True)
+
+    async def _forget(self, word: str) -> None:
+        from atlas_desktop.services.forgetting_told import preview_text, receipt_text
+        from atlas_desktop.tui.screens.confirm import ConfirmScreen
+
+        session_id = self.current.id
+        room = self.atlas.room_of(self.current)
+        target = await self._meant(room, word)
+        if target is None:
+            self.atlas.say("You have said nothing here yet.")
+            return
+        affected = await room.forgetting.preview(target)
+        asked = ConfirmScreen(
+            "Forget for good?",
+            preview_text(affected, shown=_SHOWN, ids=False),
+            agree="Forget",
+            refuse="Keep",
+        )
+        if not await self.atlas.push_screen_wait(asked):
+            return
+        receipt = await room.forgetting.forget(target, previewed=affected)
+        if self.current.id == session_id and session_id is not None:
+            gone = session_id in {one.id for one in affected.sessions}
+            await (self._show_new() if gone else self._open(session_id))
+        self.refresh_list()
+        await self.transcript.note(Remark(receipt_text(receipt)))
+
+    async def _meant(self, room: "OpenRoom", word: str) -> "Target | None":
+        from memory.lifecycle.forgetting import Target
+
+        if word not in {"last", "this"}:
+            return Target(ids=(word,))
+        if self.current.id is None:
+            return None
+        if word == "this":
+            return Target(sessions=(self.current.id,))
+        said = (await room.sessions.view(self.current.id)).messages
+        own = [at for at, message in enumerate(said) if message.role is Role.USER and message.content]
+        # What was answered to it goes with it.
+        return Target(messages=tuple(message.id for message in said[own[-1] :])) if own else None
