@@ -51,7 +51,7 @@ class Learner:
     async def remember(self, heard: Heard, project: str | None) -> list[Memory]:
         """What one message asks to be remembered, at once; no model takes part."""
         wanted = await asyncio.to_thread(asked_to_remember, heard)
-        return await self._ledger.add(wanted, project=project)
+        return await self._ledger.add(wanted, project=project, quick=True)
 
     async def _session(self, waiting: Unlearned) -> list[Memory]:
         try:

@@ -1,7 +1,8 @@
 """Puts what was learned among what is known: said again it is one more source, and what is newer holds."""
 
+import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,6 +27,7 @@ from memory.learning.entities import Candidate, Claim
 from memory.learning.evidence import spaced
 from memory.learning.reader import ASKED, understand
 from memory.lifecycle.evidence import names, numbers
+from memory.lifecycle.languages import words
 from memory.ports import Clock
 from memory.vectors.ports import VectorStore
 from models.ports import Embedder
@@ -33,7 +35,13 @@ from models.ports import Embedder
 NEAR = 0.1
 """Cosine distance below which two texts say the same."""
 
+_OF_THE_PERSON = frozenset({MemoryKind.FACT, MemoryKind.PREFERENCE})
+"""These go with the person, whatever project they came up in."""
+
 _COMPARED = 24
+_LATEST = 300
+_LOOKED_FOR = 6
+_TELLING = 3
 _ALL = MemoryFilter(states=None)
 _ACTION = "learn"
 
@@ -58,30 +66,38 @@ class Ledger:
         self._rules = rules
 
     async def add(
-        self, candidates: Sequence[Candidate], *, project: str | None = None, meaning: Meaning | None = None
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        project: str | None = None,
+        meaning: Meaning | None = None,
+        quick: bool = False,
     ) -> list[Memory]:
         """Stores what is new of them, in their order; returns the memories that were added or changed.
 
-        What the person has rejected, or what was learned from the same words before, is left alone.
+        What the person has rejected, or what was learned from the same words before, is left alone. `quick`
+        compares with the latest memories and those that share a word, where somebody waits.
         """
+        if not candidates:
+            return []
+        known = await self._known([one.text for one in candidates], quick=quick)
         made: list[Memory] = []
         for candidate in candidates:
-            # Read anew for each: the one before may have changed what holds.
-            memory = await self._one(candidate, project, meaning)
+            memory = await self._one(candidate, known, project, meaning)
             if memory is not None:
                 made.append(memory)
+                await self._refresh(known, memory)
         return made
 
     async def remember(self, text: str, *, project: str | None = None) -> Memory:
         """Keeps what the person puts into words as a memory; what it contradicts does not hold any more."""
-        claimed = claim(text)
-        known = await self._memories.select()
-        said = [one for one in known if same_words(one.text, text)]
+        known = await self._known([text], quick=True)
+        holding = [one for one in known.values() if one.state in FINDABLE]
+        said = [one for one in holding if same_words(one.text, text)]
         if said:
             patch = MemoryPatch(state=MemoryState.KEPT)
             return await self._memories.change(said[0].id, patch, action=_ACTION)
-        understood = understand(text)
-        now = self._clock.now()
+        claimed, understood, now = claim(text), understand(text), self._clock.now()
         way = route(understood.kind, ASKED, now, self._rules(), origin=MemoryOrigin.PERSON, project=project)
         new = NewMemory(
             kind=understood.kind,
@@ -94,16 +110,49 @@ class Ledger:
             valid_from=now,
             expires_at=way.expires_at,
             project=project,
-            supersedes=tuple(one.id for one in known if supersedes(claimed, claim(one.text))),
+            supersedes=tuple(one.id for one in holding if supersedes(claimed, claim(one.text))),
         )
         return await self._memories.add(new, action=_ACTION)
 
-    async def _one(self, candidate: Candidate, project: str | None, meaning: Meaning | None) -> Memory | None:
-        known = await self._memories.select(_ALL)
-        if await self._learned_before(candidate, known):
+    async def _known(self, said: Sequence[str], *, quick: bool) -> dict[str, Memory]:
+        """What there is to compare with, by id."""
+        if quick:
+            found = await self._memories.select(_ALL, limit=_LATEST)
+            stems = {word for text in said for word in words(text) if len(word) >= _TELLING}
+            for word in sorted(stems, key=len)[-_LOOKED_FOR:]:
+                found += await self._memories.select(MemoryFilter(containing=word), limit=_LATEST)
+        else:
+            found = await self._memories.select(_ALL)
+        known = {one.id: one for one in found}
+        # The first time takes milliseconds for each; the claims are remembered.
+        await asyncio.to_thread(lambda: [claim(one.text) for one in known.values()])
+        return known
+
+    async def _refresh(self, known: dict[str, Memory], made: Memory) -> None:
+        """Follows what adding `made` has changed."""
+        replaced = [one.id for one in known.values() if supersedes(claim(made.text), claim(one.text))]
+        for one in (made, *await self._memories.get_many(replaced)):
+            known[one.id] = one
+
+    async def _one(
+        self,
+        candidate: Candidate,
+        known: Mapping[str, Memory],
+        project: str | None,
+        meaning: Meaning | None,
+    ) -> Memory | None:
+        if await self._learned_before(candidate, known.values()):
             return None
         claimed = claim(candidate.text)
-        holding = [one for one in known if one.state in FINDABLE and one.kind is not MemoryKind.DIGEST]
+        if candidate.kind in _OF_THE_PERSON:
+            project = None
+        holding = [
+            one
+            for one in known.values()
+            if one.state in FINDABLE
+            and one.kind is not MemoryKind.DIGEST
+            and (one.project is None or one.project == project)
+        ]
         contradicted = [one for one in holding if supersedes(claimed, claim(one.text))]
         if not contradicted:
             if candidate.only_ends:
@@ -113,7 +162,7 @@ class Ledger:
                 return await self._said_again(candidate, again)
         return await self._stored(candidate, contradicted, project)
 
-    async def _learned_before(self, candidate: Candidate, known: Sequence[Memory]) -> bool:
+    async def _learned_before(self, candidate: Candidate, known: Iterable[Memory]) -> bool:
         rejected = (one for one in known if one.state is MemoryState.REJECTED)
         if any(same_words(one.text, candidate.text) for one in rejected):
             return True

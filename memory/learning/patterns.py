@@ -11,6 +11,7 @@ from memory.knowledge.entities import MemoryKind
 
 _PIECE = re.compile(r"<([A-Z]+)>")
 _DEPTH = 4
+_LEAD = "<LEAD>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,16 @@ class Pattern:
     denies: bool
     only_ends: bool
     dated: bool
-    when: tuple[re.Pattern[str], ...]
+    when: tuple["Phrase", ...]
     ends: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """`led`: words that say when or where may stand in front of it."""
+
+    words: re.Pattern[str]
+    led: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +79,15 @@ def _pattern(one: dict[str, Any], pieces: dict[str, str]) -> Pattern:
         denies=one.get("denies", False),
         only_ends=one.get("only_ends", False),
         dated=one.get("dated", False),
-        when=tuple(re.compile(_filled(text, pieces), re.IGNORECASE) for text in one["when"]),
+        when=tuple(_phrase(text, pieces) for text in one["when"]),
         ends=one.get("ends"),
     )
+
+
+def _phrase(text: str, pieces: dict[str, str]) -> Phrase:
+    # Taken off once for all patterns: a copy in each would take twice as long to compile.
+    bare = text.removeprefix(_LEAD)
+    return Phrase(re.compile(_filled(bare, pieces), re.IGNORECASE), led=bare != text)
 
 
 def _filled(text: str, pieces: dict[str, str]) -> str:
@@ -85,19 +100,27 @@ def _filled(text: str, pieces: dict[str, str]) -> str:
 def reading(clause: str) -> Reading | None:
     """What a clause says, or None when it is nothing that is worth knowing. Fillers are to be taken off."""
     bare = clause.strip().rstrip(" .!…,;:")
+    rest = _leading().sub("", bare, count=1)
     for pattern in patterns():
-        for when in pattern.when:
-            match = when.match(bare)
+        for phrase in pattern.when:
+            match = phrase.words.match(bare)
+            if match is None and phrase.led and rest != bare:
+                match = phrase.words.match(rest)
             if match is None:
                 continue
             groups = match.groupdict()
-            value = (groups.get("v") or bare[match.end() :] or match[0]).strip(" ,.;:")
+            value = (groups.get("v") or match.string[match.end() :] or match[0]).strip(" ,.;:")
             if not re.search(r"\w", value):
                 continue
             ended = (groups.get("e") or "").strip(" ,.;:")
             key = (groups.get("k") or "").strip()
             return Reading(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
     return None
+
+
+@cache
+def _leading() -> re.Pattern[str]:
+    return re.compile(rf"^{piece('LEAD')}", re.IGNORECASE)
 
 
 @cache

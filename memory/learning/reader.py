@@ -23,6 +23,12 @@ ASKED = 0.9
 """The importance of what is asked to be remembered."""
 
 _LONGEST = 400
+# All wishes to have something remembered hold one of these: most messages need not be read closely.
+_HINT = re.compile(
+    r"remember|memor|forget|note|jot|write down|save|store|in mind|merk|vergiss|denk|notier|behalt|souv|reti|"
+    r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta",
+    re.IGNORECASE,
+)
 _PRONOUN = re.compile(
     r"(?:and |but |also )*(?P<who>she|he|they)(?:(?P<is>[’']s)|(?P<are>[’']re))?\s+", re.IGNORECASE
 )
@@ -53,6 +59,8 @@ def read(heard: Heard) -> list[Candidate]:
 
 def asked_to_remember(heard: Heard) -> list[Candidate]:
     """Only what the message asks to be remembered in so many words."""
+    if _HINT.search(heard.text) is None:
+        return []
     return [one for one in read(heard) if one.origin is MemoryOrigin.PERSON]
 
 

@@ -157,6 +157,19 @@ async def test_the_person_s_own_words_supersede_too(store: SessionStore) -> None
     assert texts(await store.memories.select()) == {"I live in Graz"}
 
 
+async def test_decisions_stay_in_their_project_and_facts_go_everywhere(store: SessionStore) -> None:
+    for project in ("Red", "Blue"):
+        first = user(f"We decided on {project} Hat for the servers. I live in Graz.")
+        await store.create_session(NewSession(project, project=project), first)
+    await learner(store).learn()
+    found = {(one.text, one.project) for one in await store.memories.select()}
+    assert found == {
+        ("We decided on Red Hat for the servers.", "Red"),
+        ("We decided on Blue Hat for the servers.", "Blue"),
+        ("I live in Graz.", None),
+    }
+
+
 # --- the model ------------------------------------------------------------------------------------
 
 ODD = "My knee has been acting up since the marathon."
