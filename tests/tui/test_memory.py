@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TextArea
 
+from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
@@ -24,7 +25,7 @@ from memory.knowledge.entities import (
     NewMemory,
 )
 from memory.testing import FakeClock, InMemorySessionStore
-from tests.tui.desk import NOW, NamedModel, Stage, history
+from tests.tui.desk import NOW, NamedModel, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 from tests.tui.payloads import MARKUP, TERMINAL
 from tests.tui.test_outside_text import FORBIDDEN
@@ -280,3 +281,20 @@ def test_rows_keep_to_their_width() -> None:
         assert len(lines) == 2
         assert all(cell_len(line) <= width for line in lines)
     assert "1 y old" in row(entry, 200, NOW).plain
+
+
+async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    session = await talk(store, "Walls", [(f"Remark {n} about a wall.", f"Answer {n}.") for n in range(20)])
+    first = (await store.branch(session.id))[0]
+    source = MemorySource(first.id, session.id, "Remark 0")
+    await store.memories.add(
+        NewMemory(MemoryKind.FACT, "Has remarks on walls", MemoryOrigin.PATTERN, (source,))
+    )
+    place = make(store=store, clock=FakeClock(NOW))
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await browse(pilot, place, text="Has remarks on walls")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await assert_until(pilot, lambda: "Remark 0 about a wall." in shown(place))
+        assert "Answer 19." not in shown(place)
