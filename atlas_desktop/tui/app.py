@@ -67,6 +67,7 @@ class AtlasApp(Leaving):
     ) -> None:
         super().__init__()
         self.desk = desk
+        desk.on_stale = self.say_stale
         self._shelf = models
         self.now = now
         self.arrivals = Arrivals(self)

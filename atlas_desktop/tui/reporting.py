@@ -13,6 +13,9 @@ from models.errors import NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
+    from memory.entities import Freshness, RoomKind
+
+STALE_S = 60.0
 
 
 class Reporting(App[None]):
@@ -50,6 +53,12 @@ class Reporting(App[None]):
     def say(self, text: str) -> None:
         """A short remark that goes away by itself."""
         self.notify(clean(text), markup=False)
+
+    def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
+        """Tells of a room that is not as new as it was; long enough to be read."""
+        from atlas_desktop.words.freshness import freshness_text
+
+        self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
 
     def _fatal_error(self) -> None:
         """Textual would print the values of local variables here, which may be anybody's words."""
