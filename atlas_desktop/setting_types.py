@@ -238,7 +238,12 @@ class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the interface locks by itself. A conversation off the record ends with a lock."""
 
     lock_after_minutes: Annotated[
-        int, Meta(ge=0, le=10_080, description="Lock when nobody has typed for so long; 0: never.")
+        int,
+        Meta(
+            ge=0,
+            le=10_080,
+            description="Lock when nobody was there for so long; 0: never. What is off the record ends then.",
+        ),
     ] = 15
     lock_after_sleep: Annotated[bool, Meta(description="Lock when the computer has been asleep.")] = True
 

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 FORCED_CLOSE_S = 2.0
 # What a lock waits for: everything that was said is stored already, and what is cut short is taken up again.
 LOCK_CLOSE_S = 0.8
+DRAFTS_S = 3.0
 WATCH_EVERY_S = 2.0
+# Groups of work that a person starts and then waits for: turns, and models that are fetched.
+AWAITED = frozenset({"turns", "pull"})
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
 
 
@@ -140,22 +143,28 @@ class Leaving(Reporting):
         if self.leaving:
             return
         self.leaving = self.locking = True
-        self._gather()
-        shown = self.chat
-        from atlas_desktop.tui.screens.confirm import Curtain
-
-        self.push_screen(Curtain())
         try:
-            async with asyncio.timeout(LOCK_CLOSE_S):
-                if shown is not None and self.desk.room is not None:
-                    await self.drafts.leave_open(shown.current)
-                await self._close_all()
+            await self._cover_and_close()
         except TimeoutError:
             self.log("closing was cut short")
         except Exception as error:  # noqa: BLE001 - whatever fails must not keep the door open
             noted(error, self.desk.paths.logs)
         finally:
             self.exit()
+
+    async def _cover_and_close(self) -> None:
+        from atlas_desktop.tui.screens.confirm import Curtain
+
+        self._gather()
+        shown = self.chat
+        self.push_screen(Curtain())
+        if shown is not None and self.desk.room is not None:
+            # The only words that are not stored yet: they have the time they need.
+            async with asyncio.timeout(DRAFTS_S):
+                await self.drafts.leave_open(shown.current)
+                await self.drafts.keep_all()
+        async with asyncio.timeout(LOCK_CLOSE_S):
+            await self._close_all()
 
     def keep_watch(self) -> None:
         """Locks from now on when nobody is there."""
@@ -164,10 +173,10 @@ class Leaving(Reporting):
         self.set_interval(WATCH_EVERY_S, self.look_around)
 
     async def look_around(self) -> None:
-        """Locks if it is time to. Who waits for a reply is there."""
+        """Locks if it is time to. Who waits for a reply, or for a model to arrive, is there."""
         if self._vigil is None:
             return
-        if self._turns is not None and any(self._turns.active):
+        if any(worker.group in AWAITED and worker.is_running for worker in self.workers):
             self._vigil.seen()
         if self._vigil.due() is not None and self.can_lock:
             self.attempt(self.lock(), group="leave", exclusive=True)

@@ -1,5 +1,6 @@
 """Locking, and what becomes of what was being typed."""
 
+import asyncio
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -143,7 +144,16 @@ async def test_nobody_there_locks_and_a_reply_that_comes_does_not(make: Make) ->
         await app.look_around()
         await settle(pilot)
         assert not app.leaving
-        time[0] = 1800
+        # Who waits for a model to arrive is there, without pressing a key.
+        arriving = asyncio.Event()
+        app.attempt(arriving.wait(), group="pull")
+        await pilot.pause()
+        time[0] = 2700
+        await app.look_around()
+        assert not app.leaving
+        arriving.set()
+        await settle(pilot)
+        time[0] = 3700
         await app.look_around()
         await assert_until(pilot, lambda: not app.is_running)
 
