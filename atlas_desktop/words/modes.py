@@ -8,7 +8,9 @@ _FROM_NOW_ON = {
     MemoryMode.NORMAL: "From here on memories are used, and what you say may be learned.",
     MemoryMode.READS: "From here on memories are used and none are added.",
     MemoryMode.BLANK: "From here on no memories are used and none added. The conversation itself is saved.",
-    MemoryMode.OFF: "Nothing of it is written anywhere. It ends with the program, unless you /keep it.",
+    MemoryMode.OFF: (
+        "No memories are used, and nothing is written anywhere. It ends with the program unless you /keep it."
+    ),
 }
 _ROOMS = {RoomKind.OPEN: "the open room", RoomKind.PRIVATE: "the private room", RoomKind.OFF_RECORD: "memory"}
 

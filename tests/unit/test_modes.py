@@ -1,0 +1,45 @@
+"""What a change of mode or room does is said truly, for every change that there is."""
+
+import itertools
+
+import pytest
+
+from atlas_desktop.words import modes
+from memory.entities import MemoryMode, RoomKind
+
+STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
+
+
+@pytest.mark.parametrize(("now", "then"), [*itertools.permutations(MemoryMode, 2)])
+@pytest.mark.parametrize("begun", [True, False])
+def test_every_change_of_mode_is_told(now: MemoryMode, then: MemoryMode, begun: bool) -> None:
+    room = RoomKind.OFF_RECORD if now is MemoryMode.OFF else RoomKind.OPEN
+    told = modes.of_mode(now, then, room=room, begun=begun)
+    # Only what was said and never written can be given up by a change: by writing it.
+    assert told.asks is (begun and now is MemoryMode.OFF)
+    assert ("is saved to the open room" in told.words) is told.asks
+    assert ("no memories are used" in told.words.lower()) is (then in (MemoryMode.BLANK, MemoryMode.OFF))
+    assert ("stays saved in the open room" in told.words) is (begun and then is MemoryMode.OFF)
+    assert ("is not learned from" in told.words) is (begun and then is MemoryMode.NORMAL and now in STORED)
+
+
+@pytest.mark.parametrize("mode", MemoryMode)
+def test_what_is_so_already_changes_nothing(mode: MemoryMode) -> None:
+    told = modes.of_mode(mode, mode, room=RoomKind.OPEN, begun=True)
+    assert (told.words.startswith("Nothing changes"), told.asks) == (True, False)
+
+
+def test_a_private_session_that_goes_off_the_record_stays_in_the_private_room() -> None:
+    told = modes.of_mode(MemoryMode.NORMAL, MemoryMode.OFF, room=RoomKind.PRIVATE, begun=True)
+    assert "stays saved in the private room" in told.words
+
+
+@pytest.mark.parametrize("source", RoomKind)
+@pytest.mark.parametrize("destination", [RoomKind.OPEN, RoomKind.PRIVATE])
+def test_every_move_is_told_and_the_one_out_of_the_private_room_is_asked_for(
+    source: RoomKind, destination: RoomKind
+) -> None:
+    told = modes.of_move(source, destination)
+    if source is destination:
+        assert told.words.startswith("Nothing changes")
+    assert told.asks is (source is RoomKind.PRIVATE and destination is RoomKind.OPEN)
