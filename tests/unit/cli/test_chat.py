@@ -111,3 +111,24 @@ async def test_a_compaction_in_the_background_is_told_in_one_line(
     assert told
     assert all(event["session"] == talk.talk.session for event in told)
     assert all("→" in event["text"] for event in told)
+
+
+async def test_forgetting_shows_what_goes_and_then_gives_a_receipt(
+    capsys: pytest.CaptureFixture[str], home: Paths
+) -> None:
+    talk = Talk(capsys, home, Scene(model=ScriptedChatModel(["Mend the zeppelin.", "Fine."])))
+    await talk.take("My zeppelin leaks.", "It rains.")
+    events = await talk.take("/forget yes", "/forget", "/forget last")
+    assert [event["type"] for event in events] == ["error", "error", "notice"]
+    assert (events[-1]["code"], events[-1]["forgotten"]["messages"]) == ("forget_preview", 2)
+    assert await talk.users() == ["My zeppelin leaks.", "It rains."]
+    (receipt,) = await talk.take("/forget yes")
+    assert (receipt["code"], receipt["verified"], receipt["forgotten"]["messages"]) == ("forgotten", True, 2)
+    assert await talk.users() == ["My zeppelin leaks.", ""]
+    first = talk.talk.session
+    (receipt,) = await talk.take("/forget this yes")
+    assert receipt["forgotten"]["messages"] == 4
+    assert talk.talk.session is None
+    assert first is not None
+    (error,) = await talk.take(f"/forget {first} yes")
+    assert error["error"]["code"] == "memory_not_found"

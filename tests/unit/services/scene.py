@@ -30,6 +30,7 @@ class Scene:
         self.store = InMemorySessionStore(self.clock)
         self.model = model or ScriptedChatModel()
         self.embedder = HashEmbedder()
+        self.counter = WordCounter()
         self.snapshots = InMemorySnapshots() if snapshots else None
         self.settings: Settings = parse(settings or {})
         self.room: OpenRoom = RoomParts(
@@ -42,7 +43,7 @@ class Scene:
         ).room(self.store, self.snapshots)
 
     def _model(self) -> Model:
-        return Model(self.model, WordCounter(), self._let_go, prefixes=self.model, embedder=self.embedder)
+        return Model(self.model, self.counter, self._let_go, prefixes=self.model, embedder=self.embedder)
 
     async def _let_go(self) -> None:
         """A scripted model holds nothing that must be given back."""

@@ -1,10 +1,16 @@
 """Erasing a session: what goes, what else it reaches, and that nothing comes back."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from memory.context.entities import NewSummary, SummaryState, TierUse, TurnRecord
 from memory.errors import SessionNotFound, StorageFull
+from memory.lifecycle.compaction import IMPROVE
+from memory.lifecycle.forgetting import Target
 from memory.testing.snapshots import InMemorySnapshots
-from models.testing import ScriptedChatModel
+from models.errors import WorkerUnresponsive
+from models.testing import ScriptedChatModel, WordCounter
 from tests.unit.services.scene import Scene
 
 LONG = "heliotrope " + "word " * 300
@@ -87,3 +93,74 @@ async def test_recall_finds_nothing_of_it_any_more() -> None:
     after = await scene.room.recall.recall("heliotrope code word")
     assert done.session.id not in {hit.source.session for hit in after}
     assert all("heliotrope" not in hit.text for hit in after)
+
+
+# --- whatever is meant -----------------------------------------------------------------------------
+
+
+async def test_a_preview_changes_nothing_and_tells_what_goes() -> None:
+    scene = Scene()
+    done, _ = await scene.say("my zeppelin leaks")
+    memory = await scene.room.knowledge.add("Has a zeppelin")
+    affected = await scene.room.forgetting.preview(Target(about="zeppelin"))
+    assert (affected.erased.messages, affected.erased.memories) == (1, 1)
+    assert [one.id for one in affected.memories] == [memory.id]
+    assert (await scene.store.branch(done.session.id))[0].content == "my zeppelin leaks"
+    receipt = await scene.room.forgetting.forget(Target(about="zeppelin"), previewed=affected)
+    assert receipt.verified
+    assert receipt.erased.messages == affected.erased.messages
+    assert await scene.store.memories.select() == []
+    with pytest.raises(ValueError, match="what to forget"):
+        await scene.room.forgetting.forget(Target())
+
+
+async def test_summaries_and_titles_are_made_anew_from_what_is_left() -> None:
+    scene = Scene()
+    done, _ = await scene.say("my zeppelin leaks and must be mended")
+    for text in ("the garden needs water before noon", "tomatoes want a taller stake", "beans climb"):
+        await scene.say(text, done.session)
+    said = await scene.store.branch(done.session.id)
+    covers = tuple(message.id for message in said[:6])
+    summary = await scene.store.context.add_summary(done.session.id, NewSummary("A zeppelin leaks.", covers))
+    receipt = await scene.room.forgetting.forget(Target(messages=(said[0].id,)))
+    assert (receipt.verified, receipt.rewritten) == (True, 1)
+    made = await scene.store.context.summary(summary.id)
+    assert made.text
+    assert made.fallback
+    assert "zeppelin" not in made.text
+    assert made.state is SummaryState.CURRENT
+    assert (await scene.store.get_session(done.session.id)).title == "the garden needs water before noon"
+    jobs = [(job.kind, job.session_id) for job in await scene.store.jobs.list()]
+    assert (IMPROVE, done.session.id) in jobs
+
+
+async def test_without_a_model_summaries_stay_empty_until_there_is_one() -> None:
+    scene = Scene()
+    done, _ = await scene.say("my zeppelin leaks")
+    said = await scene.store.branch(done.session.id)
+    summary = await scene.store.context.add_summary(
+        done.session.id, NewSummary("A zeppelin leaks.", tuple(message.id for message in said))
+    )
+
+    class Silent(WordCounter):
+        async def count(self, texts: Sequence[str]) -> list[int]:
+            raise WorkerUnresponsive
+
+    scene.counter = Silent()
+    receipt = await scene.room.forgetting.forget(Target(messages=(said[0].id,)))
+    assert (receipt.verified, receipt.rewritten) == (True, 0)
+    left = await scene.store.context.summary(summary.id)
+    assert (left.text, left.state) == ("", SummaryState.STALE)
+
+
+async def test_states_of_sessions_that_recalled_a_memory_go_with_it() -> None:
+    scene = Scene()
+    done, _ = await scene.say(LONG)
+    memory = await scene.room.knowledge.add("Likes heliotrope")
+    reply = done.message.id
+    parts = (TierUse("recall", 3, (memory.id,)),)
+    await scene.store.context.record_turn(TurnRecord(reply, done.session.id, None, "m", "ab", 7, parts))
+    await scene.room.epochs.keep(done.session.id)
+    receipt = await scene.room.forgetting.forget(Target(ids=(memory.id,)))
+    assert (receipt.erased.memories, receipt.snapshots, receipt.verified) == (1, 1, True)
+    assert scene.model.held == []
