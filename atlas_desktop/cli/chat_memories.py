@@ -22,7 +22,7 @@ class MemoryCommands:
         self._talk = talk
 
     def by_name(self) -> dict[str, Command]:
-        return {"/memories": self.memories, "/remember": self.remember, "/pin": self.pin}
+        return {"/memories": self.memories, "/remember": self.remember, "/pin": self.pin, "/why": self.why}
 
     async def memories(self, rest: str) -> None:
         """/memories [WORDS]: what is remembered (with these words), pinned memories first."""
@@ -34,9 +34,9 @@ class MemoryCommands:
 
     async def remember(self, rest: str) -> None:
         """/remember TEXT: keep this at once, in your words."""
-        await self._refuse_unless_learning()
+        project = await self._learning_in()
         try:
-            made = await self._talk.room.knowledge.add(rest)
+            made = await self._talk.room.learning.remember(rest, project=project)
         except ValueError as error:
             raise UsageError(
                 f"That cannot be remembered: {error}.", "Write /remember followed by a sentence."
@@ -50,15 +50,31 @@ class MemoryCommands:
             raise UsageError("Nothing has been learned yet.", "/remember keeps something at once.")
         await self._tell("pinned", f"Pinned: {made.text}", [made])
 
-    async def _refuse_unless_learning(self) -> None:
+    async def why(self, rest: str) -> None:
+        """/why [ID]: where the last reply (or a memory, a message) comes from, and what else there was."""
+        from atlas_desktop.cli import why
+
         talk = self._talk
-        mode = talk.options.memory_mode
+        service = talk.room.why
+        found = await (service.why(rest) if rest else service.of_last_reply(talk.begun()))
+        if talk.ctx.json:
+            told = {"type": "notice", "code": "why", "text": why.described(found), "why": why.as_json(found)}
+            print(dumps(told), flush=True)
+        else:
+            talk.tell("why", why.described(found))
+
+    async def _learning_in(self) -> str | None:
+        """The project that is talked in. Raises `UsageError` where nothing is added to memory."""
+        talk = self._talk
+        mode, project = talk.options.memory_mode, talk.options.project
         if talk.session is not None:
-            mode = (await talk.room.store.get_session(talk.session)).memory_mode
+            session = await talk.room.store.get_session(talk.session)
+            mode, project = session.memory_mode, session.project
         if mode not in (None, "normal"):
             raise UsageError(
                 "This conversation adds nothing to memory.", "/normal lets it; then /remember again."
             )
+        return project
 
     async def _tell(self, code: str, text: str, memories: "list[Memory]") -> None:
         talk = self._talk

@@ -95,6 +95,7 @@ class RecallService:
         # Finding is the engine's alone; this service keeps it complete.
         self.recall = self._engine.recall
         self.answer = self._engine.answer
+        self.messages = self._engine.messages
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)

@@ -18,6 +18,7 @@ from atlas_desktop.services.summaries import SummaryService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.upkeep import UpkeepService
+from atlas_desktop.services.why import WhyService
 from atlas_desktop.setting_types import ContextSettings, Settings
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
@@ -63,6 +64,8 @@ class OpenRoom:
     epochs: EpochService
     summaries: SummaryService
     recall: RecallService
+    why: WhyService
+    profile: ProfileMaker
     continuity: ContinuityService
     forgetting: ForgettingService
     retention: RetentionService
@@ -138,6 +141,8 @@ class RoomParts:
             epochs=epochs,
             summaries=summaries,
             recall=recall,
+            why=WhyService(store, recall, self.clock),
+            profile=self.profile(store),
             continuity=continuity,
             forgetting=ForgettingService(
                 store, background, epochs, summaries, lambda: self.compactor(store, background)

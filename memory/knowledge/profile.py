@@ -28,7 +28,7 @@ MOST = 40
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The memories on the page, grouped by kind in the order of the page; `tokens` is what their lines
-    take."""
+    take, if they were counted."""
 
     memories: tuple[Memory, ...] = ()
     tokens: int = 0
@@ -104,13 +104,13 @@ class ProfileMaker:
             project=project,
             ask_first=self._ask_first(),
         )
-        if not found:
-            return Profile()
+        if not found or most is None:
+            return Profile(in_order(found))
         costs = await self._counter.count([line_of(one) + "\n" for one in found])
         kept: list[Memory] = []
         used = 0
         for memory, cost in zip(found, costs, strict=True):
-            if most is None or used + cost <= most:
+            if used + cost <= most:
                 kept.append(memory)
                 used += cost
         return Profile(in_order(kept), used)

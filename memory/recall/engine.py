@@ -145,6 +145,11 @@ class RecallEngine:
         """Reads what the first question would otherwise wait for."""
         await self._room.follow()
 
+    async def messages(self, prefix: str) -> list[str]:
+        """The ids of finished messages that begin so; none for an empty prefix."""
+        await self._room.follow()
+        return [one for one in self._room.catalogue.rows if one.startswith(prefix)] if prefix else []
+
     # --- one question -----------------------------------------------------------------------------
 
     async def _answer(self, wanted: Wanted) -> tuple[list[Hit], bool]:
