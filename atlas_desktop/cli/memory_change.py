@@ -58,8 +58,8 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
     from memory.knowledge.entities import MemoryKind, MemoryTier
 
     wish = Wish(
-        kind=MemoryKind(args.kind or "fact"),
-        subject=args.subject or "",
+        kind=None if args.kind is None else MemoryKind(args.kind),
+        subject=args.subject,
         tier=None if args.tier is None else MemoryTier(args.tier),
         project=args.project or None,
         importance=0.7 if args.importance is None else _share(args.importance),
@@ -70,7 +70,11 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
     )
     text = sys.stdin.read() if args.text == "-" else args.text
     room = await ctx.unlock()
-    made = await _worded(room.knowledge.add(text, wish))
+    if wish == Wish(project=wish.project):
+        # Nothing but words: what they contradict does not hold any more, and nothing is known twice.
+        made = await _worded(room.learning.remember(text, project=wish.project))
+    else:
+        made = await _worded(room.knowledge.add(text, wish))
     await _emit(ctx, [(room, made)], "Remembered")
     return Exit.DONE
 

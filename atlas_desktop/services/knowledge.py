@@ -27,6 +27,7 @@ from memory.knowledge.expiry import rescued
 from memory.knowledge.profile import candidates, in_order
 from memory.knowledge.retention import Retention, expires_at
 from memory.knowledge.routing import route
+from memory.learning.reader import understand
 from memory.ports import Clock, SessionStore
 from memory.recall.temporal import PRESETS, half_life_days, strength
 
@@ -38,10 +39,10 @@ _LOG = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person says of a memory that she adds; None leaves it to the rules."""
+    """What a person says of a memory that she adds; None leaves it to the words and the rules."""
 
-    kind: MemoryKind = MemoryKind.FACT
-    subject: str = ""
+    kind: MemoryKind | None = None
+    subject: str | None = None
     tier: MemoryTier | None = None
     project: str | None = None
     importance: float = 0.7
@@ -144,13 +145,16 @@ class KnowledgeService:
     # --- changing ---------------------------------------------------------------------------------
 
     async def add(self, text: str, wish: Wish | None = None) -> Memory:
-        """What the person wants remembered, in her own words: kept at once.
+        """What the person wants remembered as she says, whatever else is known: kept at once.
 
         Raises ValueError when nothing is said or it is too long.
         """
-        wanted = wish or Wish()
+        wanted, worded = wish or Wish(), _worded(text)
+        understood = understand(worded)
+        kind = wanted.kind or understood.kind
+        subject = understood.subject if wanted.subject is None else wanted.subject
         way = route(
-            wanted.kind,
+            kind,
             wanted.importance,
             self._clock.now(),
             rules_of(self._settings()),
@@ -159,12 +163,12 @@ class KnowledgeService:
             wish=wanted.tier,
         )
         new = NewMemory(
-            kind=wanted.kind,
-            text=_worded(text),
+            kind=kind,
+            text=worded,
             origin=MemoryOrigin.PERSON,
             tier=way.tier,
             state=way.state,
-            subject=clean_line(wanted.subject)[:_SUBJECT],
+            subject=clean_line(subject)[:_SUBJECT],
             importance=wanted.importance,
             pinned=wanted.pinned,
             valid_from=wanted.valid_from,

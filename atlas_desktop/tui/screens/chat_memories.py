@@ -54,7 +54,9 @@ class MemoryCommands(DOMNode):
             self.atlas.attempt(self._remember(words), group="remember")
 
     async def _remember(self, words: str) -> None:
-        made = await self.atlas.room.knowledge.add(words)
+        session = self.current.session
+        project = None if session is None else session.project
+        made = await self.atlas.room.learning.remember(words, project=project)
         await self.transcript.note(Remark(f"Remembered: {clean_line(made.text)}"))
 
     def action_pin_memory(self, ref: str = "") -> None:
