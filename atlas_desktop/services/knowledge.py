@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.knowledge_views import MemoryDetails, MemoryView, SourceView
 from atlas_desktop.setting_types import MemorySettings
-from memory.entities import Message, Session
+from memory.entities import Message
 from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
 from memory.knowledge.entities import (
     UNSET,
@@ -99,13 +99,6 @@ class KnowledgeService:
             tuple(await self._memories.parts(memory.id)),
             tuple(await self._memories.changes(memory_id=memory.id)),
         )
-
-    async def source_session(self, memory: Memory) -> tuple[Session, Message] | None:
-        """The conversation and the message that a memory was first learned in, while they are there."""
-        for one in (await self.views([memory]))[0].sources:
-            if one.message is not None:
-                return await self._store.get_session(one.source.session_id), one.message
-        return None
 
     async def profile(self) -> list[Memory]:
         """What the model is told of the person, as far as it fits: in the order of the page."""

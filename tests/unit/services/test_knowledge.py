@@ -69,8 +69,10 @@ async def test_what_a_person_adds_is_kept_at_once_where_it_belongs() -> None:
     assert brief.expires_at is not None
     assert timedelta(hours=24) <= brief.expires_at - fact.created_at < timedelta(hours=25)
     how = await place.knowledge.add("Water first", Wish(kind=MemoryKind.PROCEDURE))
+    liked = await place.knowledge.add("I prefer short answers", Wish(pinned=True))
+    assert (liked.kind, liked.pinned) == (MemoryKind.PREFERENCE, True)
     assert (how.tier, how.state) == (MemoryTier.PROCEDURAL, MemoryState.KEPT)
-    assert place.embedded == 3
+    assert place.embedded == 4
     for bad in (" \x1b ", "x" * (LONGEST + 1)):
         with pytest.raises(ValueError, match="a memory"):
             await place.knowledge.add(bad)
@@ -172,9 +174,6 @@ async def test_a_view_tells_of_the_words_behind_a_memory() -> None:
         }
     ]
     assert shape["half_life_days"] == pytest.approx(28.881, abs=1e-3)
-    found = await place.knowledge.source_session(view.memory)
-    assert found is not None
-    assert (found[0].id, found[1].id) == (session.id, message.id)
 
 
 async def test_what_belongs_to_a_project_goes_some_time_after_it() -> None:
