@@ -38,9 +38,9 @@ _WHO = (
     r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
 _SOMEBODY = (
-    r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s|what|which"
-    r"|who|how|why|can|could|do|does|is|are|should|would|will|please|don[’']t|now (?:i|we|my)|ich|wir|er|sie|je"
-    r"|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
+    r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s|what"
+    r"|which|who|how|why|can|could|do|does|is|are|should|would|will|please|don[’']t|now (?:i|we|my)|ich|wir|er"
+    r"|sie|je|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
 )
 _BUT = (
     r"(?:but|so|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if|except"
@@ -50,7 +50,8 @@ _AND = r"(?:and|or|und|et|y)"
 # "And" also joins the parts of a list: it begins a clause only in front of somebody who does something.
 _CLAUSE = re.compile(
     rf"\s*;\s*|\s+(?:—|–|-{{1,2}})\s+|\s*\(|\)\s*|,\s+(?=(?:(?:{_BUT}|{_AND})\s+)?{_WHO}\b)"
-    rf"|,\s+(?={_BUT}\s)|\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
+    rf"|,\s+(?=and\s+(?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]+\s+(?:is|was|has|\w+s)\b)|,\s+(?={_BUT}\s)"
+    rf"|\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
     rf"|\s+(?=(?:because|so|since|although|though|while|whereas|which|weil|porque|parce que)\s+{_WHO}\b)",
     re.IGNORECASE,
 )
