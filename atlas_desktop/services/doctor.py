@@ -142,7 +142,7 @@ class Doctor:
             step = "Unlock once: the damaged copy is mended from the other."
             return [Finding("vault", Verdict.WARNING, "One copy of the key file is damaged.", step)]
         if not status.database_present:
-            step = "Put rooms/open.db back from a backup."
+            step = "Put a backup back: `atlas vault restore`."
             return [Finding("vault", Verdict.BAD, "The key file is there, the database is not.", step)]
         kinds = ", ".join(slot.kind for slot in status.slots)
         return [Finding("vault", Verdict.GOOD, f"Both copies of the key file are sound; opens with {kinds}.")]
