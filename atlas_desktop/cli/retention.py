@@ -86,7 +86,10 @@ def _json(
 
 
 def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Removed] | None") -> str:
-    lines = [f"Conversations are kept {_for(policy.days)}, in the bin {_for(policy.bin_days)}."]
+    lines = [
+        f"Conversations are kept {_for(policy.days)}{' since the last use' if policy.days else ''}, "
+        f"in the bin {_for(policy.bin_days)}."
+    ]
     lines += [f"{name}: {_for(days)}." for name, days in policy.projects.items()]
     lines.append("Starred and important ones stay, and those that a pinned memory rests on.")
     if removed is not None:
@@ -106,4 +109,4 @@ def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Remo
 
 
 def _for(days: int) -> str:
-    return f"for {days} days since the last use" if days else "for ever"
+    return f"for {days} days" if days else "for ever"
