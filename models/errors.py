@@ -146,6 +146,10 @@ class PromptTooLong(ModelsError):
         self.limit = limit
 
 
+class BadGrammar(ModelsError):
+    """llama.cpp cannot read the grammar that a completion should obey."""
+
+
 class TemplateFailed(ModelsError):
     """The model's chat template cannot express the conversation."""
 

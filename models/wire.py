@@ -72,6 +72,8 @@ def error_of(failed: protocol.Failed, path: Path) -> errors.ModelsError:
         return errors.ProtocolError(failed.detail)
     if kind is errors.StateNotHeld:
         return errors.StateNotHeld()
+    if kind is errors.BadGrammar:
+        return errors.BadGrammar()
     if kind is errors.StateRefused:
         return errors.StateRefused(failed.detail)
     return errors.WorkerFault(failed.detail)

@@ -158,6 +158,12 @@ WORDS: Words = {
         "The template inside the model file refuses this conversation or takes too long.",
         "Choose another model; this one was not made for chat.",
     ),
+    models.BadGrammar: named(
+        "bad_grammar",
+        "The model could not be told the form of its answer",
+        "The grammar for this answer cannot be read by this build of llama.cpp.",
+        "Run `atlas doctor`; what you said is saved.",
+    ),
     models.WorkerFault: lambda e: Explained(
         "model_fault",
         "The model could not do that",

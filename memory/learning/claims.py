@@ -24,6 +24,8 @@ _CHOICES = {
     )
 }
 _ATTITUDES = frozenset({"like", "prefer", "favourite", "habit"})
+# "I'm a nurse" and "I work as a nurse".
+_ALIKE = {"identity": "occupation"}
 _ONESELF = frozenset({"i"})
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
@@ -69,13 +71,13 @@ def claim(text: str) -> Claim:
 
 def same(new: Claim, old: Claim) -> bool:
     """Whether both say the same of the same: one attribute, one value, both that it is so or is not."""
-    alike = new.attribute == old.attribute != "" and new.subject == old.subject
-    return (
-        alike
-        and new.denies == old.denies
-        and new.value == old.value != frozenset()
-        and new.ended == old.ended
+    if not new.attribute or not new.value:
+        return False
+    one, other = (
+        (each.subject, _ALIKE.get(each.attribute, each.attribute), each.value, each.denies, each.ended)
+        for each in (new, old)
     )
+    return one == other
 
 
 def supersedes(new: Claim, old: Claim) -> bool:

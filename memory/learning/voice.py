@@ -38,9 +38,9 @@ _WHO = (
     r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
 _SOMEBODY = (
-    r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s|what"
-    r"|which|who|how|why|can|could|do|does|is|are|should|would|will|please|don[’']t|now (?:i|we|my)|ich|wir|er"
-    r"|sie|je|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
+    r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s"
+    r"|what|which|who|how|why|can|could|do|does|is|are|should|would|will|please|don[’']t|now (?:i|we|my)"
+    r"|ich|wir|er|sie|je|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
 )
 _BUT = (
     r"(?:but|so|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if|except"

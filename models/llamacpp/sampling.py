@@ -5,18 +5,18 @@ from typing import Any
 
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 
+from models.errors import BadGrammar
 from models.llamacpp.native import Context, Vocabulary
 from models.messages import GenerationParams
 
 _SEED_MASK = 0xFFFFFFFF
 
 
-class BadGrammar(Exception):
-    """llama.cpp cannot read the grammar."""
-
-
 class Sampler:
-    """Chooses the next token. Greedy when the temperature is 0; close it when done."""
+    """Chooses the next token. Greedy when the temperature is 0; close it when done.
+
+    Raises `BadGrammar`.
+    """
 
     def __init__(self, vocab: Vocabulary, params: GenerationParams) -> None:
         self.handle = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())

@@ -12,12 +12,12 @@ import pytest
 from models import protocol
 from models.connection import Connection
 from models.errors import (
+    BadGrammar,
     ModelFileMissing,
     ModelLoadFailed,
     PromptTooLong,
     UnknownArchitecture,
     WorkerCrashed,
-    WorkerFault,
 )
 from models.host import HostSpec, ModelHost, probe
 from models.kernels import Kernels, can_hide_amx
@@ -108,7 +108,7 @@ async def test_stop_sequences_end_the_reply_and_are_not_part_of_it(host: ModelHo
 async def test_a_grammar_is_obeyed_and_a_bad_one_is_an_error(host: ModelHost) -> None:
     yes_or_no = replace(GREEDY, grammar='root ::= "yes" | "no"')
     assert (await complete(host, says("Is water wet?"), yes_or_no))[1].text in ("yes", "no")
-    with pytest.raises(WorkerFault):
+    with pytest.raises(BadGrammar):
         await complete(host, says("x"), replace(GREEDY, grammar="this is no grammar ::"))
     assert (await complete(host, says("Hello")))[1].text
 
