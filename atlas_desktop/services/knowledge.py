@@ -1,5 +1,6 @@
 """What is remembered, as the interfaces see it: looked at, added, corrected, accepted, pinned, rescued."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -102,12 +103,10 @@ class KnowledgeService:
 
     async def profile(self) -> list[Memory]:
         """What the model is told of the person, as far as it fits: in the order of the page."""
-        settings = self._settings()
-        found = candidates(
-            await self._memories.select(),
-            self._clock.now(),
-            decay=PRESETS[settings.decay],
-            ask_first=settings.ask_first,
+        settings, now = self._settings(), self._clock.now()
+        known = await self._memories.select()
+        found = await asyncio.to_thread(
+            candidates, known, now, decay=PRESETS[settings.decay], ask_first=settings.ask_first
         )
         return list(in_order(found))
 

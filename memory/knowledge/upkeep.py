@@ -178,12 +178,14 @@ class Upkeep:
         """What goes before long, or has become faint: the first to go first."""
         now, rules = self._clock.now(), self._rules()
         spared = await self._undone(ARCHIVE)
-        found = []
-        for memory in await self._memories.select():
-            why = fading(memory, now, strength(memory, now), rules)
-            if why is not None and memory.id not in spared:
-                found.append(Fate(memory, why))
-        return sorted(found, key=lambda fate: _urgency(fate, now))
+        memories = await self._memories.select()
+
+        def going() -> list[Fate]:
+            judged = ((one, fading(one, now, strength(one, now), rules)) for one in memories)
+            found = [Fate(one, why) for one, why in judged if why is not None and one.id not in spared]
+            return sorted(found, key=lambda fate: _urgency(fate, now))
+
+        return await asyncio.to_thread(going)
 
     async def _plan(self, now: datetime) -> Plan:
         rules = self._rules()

@@ -52,6 +52,7 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
         self._tab = tab
         self._limit = PAGE
         self._entries: list[Entry] = []
+        self._counts: dict[str, int] | None = None
         self._timer: Timer | None = None
         self._list = MemoryList(id="memories", markup=False)
 
@@ -80,12 +81,18 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
     # --- what is shown ---------------------------------------------------------------------------
 
     def refresh_memories(self) -> None:
-        """Reads the tab anew; a newer request replaces one that is still under way."""
+        """Reads the tab anew, and how many there are in each."""
+        self._counts = None
+        self._refresh_tab()
+
+    def _refresh_tab(self) -> None:
+        """A newer request replaces one that is still under way."""
         self.atlas.attempt(self._load(), group="memories", exclusive=True)
 
     async def _load(self) -> None:
         found = await self._shelf.entries(self._tab, self._words, self._limit)
-        counts = await self._shelf.counts()
+        counts = self._counts or await self._shelf.counts()
+        self._counts = counts
         if self.is_attached:
             self._show(found, counts)
 
@@ -124,20 +131,20 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
         self._tab = event.tab.id or INBOX
         self._limit = PAGE
         self._list.highlighted = None
-        self.refresh_memories()
+        self._refresh_tab()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._show_details()
         self.refresh_bindings()
         if event.option_index == len(self._entries) - 1 and len(self._entries) >= self._limit:
             self._limit += PAGE
-            self.refresh_memories()
+            self._refresh_tab()
 
     def on_option_list_option_selected(self) -> None:
         self.action_memory_open()
 
     def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self.refresh_memories)
+        self.call_after_refresh(self._refresh_tab)
 
     # --- searching and going about ---------------------------------------------------------------
 
@@ -149,7 +156,7 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
     def on_input_changed(self, _event: Input.Changed) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(DEBOUNCE_S, self.refresh_memories)
+        self._timer = self.set_timer(DEBOUNCE_S, self._refresh_tab)
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
         self._list.focus()
