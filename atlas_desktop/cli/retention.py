@@ -86,10 +86,8 @@ def _json(
 
 
 def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Removed] | None") -> str:
-    lines = [
-        f"Conversations are kept {_for(policy.days)}{' since the last use' if policy.days else ''}, "
-        f"in the bin {_for(policy.bin_days)}."
-    ]
+    since = " since the last use" if policy.days else ""
+    lines = [f"Conversations are kept {_for(policy.days)}{since}, in the bin {_for(policy.bin_days)}."]
     lines += [f"{name}: {_for(days)}." for name, days in policy.projects.items()]
     lines.append("Starred and important ones stay, and those that a pinned memory rests on.")
     if removed is not None:
