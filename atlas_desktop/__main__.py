@@ -15,8 +15,7 @@ def main(argv: list[str] | None = None) -> int:
     if given == ["--version"]:
         print(f"atlas {__version__}")  # noqa: T201 - the quickest answer there is
         return 0
-    args = build_parser().parse_args(given)
-    return run(args)
+    return run(_for_the_interface(given) or build_parser().parse_args(given))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,22 +51,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="atlas",
         description="A private assistant that lives on this computer. Without a command: its interface.",
-        parents=[common],
+        parents=[common, _interface_options()],
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
-    parser.add_argument(
-        "--continue",
-        dest="resume",
-        nargs="?",
-        const="last",
-        metavar="last|ID",
-        help="open the interface in that session",
-    )
-    parser.add_argument(
-        "--off-record", action="store_true", help="open the interface in a session that is never saved"
-    )
-    # Given by a lock to the program that it puts in its place.
-    parser.add_argument("--locked", action="store_true", help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     groups = (ask, chat, sessions, memory, exporting, importing, models, jobs, vault, doctor, config, demo)
     for group in groups:
@@ -88,6 +74,38 @@ def _global_options() -> argparse.ArgumentParser:
     options.add_argument("--json", action="store_true", help="print one JSON value")
     options.add_argument("--yes", "-y", action="store_true", help="agree to what would be asked")
     return common
+
+
+def _interface_options() -> argparse.ArgumentParser:
+    """What the interface is told."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--continue",
+        dest="resume",
+        nargs="?",
+        const="last",
+        metavar="last|ID",
+        help="open the interface in that session",
+    )
+    options.add_argument(
+        "--off-record", action="store_true", help="open the interface in a session that is never saved"
+    )
+    # Given by a lock to the program that it puts in its place.
+    options.add_argument("--locked", action="store_true", help=argparse.SUPPRESS)
+    return options
+
+
+def _for_the_interface(given: list[str]) -> argparse.Namespace | None:
+    """The arguments when they name no command: the interface does not wait for the commands' modules."""
+    quick = argparse.ArgumentParser(
+        add_help=False, exit_on_error=False, parents=[_global_options(), _interface_options()]
+    )
+    try:
+        args, rest = quick.parse_known_args(given)
+    except argparse.ArgumentError:
+        # Whatever is wrong is said by the parser that knows everything.
+        return None
+    return None if rest else args
 
 
 def run(args: argparse.Namespace) -> int:
