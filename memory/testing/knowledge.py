@@ -210,6 +210,12 @@ class InMemoryMemoryStore:
         self._rows.session(session_id)
         self._learned[session_id] = max(seq, self._learned.get(session_id, 0))
 
+    def count_as_learned(self, session_id: str) -> None:
+        """What was said while nothing was to be added to memory is not learned from afterwards either."""
+        said = self._said_since(session_id)
+        if said:
+            self._learned[session_id] = max(said)
+
     async def undo(self, change_id: str) -> MemoryChange:
         self._rows.require_open()
         change, added = self._log.undo(change_id, self._clock.now())

@@ -8,6 +8,7 @@ from memory.context.entities import Summary
 from memory.entities import (
     Erased,
     Freshness,
+    MemoryMode,
     Message,
     MessagePatch,
     MessageStatus,
@@ -136,6 +137,8 @@ class InMemorySessionStore:
     async def update_session(self, session_id: str, patch: SessionPatch) -> Session:
         self._rows.require_open()
         session = self._rows.session(session_id)
+        if patch.memory_mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
+            self._memories.count_as_learned(session_id)
         changes = _given(patch)
         for name in ("title", "system_prompt"):
             if name in changes:

@@ -72,6 +72,14 @@ async def test_nothing_is_learned_where_memory_is_not_added_to(store: SessionSto
     assert await store.memories.select(EVERY) == []
 
 
+async def test_what_was_said_in_such_a_mode_is_not_learned_later_either(store: SessionStore) -> None:
+    session = await say(store, "I live in Graz.", mode=MemoryMode.BLANK)
+    await store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.NORMAL))
+    await store.append_message(session.id, user("I hate olives."))
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"I hate olives."}
+
+
 async def test_the_model_s_words_are_no_evidence(store: SessionStore) -> None:
     session, _ = await begin(store, "Who am I?")
     await store.append_message(session.id, assistant("You said: I live in Graz.\nI love olives."))
