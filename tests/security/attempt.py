@@ -2,12 +2,12 @@
 
     python -m tests.security.attempt
 
-It makes conversations with the installed `atlas` and its real model: one off the record, one that is kept and
-then locked, one that is killed in mid-sentence, and forgets them. Each says words that exist nowhere else.
-After each it searches, in every form that `tests/security/scanner.py` knows: the home, the temporary folders,
-logs and crash files; the bytes of the whole disk that they lie on, free blocks and journal included; what
-every process was started with; and the memory of the program. It prints what it looked at and what it found,
-and ends with status 1 if that is anything.
+It makes conversations with the installed `atlas` and its real model: one off the record, some that are kept,
+one of them killed in mid-sentence, one that is moved to the private room; then it locks, and forgets them
+all. Each says words that exist nowhere else. After each it searches, in every form that the scanner beside
+it knows: the home, the temporary folders, logs and crash files; the bytes of the whole disk that they lie on,
+free blocks and journal included; what every process was started with; and the memory of the program. It
+prints what it looked at and what it found, and ends with status 1 if that is anything.
 
 For the disk and for the memory it has to be root (it works on a small disk image of its own); otherwise it
 looks at what it can and says what it left out. Nothing of the person's own home is touched; of the models in
@@ -32,15 +32,25 @@ from typing import IO, Any
 import psutil
 
 from atlas_desktop.paths import Paths, find_home
+from memory.entities import RoomKind
 from tests.e2e.terminal import Terminal, ctrl
-from tests.security.pages import log_pages, pages
+from tests.security.pages import ROOM, STATES, log_pages, pages
 from tests.security.processes import memory_hits, memory_needles, told_hits
 from tests.security.rows import counts_of, key_of, vectors_of
 from tests.security.scanner import Needle, find, needles_of, scan, scan_written, vector_needles
 
 DISK_MB = 96
 SYSTEM = ("/tmp", "/var/tmp", "/dev/shm", "/var/log", "/var/crash", "/var/lib/systemd/coredump")
-STEPS = ("off_the_record", "kept_and_killed", "locked", "forgotten")
+STEPS = ("off_the_record", "kept_and_killed", "private", "locked", "forgotten")
+TELLING = (
+    ("sessions", "list", "--json"),
+    ("sessions", "search", "Vassdal", "--json"),
+    ("memory", "recall", "Vassdal heron", "--json"),
+    ("memory", "list", "--json"),
+    ("export", "--all", "--format", "jsonl"),
+    ("jobs", "list", "--json"),
+    ("vault", "status", "--json"),
+)
 _INSIDE = "ATLAS_ATTEMPT_INSIDE"
 
 
@@ -260,6 +270,26 @@ class Attempt:
         file.write_text(json.dumps(line) + "\n")
         self._atlas("import", str(file), "--json")
 
+    def private(self) -> None:
+        """Moved to the private room: all that can be had without that room's key."""
+        with self._started("chat", "--jsonl", "--max-tokens", "24") as (_, say, hear):
+            say.write(f"Do not tell of {self._canary('private-message')}.\n")
+            say.flush()
+            session = str(_reply(hear)["session"])
+        self._atlas("sessions", "private", session, "--json")
+        moved = needles_of({"private-message": self._texts["private-message"], "session": session})
+        self._look("private, closed")
+        self._pages("private, closed", RoomKind.OPEN, moved)
+        size, told = 0, set[str]()
+        for command in TELLING:
+            with self._started(*command) as (child, _, _):
+                out, _ = child.communicate(timeout=240)
+            size += len(out)
+            told |= {what for _, what in find(out.encode(), moved)}
+        self._tell("private, closed", "what the program tells without it", 0, size, sorted(told))
+        listed = self._atlas("sessions", "list", "--private", "--json")
+        assert any(found["id"] == session for found in listed), "the private session is lost"
+
     def locked(self) -> None:
         """The interface in a terminal: what is in its memory before Ctrl+L, and after."""
         needles = [n for name, text in self._texts.items() for n in memory_needles(name, text)]
@@ -291,19 +321,26 @@ class Attempt:
         self._look("locked, after it")
 
     def forgotten(self) -> None:
-        listed = self._atlas("sessions", "list", "--json")
+        listed = self._atlas("sessions", "list", "--private", "--json")
         assert listed, "no session was listed"
         for found in listed:
-            receipt = self._atlas("sessions", "delete", found["id"], "--forever", "--yes", "--json")
+            room = ["--private"] if found["room"] == "private" else []
+            receipt = self._atlas("sessions", "delete", found["id"], *room, "--forever", "--yes", "--json")
             assert receipt["verified"], "a receipt was not verified"
         self._look("forgotten")
-        # With the key, too.
         words = {name: text for name, text in self._texts.items() if name != "passphrase"}
-        needles = [*needles_of(words), *self._vectors]
-        room = self._place.paths.rooms / "open.db"
-        plain = [*pages(room, self._key), *log_pages(room, self._key)]
+        for kind in (RoomKind.OPEN, RoomKind.PRIVATE):
+            self._pages("forgotten", kind, [*needles_of(words), *self._vectors])
+
+    def _pages(self, when: str, room: RoomKind, needles: Sequence[Needle]) -> None:
+        """What is in a room and in the model's states beside it, for who has its key."""
+        key = key_of(self._place.paths, self._passphrase, room)
+        plain: list[bytes] = []
+        for name, form in ((f"{room}.db", ROOM), (f"{room}-states.db", STATES)):
+            path = self._place.paths.rooms / name
+            plain += [*pages(path, key, form), *log_pages(path, key, form)]
         hits = sorted({what for page in plain for _, what in find(page, needles)})
-        self._tell("forgotten", "every page, decrypted", 0, sum(map(len, plain)), hits)
+        self._tell(when, f"every page of the {room} room, decrypted", 0, sum(map(len, plain)), hits)
 
 
 def _reply(hear: IO[str]) -> Any:
@@ -335,7 +372,7 @@ def main(arguments: list[str]) -> int:
     def report(looked: Looked) -> None:
         found.append(looked)
         print(
-            f"{looked.when:34} {looked.where:34} {looked.amount:>26} {len(looked.hits):>5} hits", flush=True
+            f"{looked.when:34} {looked.where:44} {looked.amount:>26} {len(looked.hits):>5} hits", flush=True
         )
         for hit in looked.hits:
             print(f"    {hit}", flush=True)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -122,7 +121,7 @@ def opened() -> Opened:
     return Opened()
 
 
-def take_in(how: Import, data: bytes, opened: Opened) -> None:
+def take_in(how: Import, data: bytes, file: Path, opened: Opened) -> None:
     async def run() -> None:
         store = await open_off_record(FakeClock())
         try:
@@ -138,14 +137,12 @@ def take_in(how: Import, data: bytes, opened: Opened) -> None:
             opened.watching = False
             await store.close()
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "in.jsonl"
-        file.write_bytes(data)
-        asyncio.run(run())
+    file.write_bytes(data)
+    asyncio.run(run())
     assert opened.paths == []
 
 
-def attack(how: Import, cases: int, opened: Opened) -> None:
+def attack(how: Import, cases: int, file: Path, opened: Opened) -> None:
     @settings(
         max_examples=cases,
         deadline=None,
@@ -158,21 +155,23 @@ def attack(how: Import, cases: int, opened: Opened) -> None:
     @example(data=b"\xff" * 10 + b"\n{}\n" * 50)
     @example(data=_encoded({"id": "s", "created_at": "2024-02-03T04:05:06Z", "messages": [{"id": "a"}] * 5}))
     def case(data: bytes) -> None:
-        take_in(how, data, opened)
+        take_in(how, data, file, opened)
 
     case()
 
 
 @pytest.mark.parametrize("name", IMPORTERS)
-def test_no_file_is_too_strange(name: str, opened: Opened, figures: Figures) -> None:
-    attack(IMPORTERS[name], CASES, opened)
+def test_no_file_is_too_strange(name: str, tmp_path: Path, opened: Opened, figures: Figures) -> None:
+    attack(IMPORTERS[name], CASES, tmp_path / "in", opened)
     figures.add(f"strange files: {name}", attempts=CASES)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", IMPORTERS)
-def test_no_file_is_too_strange_in_a_long_run(name: str, opened: Opened, figures: Figures) -> None:
-    attack(IMPORTERS[name], SOAK_CASES, opened)
+def test_no_file_is_too_strange_in_a_long_run(
+    name: str, tmp_path: Path, opened: Opened, figures: Figures
+) -> None:
+    attack(IMPORTERS[name], SOAK_CASES, tmp_path / "in", opened)
     if sys.platform != "win32":
         import resource
 
