@@ -8,7 +8,6 @@ processor), the same when what was said in the last hours answers, and the resid
 
 import asyncio
 import random
-import resource
 import statistics
 import sys
 import time
@@ -16,8 +15,10 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import psutil
 
 from memory.clock import SystemClock
+from memory.entities import NewMessage, NewSession
 from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
@@ -103,6 +104,7 @@ async def main(messages: int, memories: int) -> None:
     await fill(store, words, messages, memories)
     mirror = IndexMirror(store.vectors, FlatVectorIndex())
     engine = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=words)
+    held = psutil.Process().memory_info().rss
     begun, processor = time.perf_counter(), time.process_time()
     await engine.warm()
     print(f"reading {time.perf_counter() - begun:.2f} s ({time.process_time() - processor:.2f} s busy)")
@@ -118,7 +120,12 @@ async def main(messages: int, memories: int) -> None:
     await timed("messages and memories", lambda asked: engine.recall(asked, kinds=both), questions)
     await timed("of one project", lambda asked: engine.recall(asked, kinds=both, project="p3"), questions)
     await timed("memories", lambda asked: engine.recall(asked, kinds=["memory"]), questions)
-    print(f"\nresident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
+    said = words.text(12)
+    await store.create_session(NewSession("now"), NewMessage(Role.USER, said))
+    just_now = [" ".join(said.split()[at : at + 5]) for at in range(6)] * 10
+    await timed("said just now", lambda asked: engine.recall(asked, kinds=both, recent_first=True), just_now)
+    added = (psutil.Process().memory_info().rss - held) / 2**20
+    print(f"\nresident memory: {added:.0f} MB more than the room itself, which is in memory here")
     await store.close()
 
 

@@ -15,6 +15,7 @@ from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.scoring import Weights
 from memory.recall.temporal import PRESETS
+from memory.recall.window import Span
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.ports import VectorIndex
@@ -91,6 +92,7 @@ class RecallService:
             vectors=self._vectors,
             weights=lambda: Weights(decay=PRESETS[settings().decay]),
             ask_first=lambda: settings().ask_first,
+            span=lambda: Span(settings().session_hours, settings().session_turns),
         )
         # Finding is the engine's alone; this service keeps it complete.
         self.recall = self._engine.recall

@@ -20,16 +20,20 @@ class UsefulnessService:
         """Raises what storage raises."""
         said = await self._asked(replied)
         await self._confirm(replied.session, said)
-        memories = [hit for hit in replied.recalled if hit.kind == "memory"]
+        recalled = [hit.id for hit in replied.recalled if hit.kind == "memory"]
+        if recalled:
+            await self._note(recalled, replied, UseKind.RECALLED)
+        # What stands in the profile is in every prompt; it serves when it is cited.
+        profile = [one for part in replied.context if part.tier == "profile" for one in part.ids]
+        memories = await self._store.memories.get_many([*recalled, *profile])
         if not memories:
             return
-        await self._note([hit.id for hit in memories], replied, UseKind.RECALLED)
         asked, reply, *texts = await self._store.evidence.stems_of(
-            [said, replied.message.content, *(hit.text for hit in memories)]
+            [said, replied.message.content, *(memory.text for memory in memories)]
         )
         used = [
-            hit.id
-            for hit, stems in zip(memories, texts, strict=True)
+            memory.id
+            for memory, stems in zip(memories, texts, strict=True)
             if cited(stems, frozenset(asked), frozenset(reply))
         ]
         if used:

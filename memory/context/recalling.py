@@ -87,6 +87,7 @@ class Recalling:
             exclude_messages=shown,
             now=messages[-1].created_at,
             widen=True,
+            recent_first=True,
         )
         return [hit for hit in found if hit.text not in texts]
 

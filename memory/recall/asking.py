@@ -50,6 +50,7 @@ class Wanted:
     before: datetime | None
     now: datetime
     widen: bool
+    recent_first: bool = False
 
 
 def understood(wanted: Wanted, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:

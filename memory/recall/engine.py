@@ -18,6 +18,7 @@ from memory.recall.references import refers_back
 from memory.recall.room import RoomView
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.selecting import best_of, may_be_found, micros
+from memory.recall.window import ANSWERS, Span, Window, recent
 from memory.recall.words import content_words
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NEAREST = 3000
 """Passages that a search asks the index for; what is further away counts like the last of them."""
-COMMON = 20_000
+COMMON = 5_000
 COMMON_SHARE = 0.25
 FEW = 1_000
 """A word in more messages than `COMMON`, or than this share of more than a `FEW`, tells them apart too little
@@ -43,6 +44,15 @@ class Looked:
     postings: Sequence[Posting]
     vector: Sequence[float] | None
     question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits, whether vectors took part, and whether session memory answered alone."""
+
+    hits: list[Hit]
+    semantic: bool = False
+    window: bool = False
 
 
 class RecallEngine:
@@ -62,6 +72,7 @@ class RecallEngine:
         weights: Weights | Callable[[], Weights] | None = None,
         scorer: Callable[[Evidence, Weights], Scores] = score,
         ask_first: Callable[[], bool] = lambda: False,
+        span: Callable[[], Span] = Span,
     ) -> None:
         """`scorer` is replaced only to measure other ways of scoring; with `ask_first` memories are found
         only when the person has accepted them."""
@@ -72,6 +83,8 @@ class RecallEngine:
         self._weights = weights or Weights()
         self._scorer = scorer
         self._ask_first = ask_first
+        self._span = span
+        self._window = Window(evidence)
         self._room = RoomView(evidence)
 
     async def recall(
@@ -88,6 +101,7 @@ class RecallEngine:
         before: datetime | None = None,
         now: datetime | None = None,
         widen: bool = False,
+        recent_first: bool = False,
     ) -> list[Hit]:
         found = await self.answer(
             query,
@@ -101,6 +115,7 @@ class RecallEngine:
             before=before,
             now=now,
             widen=widen,
+            recent_first=recent_first,
         )
         return list(found.hits)
 
@@ -118,6 +133,7 @@ class RecallEngine:
         before: datetime | None = None,
         now: datetime | None = None,
         widen: bool = False,
+        recent_first: bool = False,
     ) -> Recalled:
         begun = time.perf_counter()
         wanted = Wanted(
@@ -132,10 +148,13 @@ class RecallEngine:
             before,
             now or self._clock.now(),
             widen,
+            recent_first,
         )
-        looks = bool(query.strip()) and k > 0 and bool(wanted.kinds)
-        hits, semantic = await self._answer(wanted) if looks else ([], False)
-        return Recalled(tuple(hits), 1000 * (time.perf_counter() - begun), semantic)
+        found = Found([])
+        if query.strip() and k > 0 and wanted.kinds:
+            found = await self._answer(wanted)
+        took = 1000 * (time.perf_counter() - begun)
+        return Recalled(tuple(found.hits), took, found.semantic, found.window)
 
     def use(self, mirror: IndexMirror) -> None:
         """Takes vectors as evidence from now on."""
@@ -152,29 +171,44 @@ class RecallEngine:
 
     # --- one question -----------------------------------------------------------------------------
 
-    async def _answer(self, wanted: Wanted) -> tuple[list[Hit], bool]:
+    async def _answer(self, wanted: Wanted) -> Found:
         await self._room.follow()
         catalogue = self._room.catalogue
         bare, speakers = understood(wanted, catalogue.speakers)
+        stems = await self._evidence.stems(bare)
+        words = tuple(content_words(stems))
+        question = question_of(wanted, speakers, stems, words)
+        if wanted.recent_first and "message" in wanted.kinds and question.words:
+            hits = await self._lately(wanted, words, question)
+            if hits:
+                return Found(hits, window=True)
         embedding = asyncio.ensure_future(self._embedded(bare))
         try:
-            stems = await self._evidence.stems(bare)
-            words = content_words(stems)
             most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
             postings = await self._evidence.postings(words, at_most=most) if "message" in wanted.kinds else []
             vector = await embedding
         finally:
             embedding.cancel()
-        looked = Looked(tuple(words), postings, vector, question_of(wanted, speakers, stems, words))
+        looked = Looked(words, postings, vector, question)
         narrow = wanted.session is None and wanted.project is not None
-        hits: list[Hit] = []
+        hits = []
         if not (narrow and wanted.widen and refers_back(wanted.query)):
             hits = await self._within(wanted, wanted.project, looked)
         if narrow and wanted.widen and len(hits) < wanted.k:
             known = {hit.id for hit in hits}
             others = await self._within(wanted, None, looked)
             hits = (hits + [hit for hit in others if hit.id not in known])[: wanted.k]
-        return hits, vector is not None
+        return Found(hits, semantic=vector is not None)
+
+    async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
+        """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
+        catalogue = self._room.catalogue
+        span = self._span()
+        chosen = recent(catalogue, span, wanted.now, project=wanted.project, session=wanted.session)
+        if not len(chosen):
+            return []
+        looked = Looked(words, await self._window.postings(catalogue, chosen), None, question)
+        return await self._ranked(wanted, wanted.project, looked, Rows(catalogue, chosen), least=ANSWERS)
 
     async def _embedded(self, text: str) -> Sequence[float] | None:
         """The question as a vector that the index can be asked with."""
@@ -184,17 +218,27 @@ class RecallEngine:
         return await self._meanings.of(text, self._mirror.model)
 
     async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
-        catalogue, shelf = self._room.catalogue, self._room.shelf
         # Without messages their rows only say which sessions there are: none.
         rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
+        return await self._ranked(wanted, project, looked, rows)
+
+    async def _ranked(
+        self, wanted: Wanted, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
+    ) -> list[Hit]:
+        """The best of these messages and of the notes; nothing unless one of the messages that may be found
+        holds the share `least` of the question's words."""
+        catalogue, shelf = self._room.catalogue, self._room.shelf
         notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
-        if not len(rows.rows) + len(notes.rows):
+        n = len(rows.rows)
+        if not n + len(notes.rows):
             return []
         near = await self._near(wanted, project, looked.vector)
         evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
+        allowed, times = self._allowed(wanted, rows, notes)
+        if least and not (evidence.held[:n] >= least)[allowed[:n] & ~evidence.asks[:n]].any():
+            return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
         scores = self._scorer(evidence, weights)
-        allowed, times = self._allowed(wanted, rows, notes)
         best = best_of(scores.total, allowed, times, wanted.k)
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return ranked.hits(await self._evidence.texts(ranked.messages()), near)

@@ -90,6 +90,15 @@ class Rows:
     def with_neighbours(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         return values + self.beside(values, self.before) + self.beside(values, self.after)
 
+    def touched(self, counts: "NDArray[np.float64]") -> "NDArray[np.int64]":
+        """The rows that hold a word or have a neighbour that does. `counts` is of the rows and whatever
+        follows them; its last element, where -1 leads, is 0."""
+        import numpy as np
+
+        held = counts > 0
+        n = len(self.rows)
+        return np.flatnonzero(held[:n] | held[self.before] | held[self.after])
+
     def by_session(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """One sum a session."""
         import numpy as np
@@ -199,14 +208,27 @@ def _lexical(
         if posting is None and not beside.any():
             whole += _rarity(n + m, 0)
             continue
-        counts = np.zeros(n) if posting is None else _counts(catalogue, rows, posting)
-        both = np.concatenate([counts, beside])
-        rarity = _rarity(n + m, int((both > 0).sum()))
-        held += rarity * (both > 0)
+        counts = np.zeros(n + m + 1)
+        counts[n:-1] = beside
+        if posting is not None:
+            _put(counts, catalogue, rows, posting)
+        # Most messages hold none of the words: only those that do, and their neighbours, are worked on.
+        at = np.flatnonzero(counts)
+        rarity = _rarity(n + m, len(at))
+        held[at] += rarity
         whole += rarity
-        words += _bm25(both, norm)
-        windows += _bm25(np.concatenate([rows.with_neighbours(counts), beside]), window_norm)
-        sessions += _bm25(rows.by_session(counts), rows.session_norm)
+        words[at] += rarity * _saturated(counts[at], norm[at])
+        around = rows.touched(counts)
+        near = np.concatenate([around, at[at >= n]])
+        total = counts[near]
+        total[: len(around)] += counts[rows.before[around]] + counts[rows.after[around]]
+        windows[near] += _rarity(n + m, len(near)) * _saturated(total, window_norm[near])
+        own = at[at < n]
+        spoken = np.bincount(rows.session[own], counts[own], rows.sessions).astype(float)
+        places_of = np.flatnonzero(spoken)
+        sessions[places_of] += _rarity(rows.sessions, len(places_of)) * _saturated(
+            spoken[places_of], rows.session_norm[places_of]
+        )
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
     of_sessions = np.concatenate([sessions[rows.session], _of_place(sessions, notes.session, words[n:])])
     return words, windows, of_sessions, held
@@ -231,14 +253,13 @@ def _of_place(
     return np.where(places == NOBODY, otherwise, np.append(values, 0.0)[places])
 
 
-def _counts(catalogue: Catalogue, rows: Rows, posting: Posting) -> "NDArray[np.float64]":
+def _put(counts: "NDArray[np.float64]", catalogue: Catalogue, rows: Rows, posting: Posting) -> None:
+    """Writes down how often the word occurs in each of the rows."""
     import numpy as np
 
-    counts = np.zeros(len(rows.rows))
     at = rows.place[catalogue.rows_of(posting.seqs)]
     inside = at != NOBODY
     counts[at[inside]] = np.asarray(posting.counts, float)[inside]
-    return counts
 
 
 def _rarity(n: int, holders: int) -> float:
@@ -249,9 +270,9 @@ def bm25_norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1.0))
 
 
-def _bm25(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    weight = _rarity(len(counts), int((counts > 0).sum()))
-    return weight * counts * (K1 + 1) / (counts + norm)
+def _saturated(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """BM25 without the word's rarity."""
+    return counts * (K1 + 1) / (counts + norm)
 
 
 def _meanings(

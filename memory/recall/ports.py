@@ -39,6 +39,7 @@ class Recall(Protocol):
         before: datetime | None = None,
         now: datetime | None = None,
         widen: bool = False,
+        recent_first: bool = False,
     ) -> list[Hit]:
         """At most `k` hits, best first.
 
@@ -46,6 +47,8 @@ class Recall(Protocol):
         project aside when it holds less than `k`. Sessions that add nothing to memory are found
         only when named. What is in `exclude_messages` or `exclude_sessions` is not found, but still
         speaks for its neighbours. Expressions of time in the query are understood relative to `now`.
+        `recent_first` looks through what was said in the last hours first, and through nothing else when that
+        holds what is asked for: it needs no embedding then.
         """
         ...
 
@@ -63,6 +66,7 @@ class Recall(Protocol):
         before: datetime | None = None,
         now: datetime | None = None,
         widen: bool = False,
+        recent_first: bool = False,
     ) -> Recalled:
         """As `recall`, with what it took."""
         ...

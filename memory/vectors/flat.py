@@ -23,6 +23,7 @@ BLOCK = 8192
 """Rows that are made room for at a time: nothing is copied when there are more."""
 _DEAD_SHARE = 0.25
 _DEAD_LEAST = 1000
+_FEW_SHARE = 0.3
 _NONE = -1
 
 
@@ -146,20 +147,26 @@ class FlatVectorIndex:
 
         if not self._owners or limit <= 0 or len(vector) != self._dimension:
             return Near((), (), (), complete=not self._owners)
-        query, count = np.asarray(vector, np.float32), len(self._owners)
-        similarity = np.concatenate([block @ query for block in self._blocks])[:count]
-        within = np.concatenate([self._within(columns, scope) for columns in self._columns])[:count]
-        places = np.flatnonzero(within)
+        query = np.asarray(vector, np.float32)
+        found, similarities = [], []
+        for number, (block, columns) in enumerate(zip(self._blocks, self._columns, strict=True)):
+            inside = np.flatnonzero(self._within(columns, scope))
+            # Where few of the rows count, these few are picked out; else all are multiplied, which is faster.
+            few = len(inside) < _FEW_SHARE * BLOCK
+            similarities.append(block[inside] @ query if few else (block @ query)[inside])
+            found.append(inside + number * BLOCK)
+        places, similarity = np.concatenate(found), np.concatenate(similarities)
         complete = len(places) < limit
         if len(places) > limit:
-            own = similarity[places]
-            places = places[np.argpartition(own, len(own) - limit)[len(own) - limit :]]
-        places = places[np.argsort(-similarity[places], kind="stable")]
-        owners, columns = self._owners, self._columns
+            best = np.argpartition(similarity, len(places) - limit)[len(places) - limit :]
+            places, similarity = places[best], similarity[best]
+        order = np.argsort(-similarity, kind="stable")
+        places, similarity = places[order], similarity[order]
+        owners, held = self._owners, self._columns
         return Near(
             tuple([owners[at] for at in places.tolist()]),
-            tuple([int(columns[at // BLOCK][1, at % BLOCK]) for at in places.tolist()]),
-            tuple(similarity[places].tolist()),
+            tuple([int(held[at // BLOCK][1, at % BLOCK]) for at in places.tolist()]),
+            tuple(similarity.tolist()),
             complete=complete,
         )
 

@@ -1,0 +1,65 @@
+"""Session memory: what was said in the last hours, looked through first and without a model."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memory.recall.catalogue import Catalogue
+from memory.recall.entities import Posting, Text
+from memory.recall.ports import EvidenceStore
+from memory.recall.selecting import in_scope, micros
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ANSWERS = 0.75
+"""From this share of the question's words on, what was said just now is taken for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How far session memory reaches: hours, and turns (of two messages each) of these."""
+
+    hours: float = 2.0
+    turns: int = 50
+
+
+class Window:
+    """The words of the newest messages, read once each."""
+
+    def __init__(self, evidence: EvidenceStore) -> None:
+        self._evidence = evidence
+        self._stems: dict[str, Counter[str]] = {}
+
+    async def postings(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> list[Posting]:
+        """Where each word of these messages occurs. Raises what storage raises."""
+        texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[rows]])
+        await self._read(texts)
+        places: dict[str, list[tuple[int, int]]] = {}
+        for text in texts:
+            for word, count in self._stems[text.text].items():
+                places.setdefault(word, []).append((text.seq, count))
+        return [Posting(word, *map(tuple, zip(*found, strict=True))) for word, found in places.items()]
+
+    async def _read(self, texts: Sequence[Text]) -> None:
+        held = {text.text: self._stems[text.text] for text in texts if text.text in self._stems}
+        new = [text.text for text in texts if text.text not in held]
+        if new:
+            held.update(zip(new, map(Counter, await self._evidence.stems_of(new)), strict=True))
+        # What has left the window is let go of.
+        self._stems = held
+
+
+def recent(
+    catalogue: Catalogue, span: Span, now: datetime, *, project: str | None, session: str | None
+) -> "NDArray[np.int64]":
+    """The rows of the newest messages within the span, oldest first."""
+    chosen = in_scope(catalogue, project=project, session=session)
+    times = catalogue.time[chosen]
+    since = micros(now - timedelta(hours=span.hours))
+    inside = chosen[(times >= since) & (times <= micros(now))]
+    order = catalogue.time[inside].argsort(kind="stable")
+    return inside[order][max(0, len(inside) - 2 * span.turns) :]
