@@ -11,10 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from atlas_desktop.bootstrap import build_host, model_library
+from atlas_desktop.paths import Paths, find_home
+from atlas_desktop.services.recall import QueryEmbedder
+from atlas_desktop.setting_types import Settings
 from benchmarks.preferences_said import SAID
+from benchmarks.recall import METHODS, WholeQuestion
+from memory.clock import SystemClock
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
+from memory.storage.room import open_off_record
 from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.vectors.embedding import VectorMaker
+from memory.vectors.flat import FlatVectorIndex
+from memory.vectors.mirror import IndexMirror
 from models.messages import Role
 
 PEOPLE = 50
@@ -80,11 +91,29 @@ async def fill(store: SessionStore) -> None:
         await store.transfer.take(session)
 
 
-async def places(engine: RecallEngine, asked: list[Stated]) -> list[int]:
+async def learn(store: SessionStore) -> None:
+    """The same as memories, each learned from its message."""
+    entries = await store.evidence.entries(limit=2 * PEOPLE * len(topics()))
+    texts = await store.evidence.texts([entry.seq for entry in entries if not entry.machine])
+    people = {one.name: one.person for one in stated()}
+    for text in texts:
+        source = MemorySource(text.source.message or "", text.source.session or "", text.text)
+        await store.memories.add(
+            NewMemory(
+                MemoryKind.PREFERENCE,
+                text.text,
+                MemoryOrigin.PATTERN,
+                (source,),
+                project=people[text.source.external_id or ""],
+            )
+        )
+
+
+async def places(engine: RecallEngine, asked: list[Stated], kind: str = "message") -> list[int]:
     """For each question the place of what it needs among the hits, from 0; `max(KS)` when it is not there."""
     found = []
     for one in asked:
-        hits = await engine.recall(one.question, k=max(KS), project=one.person)
+        hits = await engine.recall(one.question, k=max(KS), kinds=[kind], project=one.person)
         names = [hit.source.external_id for hit in hits]
         found.append(names.index(one.name) if one.name in names else max(KS))
     return found
@@ -92,3 +121,44 @@ async def places(engine: RecallEngine, asked: list[Stated]) -> list[int]:
 
 def shares(found: list[int]) -> list[float]:
     return [sum(place < k for place in found) / len(found) for k in KS]
+
+
+async def main() -> None:
+    paths = Paths(find_home())
+    host = build_host(paths, model_library(paths), Settings())
+    store = await open_off_record(SystemClock())
+    try:
+        await fill(store)
+        await learn(store)
+        await VectorMaker(store.vectors, host).make_missing()
+        mirror = IndexMirror(store.vectors, FlatVectorIndex())
+        await mirror.fill(await host.embedding_fingerprint())
+        questions = QueryEmbedder(lambda: host)
+        everyone = list(stated())
+        print(f"{'':<28}" + "".join(f"{f'top {k}':>8}" for k in KS))
+        for half, asked in (
+            ("tuning", [one for one in everyone if not one.held_out]),
+            ("held out", [one for one in everyone if one.held_out]),
+        ):
+            plain = WholeQuestion(questions)
+            cosine = RecallEngine(
+                store.evidence, SystemClock(), mirror=mirror, vectors=plain, scorer=METHODS["cosine"]
+            )
+            ours = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=questions)
+            for name, engine, kind in (
+                ("cosine, messages", cosine, "message"),
+                ("recall, messages", ours, "message"),
+                ("recall, memories", ours, "memory"),
+            ):
+                found = []
+                for one in asked:
+                    plain.asked = one.question
+                    found += await places(engine, [one], kind)
+                print(f"{half + ': ' + name:<28}" + "".join(f"{share:>8.3f}" for share in shares(found)))
+    finally:
+        await host.close()
+        await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -5,7 +5,8 @@ chats with an assistant (`sessions`, `questions`). Each conversation is one proj
 through the public interface and embedded by the real model; no language model takes part. The figure is the
 mean over questions of |evidence ∩ first k| / |evidence|, beside plain BM25 over messages, plain cosine of the
 whole question, and their equal reciprocal ranks, all over the same store and vectors. `--check` also fits the
-weights without each conversation in turn and measures on it.
+weights without each conversation in turn and measures on it; `--decay` asks on the day after each conversation
+ended, with every preset of decay.
 """
 
 import argparse
@@ -33,10 +34,11 @@ from memory.recall.engine import RecallEngine
 from memory.recall.entities import Entry, QueryVector
 from memory.recall.ports import QueryVectors
 from memory.recall.scoring import Evidence, Scores, Weights, score
+from memory.recall.temporal import PRESETS
 from memory.storage.room import open_off_record
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker
-from memory.vectors.lance import LanceVectorIndex
+from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
 
@@ -170,11 +172,17 @@ def share(evidence: frozenset[str], order: list[str]) -> tuple[float, ...]:
     return tuple(len(evidence & set(order[:k])) / len(evidence) for k in KS)
 
 
-async def measure(engine: RecallEngine, asked: list[Asked], plain: WholeQuestion) -> Measured:
+async def measure(
+    engine: RecallEngine,
+    asked: list[Asked],
+    plain: WholeQuestion,
+    asked_at: dict[str, datetime] | None = None,
+) -> Measured:
     measured = Measured([], [])
     for question in asked:
         plain.asked = question.text
-        answer = await engine.answer(question.text, k=max(KS), project=question.project)
+        now = None if asked_at is None else asked_at[question.project]
+        answer = await engine.answer(question.text, k=max(KS), project=question.project, now=now)
         order = [hit.source.external_id or "" for hit in answer.hits]
         measured.found.append(share(question.evidence, order))
         measured.took.append(answer.took_ms)
@@ -232,6 +240,8 @@ def fitted(cases: list[tuple[Evidence, NDArray[np.bool_]]], start: Weights) -> W
     """One round of steps of a fifth, up and down, each kept when it helps."""
     best, value = start, objective(cases, start)
     for field in fields(start):
+        if field.name == "decay":
+            continue
         for factor in (0.8, 1.25):
             tried = replace(best, **{field.name: getattr(best, field.name) * factor})
             if (reached := objective(cases, tried)) > value:
@@ -277,7 +287,16 @@ async def _entries(store: SessionStore) -> AsyncIterator[Entry]:
         after = page[-1].seq
 
 
-async def main(samples: list[dict[str, Any]], *, cross_validate: bool) -> None:
+def day_after(samples: list[dict[str, Any]]) -> dict[str, datetime]:
+    """When each conversation (by its project) is asked about."""
+    found: dict[str, datetime] = {}
+    for session in (session for sample in samples for session in sessions_of(sample)):
+        latest = max(message.created_at for message in session.messages) + timedelta(days=1)
+        found[session.project or ""] = max(latest, found.get(session.project or "", latest))
+    return found
+
+
+async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: bool) -> None:
     asked = [question for sample in samples for question in questions_of(sample)]
     paths = Paths(find_home())
     host = build_host(paths, model_library(paths), Settings())
@@ -285,15 +304,24 @@ async def main(samples: list[dict[str, Any]], *, cross_validate: bool) -> None:
     try:
         await fill(store, samples)
         made = await VectorMaker(store.vectors, host).make_missing()
-        mirror = IndexMirror(store.vectors, LanceVectorIndex())
+        mirror = IndexMirror(store.vectors, FlatVectorIndex())
         passages = await mirror.fill(await host.embedding_fingerprint())
         print(f"{len(samples)} conversations, {made} messages, {passages} passages, {len(asked)} questions\n")
         questions = QueryEmbedder(lambda: host)
 
         plain = WholeQuestion(questions)
 
-        def engine(scorer: Scorer, vectors: QueryVectors = questions) -> RecallEngine:
-            return RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=vectors, scorer=scorer)
+        def engine(
+            scorer: Scorer, vectors: QueryVectors = questions, weights: Weights | None = None
+        ) -> RecallEngine:
+            return RecallEngine(
+                store.evidence,
+                SystemClock(),
+                mirror=mirror,
+                vectors=vectors,
+                scorer=scorer,
+                weights=weights,
+            )
 
         engines = {
             name: engine(scorer, questions if scorer is score else plain) for name, scorer in METHODS.items()
@@ -303,6 +331,17 @@ async def main(samples: list[dict[str, Any]], *, cross_validate: bool) -> None:
         rows = {name: await measure(one, asked, plain) for name, one in engines.items()}
         table(rows)
         by_category(asked, rows["recall"])
+        if decays:
+            print("\nasked on the day after:")
+            moments = day_after(samples)
+            table(
+                {
+                    f"decay {name}": await measure(
+                        engine(score, weights=Weights(decay=preset)), asked, plain, moments
+                    )
+                    for name, preset in PRESETS.items()
+                }
+            )
         if cross_validate:
             print("\nweights fitted without one conversation, measured on it, @10:")
             await check(engine, store, asked)
@@ -315,7 +354,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", metavar="FILE", type=Path, help="the data")
     parser.add_argument("--check", action="store_true", help="also leave one conversation out")
+    parser.add_argument("--decay", action="store_true", help="also compare the presets of decay")
     given = parser.parse_args()
     if not given.path.is_file():
         sys.exit(f"{given.path} is not a file")
-    asyncio.run(main(json.loads(given.path.read_text(encoding="utf-8")), cross_validate=given.check))
+    data = json.loads(given.path.read_text(encoding="utf-8"))
+    asyncio.run(main(data, cross_validate=given.check, decays=given.decay))
