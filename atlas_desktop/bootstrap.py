@@ -12,7 +12,6 @@ from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import Model
     from atlas_desktop.services.tuning import TuningService
     from memory.context.snapshots import SnapshotStore
+    from memory.ports import Clock, SessionStore
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
     from models.library import ModelLibrary
@@ -37,7 +37,7 @@ def build_desk(paths: Paths) -> Desk:
     settings_file = SettingsFile(paths.config)
     settings_file.load()
 
-    async def open_store(key: RoomKey | None, room: RoomKind) -> SessionStore:
+    async def open_store(key: RoomKey | None, room: RoomKind) -> "SessionStore":
         return await _open_store(paths, key, room)
 
     return Desk(
@@ -61,7 +61,7 @@ def build_vault(paths: Paths) -> VaultService:
 
     Exchange(paths.rooms).recover()
 
-    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:  # noqa: FBT001 - see OpenStore
+    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> "SessionStore":  # noqa: FBT001 - see OpenStore
         return await _open_store(paths, key, room, create=create)
 
     return VaultService(build_vaults(paths.rooms), open_store)
@@ -136,7 +136,7 @@ def model_library(paths: Paths) -> "ModelLibrary":
 
 async def _open_store(
     paths: Paths, key: RoomKey | None, room: RoomKind, *, create: bool = False
-) -> SessionStore:
+) -> "SessionStore":
     from memory.storage.room import open_off_record, open_room
 
     if key is None:
@@ -144,7 +144,7 @@ async def _open_store(
     return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
 
 
-async def open_with_clock(paths: Paths, key: RoomKey, clock: Clock) -> SessionStore:
+async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "SessionStore":
     """The open room with another clock than the system's."""
     from memory.storage.room import open_room
 

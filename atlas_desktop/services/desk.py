@@ -14,7 +14,6 @@ from memory.clock import SystemClock
 from memory.entities import Freshness, RoomKind
 from memory.errors import RoomClosed
 from memory.gate import ForegroundGate, Power
-from memory.ports import Clock, SessionStore
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turn import TurnOptions
     from memory.context.snapshots import SnapshotStore
+    from memory.ports import Clock, SessionStore
     from memory.vectors.ports import VectorIndex
 
 
@@ -43,14 +43,14 @@ class Desk:
     settings_file: SettingsFile
     vault: VaultService
     make_models: Callable[[], "ModelService"]
-    open_store: Callable[[RoomKey | None, RoomKind], Awaitable[SessionStore]]
+    open_store: Callable[[RoomKey | None, RoomKind], Awaitable["SessionStore"]]
     start_model: Callable[[Settings, str | None], "Model"]
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     open_snapshots: Callable[[RoomKey, RoomKind], Awaitable["SnapshotStore | None"]]
     vector_index: Callable[[], "VectorIndex"]
     room: "OpenRoom | None" = None
     chosen_model: str | None = None
-    clock: Clock = field(default_factory=SystemClock)
+    clock: "Clock" = field(default_factory=SystemClock)
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     power: Power | None = None
     tuning: Callable[[Settings], "TuningService"] | None = None

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memory.entities import RoomKind, RoomReport
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
-from memory.ports import SessionStore
 from memory.vault.counter import noticed_at
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import Passphrase
@@ -17,7 +17,10 @@ from memory.vault.strength import Strength, estimate
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 
-OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable[SessionStore]]
+if TYPE_CHECKING:
+    from memory.ports import SessionStore
+
+OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["SessionStore"]]
 """Opens a room with its key; the last argument says whether to make it when it is not there."""
 
 

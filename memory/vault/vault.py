@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -21,7 +21,6 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from memory.ports import Clock
 from memory.vault import passphrase as words
 from memory.vault import recovery
 from memory.vault.files import make_private_folder
@@ -42,6 +41,10 @@ from memory.vault.slots import (
 from memory.vault.status import VaultStatus, vault_status
 from memory.vault.ways import Ways
 
+if TYPE_CHECKING:
+    from memory.ports import Clock
+
+
 SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)
 
 
@@ -58,7 +61,7 @@ class Vault:
         room: RoomKind,
         kdf: KdfParams = DEFAULT_KDF,
         keyring: KeyringPort | None = None,
-        clock: Clock | None = None,
+        clock: "Clock | None" = None,
     ) -> None:
         if room is RoomKind.OFF_RECORD:
             raise ValueError("what is off the record has no keys to keep")

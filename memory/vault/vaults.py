@@ -11,6 +11,7 @@ opens the open room opens the private one; `settle` does the last step at the ne
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +25,6 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from memory.ports import Clock
 from memory.vault import passphrase as words
 from memory.vault import recovery
 from memory.vault.kdf import DEFAULT_KDF, KdfParams
@@ -34,6 +34,10 @@ from memory.vault.passphrase import Passphrase, as_passphrase
 from memory.vault.slots import PassphraseSlot, RecoverySlot, Slot
 from memory.vault.vault import Vault
 from memory.vault.ways import Ways
+
+if TYPE_CHECKING:
+    from memory.ports import Clock
+
 
 MakeSlot = Callable[[Keyslots, RoomKey], Slot]
 _NOT_THERE = (VaultMissing, KeyslotsMissing, KeyslotsDamaged)
@@ -55,7 +59,7 @@ class Vaults:
     """
 
     def __init__(
-        self, opened: Vault, private: Vault, kdf: KdfParams = DEFAULT_KDF, clock: Clock | None = None
+        self, opened: Vault, private: Vault, kdf: KdfParams = DEFAULT_KDF, clock: "Clock | None" = None
     ) -> None:
         self.open = opened
         self.private = private
