@@ -185,7 +185,12 @@ class Ledger:
                 return memory
             shared = len(claimed.words & known.words)
             comparable = memory.kind is candidate.kind and known.denies == claimed.denies
-            if shared and comparable and claimed.subject == known.subject and _same_facts(candidate, memory):
+            if (
+                2 * shared >= len(claimed.words)
+                and comparable
+                and claimed.subject == known.subject
+                and _same_facts(candidate, memory)
+            ):
                 alike.append((shared, memory))
         if meaning is None or not alike:
             return None

@@ -174,6 +174,7 @@ class InMemorySessionStore:
         )
         for message in branch:
             self._rows.put(copy_of(message, target.id, ids), now)
+        self._memories.count_as_learned(target.id)
         outside = {m.id for m in self._rows.messages.values() if m.session_id == session_id} - set(ids)
         self._context.copy(session_id, target.id, ids, outside)
         return self._rows.session(target.id)

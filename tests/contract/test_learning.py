@@ -80,6 +80,15 @@ async def test_what_was_said_in_such_a_mode_is_not_learned_later_either(store: S
     assert texts(await store.memories.select()) == {"I hate olives."}
 
 
+async def test_a_fork_is_not_learned_from_again(store: SessionStore) -> None:
+    session = await say(store, "I live in Graz.")
+    fork = await store.fork_session(session.id, (await store.branch(session.id))[-1].id, "Another")
+    await store.append_message(fork.id, user("I hate olives."))
+    made = await learner(store).learn()
+    assert texts(made) == {"I live in Graz.", "I hate olives."}
+    assert all([len(await store.memories.sources(one.id)) == 1 for one in made])
+
+
 async def test_the_model_s_words_are_no_evidence(store: SessionStore) -> None:
     session, _ = await begin(store, "Who am I?")
     await store.append_message(session.id, assistant("You said: I live in Graz.\nI love olives."))

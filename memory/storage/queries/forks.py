@@ -23,6 +23,8 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str, now: datet
     for message in branch:
         _copy_message(conn, message, target, ids)
     sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
+    # It is learned from where it was said.
+    sessions.count_as_learned(conn, target)
 
     kept = Kept(
         summaries.of_session(conn, session_id),

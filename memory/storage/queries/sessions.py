@@ -162,7 +162,8 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
     if patch.memory_mode is not None:
         changes["memory_mode"] = patch.memory_mode.value
         if patch.memory_mode is MemoryMode.NORMAL:
-            _count_as_learned(conn, session_id)
+            # What was said while nothing was to be added to memory is not learned from afterwards either.
+            count_as_learned(conn, session_id, but_in="normal")
     if patch.system_prompt is not None:
         changes["system_prompt"] = storable(patch.system_prompt)
     if patch.model is not None:
@@ -174,16 +175,16 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
     set_columns(conn, session_id, changes)
 
 
-def _count_as_learned(conn: Connection, session_id: str) -> None:
-    """What was said while nothing was to be added to memory is not learned from afterwards either."""
+def count_as_learned(conn: Connection, session_id: str, *, but_in: str = "") -> None:
+    """Nothing will be learned from what the session holds now, unless it is in that memory mode."""
     conn.execute(
         """
         INSERT INTO learned (session_id, seq)
         SELECT s.id, max(m.seq) FROM sessions AS s JOIN messages AS m ON m.session_id = s.id
-        WHERE s.id = ? AND s.memory_mode <> 'normal' GROUP BY s.id
+        WHERE s.id = ? AND s.memory_mode <> ? GROUP BY s.id
         ON CONFLICT (session_id) DO UPDATE SET seq = max(seq, excluded.seq)
         """,
-        (session_id,),
+        (session_id, but_in),
     )
 
 
