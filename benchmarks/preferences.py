@@ -7,6 +7,7 @@ first of what that person has said. The texts are this project's own: half of th
 other half, with other preferences and questions, are held out. The same is measured over memories.
 """
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -5,8 +5,8 @@ chats with an assistant (`sessions`, `questions`). Each conversation is one proj
 through the public interface and embedded by the real model; no language model takes part. The figure is the
 mean over questions of |evidence ∩ first k| / |evidence|, beside plain BM25 over messages, plain cosine of the
 whole question, and their equal reciprocal ranks, all over the same store and vectors. `--check` also fits the
-weights without each conversation in turn and measures on it; `--decay` asks on the day after each conversation
-ended, with every preset of decay.
+weights without each conversation in turn and measures on it; `--decay` asks on the day after each
+conversation ended, with every preset of decay.
 """
 
 import argparse

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from memory.ports import Clock
 from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Posting, Recalled
-from memory.recall.gathering import NoteRows, Question, Rows, gather
+from memory.recall.gathering import Question, gather
 from memory.recall.hits import Ranked
 from memory.recall.notes import Sought, findable
 from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
 from memory.recall.room import RoomView
+from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.selecting import best_of, may_be_found, micros
 from memory.recall.window import ANSWERS, Span, Window, recent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Grounds, Hit, Note, Source, Text
-from memory.recall.gathering import NoteRows, Rows
+from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores
 from memory.vectors.entities import Near
 from memory.vectors.passages import passages

@@ -4,9 +4,9 @@ import asyncio
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import EntryChanges
-from memory.recall.gathering import Rows
 from memory.recall.notes import Shelf
 from memory.recall.ports import NOTES, EvidenceStore
+from memory.recall.rows import Rows
 from memory.recall.selecting import in_scope
 
 PAGE = 1000

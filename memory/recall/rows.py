@@ -1,0 +1,116 @@
+"""The messages and notes that a question is compared with, and who stands beside whom."""
+
+from typing import TYPE_CHECKING
+
+from memory.recall.catalogue import NOBODY, Catalogue
+from memory.recall.notes import Shelf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+K1, B = 1.2, 0.75
+"""BM25's usual constants (Robertson and Zaragoza 2009)."""
+
+
+class Rows:
+    """The messages that are compared, as rows of the catalogue, with their neighbours among them.
+
+    Between people, what was said just before and just after belongs to a message. With a model the unit is
+    the exchange: what a person says and what the model answers.
+    """
+
+    def __init__(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> None:
+        import numpy as np
+
+        self.rows = rows
+        place = np.full(len(catalogue) + 1, NOBODY, np.int64)
+        place[rows] = np.arange(len(rows))
+        self.place = place
+        # The last element stands for "nobody": it is where -1 leads.
+        before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
+        codes = catalogue.session[rows]
+        present = np.zeros(len(catalogue.sessions) + 1, np.bool_)
+        present[codes] = True
+        # Which place among the sessions each session of the room has here; -1 for none.
+        self.session_place = np.where(present, np.cumsum(present) - 1, NOBODY)
+        self.session = self.session_place[codes]
+        self.sessions = int(present.sum())
+        machine = catalogue.machine[rows]
+        self.with_machine = self.by_session(machine.astype(float))[self.session] > 0
+        self.before = np.where(self.with_machine & ~machine, NOBODY, before)
+        self.after = np.where(machine, NOBODY, after)
+        self.lengths = catalogue.length[rows].astype(float)
+        self.sizes = self.by_session(np.ones(len(rows)))
+        # What BM25 divides by: it depends on no question.
+        self.norm = bm25_norm(self.lengths)
+        self.window_norm = bm25_norm(self.with_neighbours(self.lengths))
+        self.session_lengths = self.by_session(self.lengths)
+        self.session_norm = bm25_norm(self.session_lengths)
+
+    def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
+        """The values of the neighbours; 0 where there is none."""
+        import numpy as np
+
+        return np.where(neighbour == NOBODY, 0.0, values[neighbour])
+
+    def with_neighbours(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        return values + self.beside(values, self.before) + self.beside(values, self.after)
+
+    def touched(self, counts: "NDArray[np.float64]") -> "NDArray[np.int64]":
+        """The rows that hold a word or have a neighbour that does. `counts` is of the rows and whatever
+        follows them; its last element, where -1 leads, is 0."""
+        import numpy as np
+
+        held = counts > 0
+        n = len(self.rows)
+        return np.flatnonzero(held[:n] | held[self.before] | held[self.after])
+
+    def by_session(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """One sum a session."""
+        import numpy as np
+
+        return np.bincount(self.session, values, self.sessions).astype(float)
+
+
+class NoteRows:
+    """The memories and summaries that are compared, as rows of their shelf, with the place of the session
+    that each was learned in among those of `rows` (-1: none of them)."""
+
+    def __init__(self, shelf: Shelf, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows) -> None:
+        import numpy as np
+
+        self.shelf = shelf
+        self.rows = rows
+        self.place = np.full(len(shelf) + 1, NOBODY, np.int64)
+        self.place[rows] = np.arange(len(rows))
+        self.session = beside.session_place[shelf.session_codes(catalogue)[rows]]
+        own = shelf.columns()
+        self.lengths = own.length[rows]
+        self.created, self.since = own.created[rows], own.since[rows]
+        self.rate, self.importance = own.rate[rows], own.importance[rows]
+        self.prefers, self.dated = own.prefers[rows], own.dated[rows]
+
+    def counts(self, word: str) -> "NDArray[np.float64]":
+        """How often a stem occurs in each."""
+        import numpy as np
+
+        counts = np.zeros(len(self.rows))
+        if places := self.shelf.places(word):
+            at = self.place[np.fromiter(places, np.int64, len(places))]
+            inside = at != NOBODY
+            counts[at[inside]] = np.fromiter(places.values(), float, len(places))[inside]
+        return counts
+
+
+def of_place(
+    values: "NDArray[np.float64]", places: "NDArray[np.int64]", otherwise: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """The values of these places; where there is none, its own."""
+    import numpy as np
+
+    return np.where(places == NOBODY, otherwise, np.append(values, 0.0)[places])
+
+
+def bm25_norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    return K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1.0))
