@@ -1,6 +1,9 @@
 """Locking, and what becomes of what was being typed."""
 
 import asyncio
+import os
+import signal
+import sys
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -257,3 +260,25 @@ async def test_what_is_to_begin_off_the_record_leaves_no_draft_behind(
         place.app.drafts.changed(chat(place.app).current)
         await place.app.drafts.keep_all()
         assert await store.drafts.draft(UNBEGUN) == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+async def test_the_end_that_the_system_asks_for_keeps_what_was_typed(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    place = make(store=store)
+    kept: list[str] = []
+
+    async def close() -> None:
+        kept.append(await store.drafts.draft(UNBEGUN))
+
+    store.close = close  # type: ignore[method-assign]
+
+    async def drive(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await type_text(pilot, "half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        await assert_until(pilot, lambda: not place.app.is_running)
+
+    await place.app.run_async(headless=True, auto_pilot=drive)
+    assert kept == ["half"]
+    assert place.app.return_code == 128 + signal.SIGTERM

@@ -1,5 +1,8 @@
 """The interface starts without the modules of the commands, and takes the same arguments."""
 
+import subprocess
+import sys
+
 import pytest
 
 from atlas_desktop.__main__ import _for_the_interface, build_parser
@@ -28,3 +31,15 @@ def test_without_a_command_both_understand_the_same(given: list[str]) -> None:
 )
 def test_the_rest_is_left_to_the_parser_that_knows_everything(given: list[str]) -> None:
     assert _for_the_interface(given) is None
+
+
+def test_the_locked_door_stands_before_what_lies_behind_it_is_loaded() -> None:
+    code = (
+        "from atlas_desktop.__main__ import _for_the_interface; _for_the_interface(['--locked'])\n"
+        "import atlas_desktop.cli.context, atlas_desktop.tui.launch, atlas_desktop.bootstrap\n"
+        "import atlas_desktop.tui.app, atlas_desktop.tui.screens.unlock, sys; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "atlas_desktop.tui.screens.unlock" in loaded
+    assert not {"memory.ports", "memory.knowledge", "atlas_desktop.cli.ask", "sqlcipher3", "msgpack"} & loaded
