@@ -46,7 +46,7 @@ class Confiding(Scenario):
         )
         for n in range(10_000):
             # Words of every kind, so that no number of their vectors is zero.
-            many = " ".join(f"word{n}of{k}" for k in range(300))
+            many = " ".join(f"{k:x}" for k in range(n, n + 300))
             await stage.turn(f"{told['message']} {many}", session_id)
             await stage.room.background.run()
             await stage.room.epochs.keep(session_id)
