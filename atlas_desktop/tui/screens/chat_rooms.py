@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.widgets.bars import UndoBar
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
@@ -137,6 +138,8 @@ class RoomActions(DOMNode):
             async with self.turning:
                 await self.show_conversation(Conversation(), ())
         self.turns.forget_room(RoomKind.PRIVATE)
+        # What was deleted there a moment ago is named in it.
+        self.query_one(UndoBar).take()
         self.atlas.say("The private room is closed.")
         self.atlas.call_later(self.refresh_list)
 
