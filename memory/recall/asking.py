@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-GENERIC = 0.5
-"""How much of what all requests have in common is taken out of one that asks for advice."""
+_NOTHING = 0.05
+DIRECTIONS = 3
+"""So many directions hold most of what requests for advice have in common."""
 FRAMES = (
     "What should I get?",
     "Can you recommend something?",
@@ -75,35 +76,40 @@ def question_of(
 
 class Meanings:
     """Questions as vectors. In a request for advice the words that ask ("what should I …") are near to
-    whatever else was asked or answered; what all such requests have in common is taken out of it."""
+    whatever else was asked or answered; the directions in which such requests lie are taken out of it."""
 
     def __init__(self, vectors: QueryVectors) -> None:
         self._vectors = vectors
-        self._generic: dict[str, NDArray[np.float64]] = {}
+        self._common: dict[str, NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
-        """The question as a vector of `model`; None when that is not the model in use."""
+        """The question as a vector of `model`, of length 1; None when that is not the model in use."""
         vector = await self._vectors.vector(text)
         if vector is None or vector.model != model:
             return None
-        if not asks_advice(text):
+        if not asks_advice(text) or (common := await self._directions(model)) is None:
             return vector.numbers
-        generic = await self._common(model)
-        if generic is None:
-            return vector.numbers
+        return specific(vector.numbers, common)
+
+    async def _directions(self, model: str) -> "NDArray[np.float64] | None":
+        """The main directions of requests that ask for nothing in particular: `float[DIRECTIONS, n]`."""
         import numpy as np
 
-        specific = np.array(vector.numbers) - GENERIC * generic
-        length = float(np.linalg.norm(specific))
-        return [float(number) for number in specific / length] if length > 0 else vector.numbers
-
-    async def _common(self, model: str) -> "NDArray[np.float64] | None":
-        """The mean of requests that ask for nothing in particular."""
-        import numpy as np
-
-        if model not in self._generic:
+        if model not in self._common:
             found = [await self._vectors.vector(frame) for frame in FRAMES]
             if any(one is None or one.model != model for one in found):
                 return None
-            self._generic[model] = np.mean([one.numbers for one in found if one is not None], axis=0)
-        return self._generic[model]
+            frames = np.array([one.numbers for one in found if one is not None])
+            self._common[model] = np.linalg.svd(frames, full_matrices=False)[2][:DIRECTIONS]
+        return self._common[model]
+
+
+def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:
+    """What `vector` has beyond the directions `common` (orthonormal rows), of length 1; itself when that is
+    nothing."""
+    import numpy as np
+
+    whole = np.array(vector)
+    rest = whole - (common @ whole) @ common
+    length = float(np.linalg.norm(rest))
+    return [float(number) for number in rest / length] if length > _NOTHING else vector

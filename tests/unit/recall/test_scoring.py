@@ -147,6 +147,25 @@ def test_words_are_trusted_as_far_as_the_question_is_held() -> None:
     assert chance.parts["lexical"][0] == pytest.approx(0.05 / TRUSTED)
 
 
+def test_the_default_decay_costs_no_more_than_half_a_hundredth_of_recall() -> None:
+    """The share of the evidence among the first ten, where answers are as often old as new."""
+    n, shares = 300, []
+    for decay in (NONE, BOUNDED):
+        numbers = np.random.default_rng(5)
+        found = []
+        for _ in range(150):
+            relevant = np.zeros(n, bool)
+            relevant[numbers.choice(n, 3, replace=False)] = True
+            meaning = numbers.normal(0.3, 0.12, n) + 0.25 * relevant
+            recency = np.exp(-0.01 * numbers.uniform(0, 5000, n))
+            evidence = replace(nothing(n), meaning=meaning, near_words=0.3 * meaning, recency=recency)
+            best = np.argsort(-score(evidence, replace(WEIGHTS, decay=decay)).total)[:10]
+            found.append(relevant[best].sum() / 3)
+        shares.append(float(np.mean(found)))
+    assert 0.3 < shares[0] < 1.0
+    assert shares[1] >= shares[0] - 0.005
+
+
 def test_no_messages_have_no_scores() -> None:
     assert len(score(nothing(0), WEIGHTS).total) == 0
 

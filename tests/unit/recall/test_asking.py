@@ -1,0 +1,38 @@
+"""Questions as vectors."""
+
+import numpy as np
+import pytest
+
+from memory.recall.asking import FRAMES, Meanings, specific
+from memory.recall.entities import QueryVector
+
+
+class Vectors:
+    """Two numbers are of a question's own words, three of the way in which advice is asked for."""
+
+    async def vector(self, text: str) -> QueryVector | None:
+        numbers = [0.0] * 8
+        if text in FRAMES:
+            numbers[2 + FRAMES.index(text) % 3] = 1.0
+        else:
+            numbers[0 if "tea" in text else 1] = 0.6
+            numbers[2] = 0.8 if "should" in text else 0.0
+        length = float(np.linalg.norm(numbers))
+        return QueryVector("m", tuple(one / length for one in numbers))
+
+
+def test_what_all_share_is_taken_out() -> None:
+    common = np.array([[0.0, 0.0, 1.0]])
+    assert specific((0.6, 0.0, 0.8), common) == pytest.approx([1.0, 0.0, 0.0])
+    # What is nothing but common stays as it is.
+    assert specific((0.0, 0.0, 1.0), common) == (0.0, 0.0, 1.0)
+
+
+async def test_only_requests_for_advice_are_changed_and_only_for_their_model() -> None:
+    meanings = Meanings(Vectors())
+    advice = await meanings.of("Which tea should I get?", "m")
+    assert advice == pytest.approx([1.0] + [0.0] * 7, abs=1e-9)
+    kept = await meanings.of("They said it should rain", "m")
+    assert kept == pytest.approx([0.0, 0.6, 0.8] + [0.0] * 5)
+    assert await meanings.of("When did the tea arrive?", "m") == pytest.approx([1.0] + [0.0] * 7)
+    assert await meanings.of("Which tea should I get?", "another") is None
