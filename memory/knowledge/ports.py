@@ -106,9 +106,9 @@ class MemoryStore(Protocol):
     async def mark_learned(self, session_id: str, seq: int) -> None: ...
 
     async def forget(self, memory_ids: Collection[str]) -> int:
-        """Erases memories for good: versions, uses, vectors, full text, their part in the change log, what was
-        recalled of them in prompts, what they were merged from, and what was merged from them and says what
-        only they said. What they had superseded comes back to the inbox. Returns how many there were."""
+        """Erases memories for good: versions, uses, vectors, full text, their part in the change log, what
+        was recalled of them in prompts, what they were merged from, and what was merged from them and says
+        what only they said. What they had superseded comes back to the inbox. Returns how many there were."""
         ...
 
     async def erase(self, memory_ids: Collection[str]) -> Erased:
