@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
-NAMES = ("storage", "backup", "turns", "program", "context", "states", "tuning", "continuity", "extraction", "lock")
+NAMES = (
+    "storage",
+    "backup",
+    "turns",
+    "program",
+    "context",
+    "states",
+    "tuning",
+    "continuity",
+    "extraction",
+    "lock",
+)
 
 for name in NAMES:
     print(f"\n== {name}", flush=True)

@@ -38,7 +38,6 @@ class ChatCommands:
             "/context": self.context,
             "/summarise": self.summarise,
             "/important": self.important,
-            "/remember": self.remember,
             "/forget": self.forget,
             **MemoryCommands(self._talk).by_name(),
             **RoomCommands(self._talk).by_name(),
@@ -153,16 +152,6 @@ class ChatCommands:
         """/forget last|this|ID: say what would go with my newest words, this session or anything with an id;
         /forget yes then erases it for good."""
         await forgetting.forget_in_chat(self._talk, rest)
-
-    # --- memory -----------------------------------------------------------------------------------
-
-    async def remember(self, rest: str) -> None:
-        """/remember TEXT: keep this in mind for good, in every conversation."""
-        try:
-            made = await self._talk.room.learning.remember(rest)
-        except ValueError:
-            raise UsageError("There is nothing to remember.", "Write /remember and what it is.") from None
-        self._talk.tell("remembered", made.text)
 
     # --- the conversation itself ------------------------------------------------------------------
 

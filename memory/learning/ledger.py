@@ -98,6 +98,8 @@ class Ledger:
             patch = MemoryPatch(state=MemoryState.KEPT)
             return await self._memories.change(said[0].id, patch, action=_ACTION)
         claimed, understood, now = claim(text), understand(text), self._clock.now()
+        if understood.kind in _OF_THE_PERSON:
+            project = None
         way = route(understood.kind, ASKED, now, self._rules(), origin=MemoryOrigin.PERSON, project=project)
         new = NewMemory(
             kind=understood.kind,
