@@ -2,6 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
@@ -69,9 +70,11 @@ def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
         known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
         if known is None or known[0] > at_most:
             return None
-        found = conn.execute(
-            f"SELECT doc, count(*) FROM temp.{kind}_places WHERE term = ? GROUP BY doc", (term,)
-        ).fetchall()
+        # One text with all places is read several times faster than as many rows.
+        (places,) = conn.execute(
+            f"SELECT json_group_array(doc) FROM temp.{kind}_places WHERE term = ?", (term,)
+        ).fetchone()
+        found = list(Counter(json.loads(places)).items())
     if not found or len(found) > at_most:
         return None
     seqs, counts = zip(*found, strict=True)
