@@ -94,6 +94,8 @@ def test_off_the_record_needs_no_vault_and_leaves_nothing(home_with_models: Path
         terminal.press("enter")
         terminal.see(r"\d+ tok/s")
         terminal.press(ctrl("q"))
+        terminal.see("it ends here")
+        terminal.press(ctrl("q"))
         assert terminal.wait_for_end() == 0
     files = [p for p in home_with_models.home.rglob("*") if p.is_file() and not p.is_symlink()]
     assert not any(b"Quoxilbrandt" in p.read_bytes() for p in files)
