@@ -15,7 +15,7 @@ OWN_WORDS = 0.2
 """The share of a message's own words in the lexical part; the rest is that of it and its neighbours."""
 SESSION_MEANING = 0.2
 """The share of meaning in what the session says."""
-TRUSTED = 0.4
+TRUSTED = 0.35
 """Words are trusted fully when something holds this share of the question's words, and less below: where a
 question shares no more than a word by chance with what was said, its meaning decides."""
 
@@ -34,7 +34,7 @@ class Weights:
     dated: float = 0.35
     machine: float = 0.5
     question: float = 0.3
-    stated: float = 0.1
+    stated: float = 0.05
     decay: Decay = BOUNDED
 
     @property
@@ -103,7 +103,7 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     discount = 1.0 / (1.0 + evidence.session_length / SESSION_WORDS)
     words = _stretched(evidence.near_words), _stretched(evidence.words)
     session = _stretched(evidence.session_words), _given(evidence.session_meaning, nothing)
-    trust = min(1.0, float(evidence.held.max()) / TRUSTED) if len(nothing) else 0.0
+    trust = min(1.0, float(evidence.held.max()) / TRUSTED) ** 2 if len(nothing) else 0.0
     parts = {
         "lexical": trust * ((1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1]),
         "semantic": _given(evidence.meaning, nothing),

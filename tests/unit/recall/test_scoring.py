@@ -144,7 +144,7 @@ def test_words_are_trusted_as_far_as_the_question_is_held() -> None:
     chance = score(replace(evidence, held=0.05 * only(0)), WEIGHTS)
     assert int(chance.total.argmax()) == 1
     assert int(score(replace(evidence, held=only(0)), WEIGHTS).total.argmax()) == 0
-    assert chance.parts["lexical"][0] == pytest.approx(0.05 / TRUSTED)
+    assert chance.parts["lexical"][0] == pytest.approx((0.05 / TRUSTED) ** 2)
 
 
 def test_the_default_decay_costs_no_more_than_half_a_hundredth_of_recall() -> None:
