@@ -22,19 +22,32 @@ def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
 
     Small words ("the", "in") say nothing. A word and its English endings are one; numbers are what they are.
     """
-    said, still_said = _words(gone), _words(left)
-    return any(word in said and word not in still_said for word in _words([text]))
+    words = _words(text)
+    only_there = words - _without(words, gone)
+    return bool(_without(only_there, left))
 
 
-def _words(texts: Iterable[str]) -> set[str]:
+def _without(words: set[str], texts: Iterable[str]) -> set[str]:
+    """Those of `words` that none of the texts holds."""
+    missing = set(words)
+    for text in texts:
+        if not missing:
+            break
+        folded = text.casefold()
+        # A stem is the beginning of its word: most texts need no closer look.
+        if any(word in folded for word in missing):
+            missing -= _words(text)
+    return missing
+
+
+def _words(text: str) -> set[str]:
     small = lexicon().common
     found = set()
-    for text in texts:
-        for word in _WORD.findall(text.casefold()):
-            if is_unspaced(word):
-                found.update(pieces(word))
-            elif word not in small and carries_meaning([word]) and (len(word) > 1 or word.isdigit()):
-                found.add(_stem(word))
+    for word in _WORD.findall(text.casefold()):
+        if is_unspaced(word):
+            found.update(pieces(word))
+        elif word not in small and carries_meaning([word]) and (len(word) > 1 or word.isdigit()):
+            found.add(_stem(word))
     return found
 
 

@@ -2,6 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from memory.storage.words import beginnings, pieces
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST_PIECE = 3
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
     return [
         job_id
         for job_id, key, payload in conn.execute("SELECT id, key, payload FROM jobs")
-        if not gone.isdisjoint(recalled.ID.findall(f"{key} {payload}"))
+        if not gone.isdisjoint(_ID.findall(f"{key} {payload}"))
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from memory.errors import CannotUndo, ChangeNotFound
 from memory.knowledge.entities import MemoryChange
 from memory.storage.connection import Connection
-from memory.storage.queries.recalled import ID
+from memory.storage.queries.recalled import names
 from memory.storage.values import id_range, micros, moment, new_id
 
 _LOGGED = (
@@ -201,11 +201,7 @@ def strip(conn: Connection, ids: Collection[str]) -> None:
     sessions) occurs. It stays in the log, and cannot be undone."""
     gone = set(ids)
     changes = conn.execute("SELECT id, before, after FROM memory_changes WHERE after <> '{}'")
-    empty = [
-        change_id
-        for change_id, before, after in changes
-        if not gone.isdisjoint(ID.findall(before)) or not gone.isdisjoint(ID.findall(after))
-    ]
+    empty = [change_id for change_id, before, after in changes if names(before, gone) or names(after, gone)]
     conn.execute(
         """
         UPDATE memory_changes SET before = '{}', after = '{}', forgotten = 1

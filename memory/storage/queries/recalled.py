@@ -1,15 +1,14 @@
 """What stands in prompts of what was remembered, and how it is taken out of them."""
 
 import json
-import re
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from memory.context.entities import TurnRecord
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs
 
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RECALL = "recall"
 
 
@@ -22,8 +21,8 @@ def forget(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> 
     known, missing = set(ids), set(gone)
     touched: list[str] = []
     for turn in naming(conn, known):
-        names = {part.tier for part in turn.parts if not known.isdisjoint(part.ids)}
-        if RECALL in names:
+        tiers = {part.tier for part in turn.parts if not known.isdisjoint(part.ids)}
+        if RECALL in tiers:
             conn.execute(
                 "UPDATE messages SET preface = '' WHERE id = (SELECT parent_id FROM messages WHERE id = ?)",
                 (turn.reply_id,),
@@ -38,10 +37,15 @@ def forget(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> 
             # An epoch that has ended meanwhile is left out.
             epochs.put_turn(conn, replace(turn, parts=parts))
     for epoch_id, session_id, parts in conn.execute("SELECT id, session_id, parts FROM epochs").fetchall():
-        if not known.isdisjoint(ID.findall(parts)):
+        if names(parts, known):
             conn.execute("DELETE FROM epochs WHERE id = ?", (epoch_id,))
             touched.append(session_id)
     return tuple(dict.fromkeys(touched))
+
+
+def names(text: str, ids: AbstractSet[str]) -> bool:
+    """Whether JSON names one of the ids, as a key or a value. Much faster than reading it."""
+    return not ids.isdisjoint(text.split('"'))
 
 
 def naming(conn: Connection, ids: Collection[str]) -> list[TurnRecord]:
@@ -52,7 +56,7 @@ def naming(conn: Connection, ids: Collection[str]) -> list[TurnRecord]:
     found = [
         (session_id, reply_id)
         for session_id, reply_id, parts in conn.execute("SELECT session_id, reply_id, parts FROM turns")
-        if not known.isdisjoint(ID.findall(parts))
+        if names(parts, known)
     ]
     rows = conn.execute(
         f"""
