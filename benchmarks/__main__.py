@@ -14,6 +14,7 @@ NAMES = (
     "continuity",
     "extraction",
     "lock",
+    "forget",
 )
 
 for name in NAMES:
