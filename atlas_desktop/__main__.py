@@ -1,9 +1,10 @@
 """`atlas`: arguments only. Whatever is heavy is imported by the command that needs it."""
 
 import argparse
-import asyncio
 import io
 import sys
+from collections.abc import Collection
+from importlib import import_module
 from typing import Any, NoReturn
 
 from atlas_desktop import __version__
@@ -15,7 +16,7 @@ def main(argv: list[str] | None = None) -> int:
     if given == ["--version"]:
         print(f"atlas {__version__}")  # noqa: T201 - the quickest answer there is
         return 0
-    return run(_for_the_interface(given) or build_parser().parse_args(given))
+    return run(_for_the_interface(given) or build_parser(given).parse_args(given))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,22 +32,26 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    from atlas_desktop.cli import (
-        ask,
-        chat,
-        config,
-        demo,
-        doctor,
-        exporting,
-        importing,
-        jobs,
-        memory,
-        models,
-        sessions,
-        vault,
-    )
+# By name: the module in `cli`, and what it is for (as the module itself says).
+COMMANDS = {
+    "ask": ("ask", "say one thing and print the reply"),
+    "chat": ("chat", "talk line by line"),
+    "sessions": ("sessions", "past conversations"),
+    "memory": ("memory", "what is remembered"),
+    "export": ("exporting", "write conversations out"),
+    "import": ("importing", "take in conversations from files"),
+    "models": ("models", "download, import, choose and measure models"),
+    "jobs": ("jobs", "work in the background"),
+    "vault": ("vault", "keys, recovery, integrity"),
+    "doctor": ("doctor", "check everything and say how to mend what is wrong"),
+    "config": ("config", "settings"),
+    "demo": ("demo", "look around in a throw-away home with sample conversations"),
+}
 
+
+def build_parser(given: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """Everything that the command line understands. With `given`, of the commands that are not among these
+    words only the names are known: their modules are not waited for."""
     common = _global_options()
     parser = _Parser(
         prog="atlas",
@@ -55,9 +60,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    groups = (ask, chat, sessions, memory, exporting, importing, models, jobs, vault, doctor, config, demo)
-    for group in groups:
-        group.register(commands, common)
+    for name, (module, words) in COMMANDS.items():
+        if given is None or name in given:
+            import_module(f"atlas_desktop.cli.{module}").register(commands, common)
+        else:
+            commands.add_parser(name, help=words, add_help=False)
     return parser
 
 
@@ -122,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         ctx = Context.from_args(args)
         if (handler := getattr(args, "handler", None)) is not None:
+            import asyncio
+
             return asyncio.run(_command(ctx, args, handler))
         return _interface(ctx, args)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words

@@ -3,7 +3,7 @@
 Dialogues with known facts (`benchmarks.dialogues`) are stored through the public interface, learned from by
 the job that the program runs, with the small model and the embedding model, and compared with the memories
 that hold afterwards. A fact is told when all its words stand in a memory that was learned from the message
-which tells it. Recall is the share of facts that are told; precision is the share of memories that were learned
+which tells it. Recall is the share of facts that are told, precision the share of memories that were learned
 from a message which tells a fact and hold its words or some of them ("My sister's name is Maja" beside "My
 sister Maja lives in Cork"). Memories of anything else, and of what has ended by the end of the dialogue
 (`outdated`), are wrong. Phrasings that the rules were written with (tuning) and others (held out) are counted

@@ -23,7 +23,7 @@ class MemoryMode(StrEnum):
 
 
 class Freshness(StrEnum):
-    """current: as new as when it was last used; rolled_back: older than that; unknown: its counter is gone."""
+    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone."""
 
     CURRENT = "current"
     ROLLED_BACK = "rolled_back"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.lines import Lines
 from atlas_desktop.cli.turns import (
     add_turn_options,
     on_interrupt,
@@ -62,6 +61,8 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
     if session is not None:
         await talk.remind()
+    from atlas_desktop.cli.lines import Lines
+
     lines = Lines(prompt=not ctx.json)
     while not talk.ended:
         line = await lines.next()

@@ -1,11 +1,13 @@
 """`atlas config`: settings, each checked before it is written."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, open_in_editor
 from atlas_desktop.explain import Exit
-from atlas_desktop.settings import SettingsFile, describe, read_value
+
+if TYPE_CHECKING:
+    from atlas_desktop.settings import SettingsFile
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -28,7 +30,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add("path", path, "print where config.toml is")
 
 
-def _load(ctx: Context) -> SettingsFile:
+def _load(ctx: Context) -> "SettingsFile":
+    from atlas_desktop.settings import SettingsFile
+
     file = SettingsFile(ctx.paths.config)
     file.load()
     return file
@@ -36,6 +40,8 @@ def _load(ctx: Context) -> SettingsFile:
 
 async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
     file = _load(ctx)
+    from atlas_desktop.settings import describe
+
     rows = [(info, file.get(info.key)) for info in describe()]
     ctx.emit(
         [
@@ -66,6 +72,8 @@ async def get(ctx: Context, args: argparse.Namespace) -> int:
 
 async def set_value(ctx: Context, args: argparse.Namespace) -> int:
     file = _load(ctx)
+    from atlas_desktop.settings import read_value
+
     file.set(args.key, None if args.value is None else read_value(args.value))
     value = file.get(args.key)
     ctx.emit({"key": args.key, "value": value}, f"{args.key} = {value!r}")

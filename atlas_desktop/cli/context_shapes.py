@@ -1,18 +1,19 @@
 """JSON shapes of what a prompt is made of. Scripts rely on the names: they are only ever added to."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memory.context.engine import ContextView
-from memory.context.entities import Summary, TierUse
-from memory.recall.entities import Hit
+if TYPE_CHECKING:
+    from memory.context.engine import ContextView
+    from memory.context.entities import Summary, TierUse
+    from memory.recall.entities import Hit
 
 
-def tiers(value: Sequence[TierUse]) -> list[dict[str, Any]]:
+def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
     return [{"tier": t.tier, "tokens": t.tokens, "ids": list(t.ids)} for t in value]
 
 
-def recalled(value: Hit) -> dict[str, Any]:
+def recalled(value: "Hit") -> dict[str, Any]:
     """Something that was found in memory, with the reasons."""
     source = value.source
     return {
@@ -32,7 +33,7 @@ def recalled(value: Hit) -> dict[str, Any]:
     }
 
 
-def summary(value: Summary) -> dict[str, Any]:
+def summary(value: "Summary") -> dict[str, Any]:
     return {
         "id": value.id,
         "text": value.text,
@@ -49,7 +50,7 @@ def summary(value: Summary) -> dict[str, Any]:
     }
 
 
-def context(value: ContextView) -> dict[str, Any]:
+def context(value: "ContextView") -> dict[str, Any]:
     """What a session's next prompt begins with."""
     budget = value.budget
     return {

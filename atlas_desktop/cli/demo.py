@@ -1,7 +1,6 @@
 """`atlas demo`: the interface in a throw-away home with sample conversations."""
 
 import argparse
-import asyncio
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +31,8 @@ def throw_away_home(ctx: Context) -> Iterator[tuple[Context, "RoomKey"]]:
     home = demo_home(ctx.paths)
     try:
         inner = Context(home)
+        import asyncio
+
         yield inner, asyncio.run(_make(inner))
     finally:
         shutil.rmtree(home.home, ignore_errors=True)

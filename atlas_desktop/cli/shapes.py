@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import context_shapes
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.forgetting_told import counts
-from memory.entities import Message, SearchHit, Session
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
     from atlas_desktop.services.forgetting import Receipt
     from memory.background import RunReport
+    from memory.entities import Message, SearchHit, Session
     from memory.jobs import Job
 
 
-def session(value: Session) -> dict[str, Any]:
+def session(value: "Session") -> dict[str, Any]:
     """A session without its messages."""
     return {
         "id": value.id,
@@ -33,7 +33,7 @@ def session(value: Session) -> dict[str, Any]:
     }
 
 
-def message(value: Message) -> dict[str, Any]:
+def message(value: "Message") -> dict[str, Any]:
     return {
         "id": value.id,
         "external_id": value.external_id,
@@ -49,7 +49,7 @@ def message(value: Message) -> dict[str, Any]:
     }
 
 
-def hit(value: SearchHit) -> dict[str, Any]:
+def hit(value: "SearchHit") -> dict[str, Any]:
     found = value.message
     return {
         "id": found.id,

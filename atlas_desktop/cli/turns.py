@@ -1,7 +1,6 @@
 """What `ask` and `chat` share: their options, and a reply that Ctrl-C ends without losing it."""
 
 import argparse
-import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -67,6 +66,8 @@ async def open_for(ctx: Context, args: argparse.Namespace) -> "OpenRoom":
             )
         return await desk.enter(None, RoomKind.OFF_RECORD)
     # Faults of the model are reported by the turn, which has saved the person's words by then.
+    import asyncio
+
     warming = asyncio.create_task(_warm(ctx))
     try:
         return await (ctx.unlock() if args.session == "new" else ctx.unlock_for(args.session))
@@ -144,6 +145,8 @@ def on_interrupt(act: Callable[[int], None]) -> Iterator[None]:
 
     The next one does what it always does.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
 from atlas_desktop.explain import Declined, Exit, UsageError, size
-from atlas_desktop.words.freshness import freshness_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
@@ -93,6 +92,8 @@ def _report_text(
     lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
     for report in reports:
         lines += [f"{report.room.room}: {problem}" for problem in report.room.problems]
+        from atlas_desktop.words.freshness import freshness_text
+
         if words := freshness_text(report.room.room, report.room.freshness):
             lines.append(words)
     if len(reports) == 1:

@@ -1,21 +1,23 @@
 """What a turn tells whoever shows it, in the order in which it happens."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from memory.context.beginning import Compaction
-from memory.context.entities import TierUse
-from memory.entities import Message, Session
-from memory.recall.entities import Hit
-from models.messages import Completion
+if TYPE_CHECKING:
+    from memory.context.beginning import Compaction
+    from memory.context.entities import TierUse
+    from memory.entities import Message, Session
+    from memory.recall.entities import Hit
+    from models.messages import Completion
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """The person's message is durable. `reply` is the row that the answer will grow in."""
 
-    session: Session
-    message: Message
-    reply: Message
+    session: "Session"
+    message: "Message"
+    reply: "Message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,16 @@ class Replied:
     by before the model was asked (to load it, to recall, to bring its state back).
     """
 
-    session: Session
-    message: Message
-    completion: Completion
-    context: tuple[TierUse, ...]
-    recalled: tuple[Hit, ...] = ()
+    session: "Session"
+    message: "Message"
+    completion: "Completion"
+    context: "tuple[TierUse, ...]"
+    recalled: "tuple[Hit, ...]" = ()
     due: bool = False
     prepare_ms: float = 0.0
 
 
-def compaction_notice(compaction: Compaction) -> Notice:
+def compaction_notice(compaction: "Compaction") -> Notice:
     """That older turns were summarised, in one line with the sizes before and after."""
     text = f"Older turns were summarised: {compaction.before:,} → {compaction.after:,} tokens."
     return Notice("compacted", text)

@@ -116,7 +116,7 @@ class Terminal:
 
     def hang_up(self, *, within: float = 10) -> None:
         """Closes the terminal under the program, as a lost connection does; returns when it has ended."""
-        process = self._child.ptyproc
+        process = self._child.ptyproc  # type: ignore[attr-defined]  # the stubs do not know it
         process.fileobj.close()
         limit = time.monotonic() + within
         while process.isalive():

@@ -1,11 +1,12 @@
 """The interface starts without the modules of the commands, and takes the same arguments."""
 
+import argparse
 import subprocess
 import sys
 
 import pytest
 
-from atlas_desktop.__main__ import _for_the_interface, build_parser
+from atlas_desktop.__main__ import COMMANDS, _for_the_interface, build_parser
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,19 @@ def test_the_locked_door_stands_before_what_lies_behind_it_is_loaded() -> None:
     loaded = set(done.stdout.split())
     assert "atlas_desktop.tui.screens.unlock" in loaded
     assert not {"memory.ports", "memory.knowledge", "atlas_desktop.cli.ask", "sqlcipher3", "msgpack"} & loaded
+
+
+def test_the_quick_help_is_the_whole_one() -> None:
+    assert build_parser(()).format_help() == build_parser().format_help()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_understood_without_the_others(name: str) -> None:
+    quick, whole = build_parser((name,)), build_parser()
+    helps = [_helped(parser, name) for parser in (quick, whole)]
+    assert helps[0] == helps[1]
+
+
+def _helped(parser: argparse.ArgumentParser, name: str) -> str:
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return str(commands.choices[name].format_help())
