@@ -49,7 +49,7 @@ def build_desk(paths: Paths) -> Desk:
         start_model=lambda settings, chosen: _start_model(paths, settings, chosen),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
-        vector_index=lambda: _vector_index(settings_file.settings),
+        vector_index=lambda passages: _vector_index(settings_file.settings, passages),
         tuning=lambda settings: build_tuning(paths, settings),
         make_backups=lambda: build_backups(paths, settings_file),
         power=SystemPower(),
@@ -179,8 +179,13 @@ async def _open_snapshots(
     return None
 
 
-def _vector_index(settings: Settings) -> "VectorIndex":
-    if settings.memory.vector_index == "exact":
+MANY_PASSAGES = 20_000
+"""From so many on LanceDB's scan takes longer than a turn may wait for it."""
+
+
+def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
+    wanted = settings.memory.vector_index
+    if wanted == "exact" or (wanted == "auto" and passages >= MANY_PASSAGES):
         from memory.vectors.flat import FlatVectorIndex
 
         return FlatVectorIndex()

@@ -141,9 +141,12 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="How age and use weigh what is recalled (docs/recall.md)."),
     ] = "bounded"
     vector_index: Annotated[
-        Literal["exact", "lancedb"],
-        Meta(description="What searches by meaning, in memory; the next start follows (docs/recall.md)."),
-    ] = "exact"
+        Literal["auto", "lancedb", "exact"],
+        Meta(
+            description="What searches by meaning, in memory (docs/recall.md): LanceDB, or one matrix, "
+            "which auto takes from 20,000 passages on. The next start follows."
+        ),
+    ] = "auto"
     session_hours: Annotated[
         float, Meta(ge=0, le=168, description="What was said within so many hours is looked through first.")
     ] = 2.0

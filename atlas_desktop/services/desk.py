@@ -47,7 +47,7 @@ class Desk:
     start_model: Callable[[Settings, str | None], "Model"]
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     open_snapshots: Callable[[RoomKey, RoomKind], Awaitable["SnapshotStore | None"]]
-    vector_index: Callable[[], "VectorIndex"]
+    vector_index: Callable[[int], "VectorIndex"]
     room: "OpenRoom | None" = None
     chosen_model: str | None = None
     clock: "Clock" = field(default_factory=SystemClock)

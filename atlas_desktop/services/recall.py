@@ -67,15 +67,15 @@ class QueryEmbedder:
 class RecallService:
     """`memory.recall.ports.Recall` for the application, with the work that keeps it complete.
 
-    `index` is called with the first need of vectors. Nothing is embedded before `remember` or a reply asks
-    for it; until `prepare` is through, recall goes by words alone.
+    `index` is called with the first need of vectors, with how many there are. Nothing is embedded before
+    `remember` or a reply asks for it; until `prepare` is through, recall goes by words alone.
     """
 
     def __init__(
         self,
         store: SessionStore,
         embedder: Callable[[], Embedder | None],
-        index: Callable[[], VectorIndex],
+        index: Callable[[int], VectorIndex],
         clock: Clock,
         background: BackgroundService,
         settings: Callable[[], MemorySettings] = MemorySettings,
@@ -174,6 +174,7 @@ class RecallService:
 
     async def _fill(self, model: str) -> None:
         if self._mirror is None:
-            self._mirror = IndexMirror(self._store.vectors, self._index())
+            passages = (await self._store.vectors.counts()).by_model.get(model, 0)
+            self._mirror = IndexMirror(self._store.vectors, self._index(passages))
             self._engine.use(self._mirror)
         await self._mirror.fill(model)

@@ -97,7 +97,7 @@ class RoomParts:
     power: Power | None
     model: Callable[[], Model]
     settings: Callable[[], Settings]
-    vector_index: Callable[[], VectorIndex]
+    vector_index: Callable[[int], VectorIndex]
     tuning: Callable[[], "TuningService"] | None = None
 
     def room(self, store: SessionStore, snapshots: "SnapshotStore | None") -> OpenRoom:

@@ -42,7 +42,7 @@ class Stage:
             power=None,
             model=lambda: Model(model, WordCounter(), _let_go, prefixes=model, embedder=HashEmbedder()),
             settings=lambda: settings,
-            vector_index=BruteForceVectorIndex,
+            vector_index=lambda _passages: BruteForceVectorIndex(),
         )
         return cls(store, parts.room(store, snapshots))
 

@@ -233,7 +233,7 @@ def stage(
         start_model=lambda _settings, _chosen: Model(chat, WordCounter(), close),
         watch_models=watch or (lambda _arrived: lambda: None),
         open_snapshots=no_snapshots,
-        vector_index=BruteForceVectorIndex,
+        vector_index=lambda _passages: BruteForceVectorIndex(),
         clock=clock or SystemClock(),
     )
     key = keys.key if unlocked else None

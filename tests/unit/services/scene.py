@@ -39,7 +39,7 @@ class Scene:
             power=None,
             model=self._model,
             settings=lambda: self.settings,
-            vector_index=BruteForceVectorIndex,
+            vector_index=lambda _passages: BruteForceVectorIndex(),
         ).room(self.store, self.snapshots)
 
     def _model(self) -> Model:

@@ -35,7 +35,7 @@ class Room:
         self.embedder: HashEmbedder | None = HashEmbedder()
         self.background = BackgroundService(self.store, clock, ForegroundGate(), JobSettings())
         self.recall = RecallService(
-            self.store, lambda: self.embedder, lambda: self.index, clock, self.background
+            self.store, lambda: self.embedder, lambda _passages: self.index, clock, self.background
         )
 
 

@@ -92,7 +92,7 @@ class TwoRooms:
             ),
             watch_models=lambda _arrived: lambda: None,
             open_snapshots=no_snapshots,
-            vector_index=BruteForceVectorIndex,
+            vector_index=lambda _passages: BruteForceVectorIndex(),
             clock=self.clock,
         )
 
