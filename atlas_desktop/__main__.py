@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Collection
 from importlib import import_module
@@ -133,6 +134,10 @@ def run(args: argparse.Namespace) -> int:
 
             return asyncio.run(_command(ctx, args, handler))
         return _interface(ctx, args)
+    except BrokenPipeError:
+        # Whoever read has seen enough. What Python would still flush at the end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
         return ctx.fail(error)
 

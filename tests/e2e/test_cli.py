@@ -351,6 +351,14 @@ def test_a_reader_that_goes_away_costs_no_word(program: Program) -> None:
     assert reply["content"].startswith(done.stdout[:15])
 
 
+def test_a_list_whose_reader_goes_away_ends_in_silence(empty_program: Program) -> None:
+    command = " ".join(f"'{part}'" for part in empty_program.command("config", "list", "--json"))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} | true"], env=empty_program.environment, capture_output=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
 def test_what_a_session_began_with_cannot_be_given_later(program: Program) -> None:
     program.json("ask", "Hello", "--max-tokens", "2")
     done = program.run("ask", "x", "--session", "last", "--project", "P", "--json")
