@@ -307,6 +307,10 @@ class InMemorySessionStore:
     async def close(self) -> None:
         self._rows.closed = True
 
+    def reopen(self) -> None:
+        """What a file would have: the same rows, for a program that starts anew."""
+        self._rows.closed = False
+
     def _by_use(self, *, binned: bool) -> list[Session]:
         found = [row for row in self._rows.sessions.values() if (row.deleted_at is not None) is binned]
         return sorted(found, key=lambda row: (row.updated_at, row.id), reverse=True)

@@ -139,6 +139,7 @@ async def test_killed_in_the_midst_of_writing_it_leaves_no_file(
     bench: Bench, tmp_path: Path, kernels: Kernels
 ) -> None:
     # What the application's end does to the process: its input ends, whatever it is doing.
+    others = set(psutil.Process().children())
     part = tmp_path / ".small.tuned-iq4_nl.part"
     writing = asyncio.create_task(bench.quantise(part, LAYOUTS[2], 1))
     while not part.exists():
@@ -148,7 +149,7 @@ async def test_killed_in_the_midst_of_writing_it_leaves_no_file(
     await asyncio.gather(writing, return_exceptions=True)
     await bench.close()
     assert not part.exists()
-    assert psutil.Process().children() == []
+    assert not set(psutil.Process().children()) - others
 
 
 async def test_a_process_that_faults_is_started_again(bench: Bench) -> None:

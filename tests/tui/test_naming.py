@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from atlas_desktop.services.titles import KIND
 from atlas_desktop.tui.screens.chat import ChatScreen
 from memory.entities import TitleSource
 from memory.jobs import JobState
@@ -89,7 +90,7 @@ async def test_naming_is_told_of_and_is_queued_again_when_the_program_is_left(ma
     close = place.store.close
 
     async def note_and_close() -> None:
-        kept.extend(job.state for job in await place.store.jobs.list())
+        kept.extend(job.state for job in await place.store.jobs.list() if job.kind == KIND)
         await close()
 
     place.store.close = note_and_close  # type: ignore[method-assign]

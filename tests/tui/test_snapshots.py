@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from atlas_desktop.paths import Paths
 from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
 from atlas_desktop.tui.screens.recovery import RecoveryScreen
 from memory.testing import FakeClock, InMemorySessionStore
@@ -29,6 +30,13 @@ from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_t
 Snap = Callable[..., bool]
 Steps = Callable[[Pilot[None], Stage], Awaitable[None]]
 SIZES = pytest.mark.parametrize("size", [(80, 24), (140, 45)], ids=["80x24", "140x45"])
+
+
+@pytest.fixture(autouse=True)
+def unwritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The home that is shown is nobody's: what the program writes goes elsewhere."""
+    for name in ("logs", "cache"):
+        monkeypatch.setattr(Paths, name, tmp_path / name)
 
 
 @pytest.fixture(autouse=True)

@@ -63,6 +63,7 @@ async def test_an_opened_conversation_says_which_answer_it_shows(make: Make) -> 
         await pilot.press("ctrl+r")
         await settle(pilot)
         session = await place.store.get_session("last")
+    place.store.reopen()
     again = make(store=place.store, resume=session.id)
     async with again.app.run_test() as pilot:
         await assert_until(pilot, lambda: "2/2" in shown(again))

@@ -38,7 +38,7 @@ def another(info: SettingInfo) -> Any:
             return int(span[1])
         case "float":
             assert span is not None
-            return (span[0] + span[1]) / 2
+            return next(value for value in (sum(span) / 2, span[1]) if value != info.default)
     raise AssertionError(f"{info.key} has an unknown type, {info.type}")
 
 
