@@ -1,4 +1,4 @@
-"""Forgetting: a session is whole or gone, and one whose receipt was given is in no table."""
+"""Forgetting: a session is whole or gone, one whose receipt was given is in no table, and the others stay."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,23 @@ from memory.storage.connection import Connection
 from memory.storage.store import SqlSessionStore
 from tests.security.crash import Said, Say, Scenario
 from tests.security.stage import Stage
-from tests.storage.conftest import database_of
+from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
 
 TURNS = 3
 KEPT = "something else entirely"
 
 
-async def tables_with(store: SqlSessionStore, word: str) -> set[str]:
+async def tables_with(store: SqlSessionStore, *words: str) -> set[str]:
     def look(conn: Connection) -> set[str]:
-        return holding(conn, word)
+        return holding(conn, *words)
 
     return await database_of(store).read(look)
+
+
+def mark(run: int) -> str:
+    """What every code word of one process begins with, and of no other."""
+    return f"zeppelin{run}x"
 
 
 class Forgetting(Scenario):
@@ -25,15 +30,30 @@ class Forgetting(Scenario):
     steps = 8
     moment_s = 0.02
 
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._kept = ""
+        self._runs = 0
+
+    async def prepare(self) -> str:
+        if not self._kept:
+            stage = await Stage.open(self.place, create=True)
+            accepted, _ = await stage.turn(KEPT)
+            self._kept = accepted.session.id
+            await stage.close()
+        self._runs += 1
+        return f"{self._kept} {self._runs}"
+
     async def act(self, given: str, say: Say) -> None:
-        stage = await Stage.open(self.place, create=True)
-        if not await stage.store.list_sessions():
-            await stage.turn(KEPT)
-        for session in (await stage.store.list_sessions())[:-1]:
-            await stage.room.forgetting.erase_session(session.id)
+        kept, run = given.split()
+        stage = await Stage.open(self.place)
+        # By its id: the clock of the store begins anew in each process and says nothing of their order.
+        for session in await stage.store.list_sessions():
+            if session.id != kept:
+                await stage.room.forgetting.erase_session(session.id)
         say("open")
         for n in range(10_000):
-            word = f"zeppelin{n}x"
+            word = f"{mark(int(run))}{n}x"
             accepted, _ = await stage.turn(f"the code word is {word}")
             session_id = accepted.session.id
             for _ in range(TURNS - 1):
@@ -48,12 +68,16 @@ class Forgetting(Scenario):
     async def look(self, said: Sequence[Said]) -> None:
         stored = {words[1]: words[2] for words in said if words[0] == "stored"}
         gone = {words[1] for words in said if words[0] == "forgotten"}
-        stage = await Stage.open(self.place, create=True)
+        stage = await Stage.open(self.place)
         sessions = {session.id: session for session in await stage.store.list_sessions()}
+        assert sessions.pop(self._kept).message_count == 2
+        assert "messages" in await tables_with(stage.store, KEPT)
+        assert len(sessions) <= 1
+        # The process said that it is open when it had erased what those before it left half done.
+        assert await tables_with(stage.store, *map(mark, range(1, self._runs))) == set()
         for word, session_id in stored.items():
-            found = await tables_with(stage.store, word)
             if word in gone or session_id not in sessions:
-                assert found == set()
+                assert await tables_with(stage.store, word) == set()
                 assert session_id not in sessions
             else:
                 # The blow fell before or within the forgetting: then it has not begun.
