@@ -59,6 +59,7 @@ class ModelHost:
         self._encoding: ModelEncoding | None = None
         self._loading: asyncio.Task[ModelInfo] | None = None
         self._encoding_task: asyncio.Task[None] | None = None
+        self._arriving: asyncio.Task[Connection] | None = None
         self._closed = False
         self._kernels = spec.kernels
 
@@ -95,12 +96,14 @@ class ModelHost:
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
+        await self._arrived()
         if self._connection is not None:
             await self._connection.close()
             self._connection = None
 
     async def _connect(self, path: Path) -> Connection:
         """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
+        await self._arrived()
         if self._closed:
             raise errors.WorkerCrashed(None)
         if self._connection is not None and self._connection.alive:
@@ -108,15 +111,24 @@ class ModelHost:
                 return self._connection
             await self._connection.end()
         self._info = self._embed_info = None
-        self._connection = connection = await asyncio.shield(self._started(path))
-        return connection
+        self._arriving = asyncio.create_task(self._started(path))
+        # Nobody may be left to hear of a failure.
+        self._arriving.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._arriving)
+
+    async def _arrived(self) -> None:
+        """Waits for a worker that is being started, whoever asked for it: asyncio never finishes the start of
+        a process that is cancelled half-way, and the program would hang at its end."""
+        if self._arriving is not None:
+            await asyncio.wait({self._arriving})
 
     async def _started(self, path: Path) -> Connection:
         """A new worker; one that comes too late, after `close`, is ended again."""
         connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
         if self._closed:
-            await connection.close()
+            await connection.end()
             raise errors.WorkerCrashed(None)
+        self._connection = connection
         return connection
 
     def _files(self) -> list[Path]:

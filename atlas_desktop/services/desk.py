@@ -200,6 +200,7 @@ class Desk:
         while self._rooms:
             await self._rooms.pop().close()
         if self._model is not None:
-            model, self._model = self._model, None
-            await model.close()
+            # Let go of when it is closed: who comes after one that was cut short here closes the rest.
+            await self._model.close()
+            self._model = None
         self.room = None

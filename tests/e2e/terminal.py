@@ -77,7 +77,8 @@ class Terminal:
                 return match
             left = limit - time.monotonic()
             if left <= 0:
-                raise AssertionError(f"{pattern!r} was not drawn; last: {text[-1500:]!r}")
+                size = self._child.getwinsize()
+                raise AssertionError(f"{pattern!r} was not drawn on {size}; last: {text[-1500:]!r}")
             self._read(left)
 
     def _read(self, limit: float) -> None:
@@ -139,6 +140,9 @@ class Terminal:
 def atlas(home: Path, *args: str, columns: int = 80, rows: int = 24) -> Terminal:
     """The installed `atlas` with a home of its own."""
     environment = {**os.environ, "ATLAS_HOME": str(home)}
+    for name in ("COLUMNS", "LINES"):
+        # What whoever runs the tests has for a terminal is not the one that the program runs in.
+        environment.pop(name, None)
     return Terminal(
         [str(Path(sys.executable).with_name("atlas")), *args], environment, columns=columns, rows=rows
     )

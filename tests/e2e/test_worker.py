@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -193,6 +194,32 @@ async def test_closing_ends_the_process_at_once(spec: HostSpec) -> None:
     assert not process.is_running()
     with pytest.raises(WorkerCrashed):
         await complete(host, says("Hello"))
+
+
+async def test_closing_leaves_no_process_on_its_way(spec: HostSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that asyncio cancels half-way never ends, and the program would wait for it at its end."""
+    started: list[Connection] = []
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    start = Connection.start
+
+    async def slowly(readable: Iterable[Path]) -> Connection:
+        begun.set()
+        await go_on.wait()
+        started.append(await start(readable))
+        return started[0]
+
+    monkeypatch.setattr(Connection, "start", slowly)
+    host = ModelHost(spec)
+    asked = asyncio.create_task(host.info())
+    await begun.wait()
+    asked.cancel()
+    closing = asyncio.create_task(host.close())
+    await asyncio.wait({asked})
+    assert not closing.done()
+    go_on.set()
+    await asyncio.wait_for(closing, 10)
+    assert not started[0].alive
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_the_worker_ends_when_the_application_is_gone(spec: HostSpec) -> None:
