@@ -32,6 +32,12 @@ AWAITED = frozenset({"turns", "pull"})
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
 
 
+def terminal_here() -> bool:
+    """Whether the terminal that this program was started in is still there."""
+    stdin = sys.__stdin__
+    return stdin is not None and not stdin.closed and os.isatty(stdin.fileno())
+
+
 def _nowhere(data: str) -> None:
     """Takes what would have been written."""
 
@@ -46,6 +52,7 @@ class Leaving(Reporting):
     arrivals: "Arrivals"
     locking = False
     _forced = False
+    _on_terminal = False
     _relaunch: Relaunch | None = None
     _turns: "Turns | None" = None
     _vigil: Vigil | None = None
@@ -174,6 +181,10 @@ class Leaving(Reporting):
 
     async def look_around(self) -> None:
         """Locks if it is time to. Who waits for a reply, or for a model to arrive, is there."""
+        if self._terminal_gone and not self.leaving:
+            # Nobody has told: without an end, Textual would read its empty input for ever.
+            self._hung_up()
+            return
         if self._vigil is None:
             return
         if any(worker.group in AWAITED and worker.is_running for worker in self.workers):
@@ -192,10 +203,16 @@ class Leaving(Reporting):
 
     def _terminated(self) -> None:
         """The system asks for the end."""
-        if not self.leaving:
+        if self._terminal_gone:
+            self._hung_up()
+        elif not self.leaving:
             self.leaving = True
             self._gather()
             self.attempt(self._leave(128 + signal.SIGTERM), group="leave", exclusive=True)
+
+    @property
+    def _terminal_gone(self) -> bool:
+        return self._on_terminal and not terminal_here()
 
     def _hung_up(self) -> None:
         """The terminal has gone away: nothing can be shown or given back any more, only kept."""
@@ -223,6 +240,7 @@ class Leaving(Reporting):
         if sys.platform == "win32":
             yield
             return
+        self._on_terminal = terminal_here()
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
         loop.add_signal_handler(signal.SIGTERM, self._terminated)

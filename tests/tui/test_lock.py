@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from atlas_desktop.services.attempts import Attempts
-from atlas_desktop.tui import drafts
+from atlas_desktop.tui import drafts, leaving
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen, Curtain
@@ -282,3 +282,26 @@ async def test_the_end_that_the_system_asks_for_keeps_what_was_typed(make: Make)
     await place.app.run_async(headless=True, auto_pilot=drive)
     assert kept == ["half"]
     assert place.app.return_code == 128 + signal.SIGTERM
+
+
+async def test_a_terminal_that_is_gone_untold_ends_the_program_with_its_drafts_kept(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = [True]
+    ended: list[int] = []
+    monkeypatch.setattr(leaving, "terminal_here", lambda: here[0])
+    monkeypatch.setattr(os, "_exit", ended.append)
+    store = InMemorySessionStore(FakeClock(NOW))
+    place = make(store=store)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        place.app._on_terminal = True
+        await type_text(pilot, "not yet said")
+        await place.app.look_around()
+        assert not place.app.leaving
+        here[0] = False
+        await place.app.look_around()
+        await assert_until(pilot, lambda: ended)
+    assert ended == [129]
+    store.reopen()
+    assert await store.drafts.draft(UNBEGUN) == "not yet said"
