@@ -26,7 +26,7 @@ def models(installed_models: Path) -> Path:
     return installed_models.parent
 
 
-def attempt(models: Path, tmp_path: Path, figures: Figures, steps: tuple[str, ...]) -> None:
+def assert_no_trace(models: Path, tmp_path: Path, figures: Figures, steps: tuple[str, ...]) -> None:
     # Other tests write canaries of their own to the folders that pytest gives them.
     options = ["--spare", str(tmp_path.parents[1]), *(part for step in steps for part in ("--only", step))]
     done = subprocess.run(
@@ -47,10 +47,10 @@ def attempt(models: Path, tmp_path: Path, figures: Figures, steps: tuple[str, ..
 
 
 def test_no_trace_of_what_was_off_the_record(models: Path, tmp_path: Path, figures: Figures) -> None:
-    attempt(models, tmp_path, figures, ("off_the_record",))
+    assert_no_trace(models, tmp_path, figures, ("off_the_record",))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_no_trace_of_anything(models: Path, tmp_path: Path, figures: Figures) -> None:
-    attempt(models, tmp_path, figures, STEPS)
+    assert_no_trace(models, tmp_path, figures, STEPS)

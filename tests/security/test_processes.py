@@ -66,7 +66,7 @@ def in_processes(target: Callable[..., None], *args: object) -> list[Connection]
     return pipes
 
 
-async def write_at_once(place: Place, figures: Figures, writes: int) -> None:
+async def assert_nothing_is_lost(place: Place, figures: Figures, writes: int) -> None:
     store = await place.open(create=True)
     session, first = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     await store.close()
@@ -84,12 +84,12 @@ async def write_at_once(place: Place, figures: Figures, writes: int) -> None:
 
 
 async def test_four_writers_lose_nothing_and_never_fail(place: Place, figures: Figures) -> None:
-    await write_at_once(place, figures, 50)
+    await assert_nothing_is_lost(place, figures, 50)
 
 
 @pytest.mark.soak
 async def test_four_writers_in_a_long_run(place: Place, figures: Figures) -> None:
-    await write_at_once(place, figures, 1000)
+    await assert_nothing_is_lost(place, figures, 1000)
 
 
 def test_one_program_holds_a_home_and_the_others_are_told_which(home: Paths, figures: Figures) -> None:

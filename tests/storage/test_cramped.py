@@ -29,7 +29,7 @@ def outcomes(kind: str, place: Place, *before: str) -> list[list[str]]:
     return [line.split() for line in child.stdout.splitlines()]
 
 
-def check(found: list[list[str]]) -> None:
+def assert_outcomes(found: list[list[str]]) -> None:
     assert {first for first, _, _ in found} == {"StorageFull", "sound"}
     assert ["StorageFull", "nothing", "sound"] in found
     # Whole from the moment it has its name, even if there is no space to work in it.
@@ -40,13 +40,13 @@ def check(found: list[list[str]]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be limited")
 def test_files_that_cannot_grow(place: Place) -> None:
-    check(outcomes("file", place))
+    assert_outcomes(outcomes("file", place))
 
 
 def test_disks_of_every_size(place: Place) -> None:
     if shutil.which("unshare") is None or subprocess.run([*OWN_MOUNTS, "true"], check=False).returncode:
         pytest.skip("no small disk can be mounted")
-    check(outcomes("disk", place, *OWN_MOUNTS))
+    assert_outcomes(outcomes("disk", place, *OWN_MOUNTS))
 
 
 async def test_a_draft_whose_log_was_not_taken_over_is_not_put_in_place(
