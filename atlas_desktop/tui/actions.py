@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from textual.binding import Binding
 
 from atlas_desktop.tui.action import Action, Where
-from atlas_desktop.tui.action_list import ACTIONS
+from atlas_desktop.tui.action_lists import ACTIONS
 
 __all__ = ["ACTIONS", "BY_ID", "SLASH", "Action", "Where", "bindings", "key_words", "typed"]
 

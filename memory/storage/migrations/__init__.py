@@ -11,6 +11,7 @@ from memory.storage.migrations import (
     m0005_memories,
     m0006_rooms,
     m0007_considered,
+    m0008_desk,
 )
 
 
@@ -31,5 +32,6 @@ ALL: tuple[Migration, ...] = (
     m0005_memories,
     m0006_rooms,
     m0007_considered,
+    m0008_desk,
 )
 LATEST = ALL[-1].VERSION

@@ -30,6 +30,10 @@ _NAMED = {
     "duties": Lineage.ROOM,
     "left_open": Lineage.ROOM,
     "moves": Lineage.ROOM,
+    # What is at hand in this room, whatever conversation is shown.
+    "saved_searches": Lineage.ROOM,
+    "personas": Lineage.ROOM,
+    "templates": Lineage.ROOM,
     # What can be undone is undone where it was done: a change names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
