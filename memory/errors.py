@@ -160,11 +160,27 @@ class OutputRefused(MemoryFault):
 
 
 class ProjectNotFound(MemoryFault):
-    """No conversation belongs to a project of this name."""
+    """There is no project of this name or id."""
 
     def __init__(self, ref: str) -> None:
-        super().__init__(ref)
+        super().__init__()
         self.ref = ref
+
+
+class ProjectExists(MemoryFault):
+    """Another project has this name, in these or other capitals; `project_id` is that one's."""
+
+    def __init__(self, project_id: str) -> None:
+        super().__init__(project_id)
+        self.project_id = project_id
+
+
+class CannotMerge(MemoryFault):
+    """These sessions cannot become one: `reason` is one of same, mode, binned, writing, room."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class NothingToSalvage(MemoryFault):
@@ -210,6 +226,38 @@ class SummaryStale(MemoryFault):
         self.ref = ref
 
 
+class AttachmentNotFound(MemoryFault):
+    """The session has no attachment of this name or id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class PersonaNotFound(MemoryFault):
+    """No persona has this name or id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class TemplateNotFound(MemoryFault):
+    """No template has this name or id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class NameTaken(MemoryFault):
+    """Another persona or template is called so."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class MessageNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)
@@ -253,6 +301,28 @@ class BadQuery(MemoryFault):
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
         self.detail = detail
+
+
+class QueryUnclear(BadQuery):
+    """A query that breaks the rules of its language.
+
+    `trouble` is one of `memory.search.entities.Trouble`; `at` and `until` are where in the text, in
+    characters; `options` are words of the language that would be understood there. It holds nothing of the
+    text itself.
+    """
+
+    def __init__(self, trouble: str, at: int, until: int, options: tuple[str, ...] = ()) -> None:
+        super().__init__(trouble)
+        self.trouble = trouble
+        self.at = at
+        self.until = until
+        self.options = options
+
+
+class SavedSearchNotFound(MemoryFault):
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
 
 
 class ContextTooSmall(MemoryFault):

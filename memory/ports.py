@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memory.attachments.ports import AttachmentStore
 from memory.context.entities import Summary
 from memory.context.ports import ContextStore
 from memory.drafts import DraftStore
@@ -23,6 +24,7 @@ from memory.entities import (
 from memory.jobs import JobStore
 from memory.knowledge.ports import MemoryStore
 from memory.lifecycle.forgetting import Affected, Target
+from memory.personas.ports import PersonaStore
 from memory.recall.ports import EvidenceStore
 from memory.retention import RetentionStore
 from memory.rooms.ports import MoveStore
@@ -39,8 +41,8 @@ class Clock(Protocol):
 class SessionStore(Protocol):
     """One room. A second room is a second instance; nothing in here chooses between rooms.
 
-    A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is not in
-    the bin). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`, `RoomClosed`.
+    A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is neither in
+    the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`, `RoomClosed`.
     A call that has returned is durable.
     """
 
@@ -97,6 +99,16 @@ class SessionStore(Protocol):
         """Sessions that move to and from other rooms."""
         ...
 
+    @property
+    def attachments(self) -> AttachmentStore:
+        """Texts that were given to sessions to read."""
+        ...
+
+    @property
+    def personas(self) -> PersonaStore:
+        """Personas, and templates of prompts."""
+        ...
+
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         """Stores a session together with its first message, in one transaction."""
         ...
@@ -106,9 +118,17 @@ class SessionStore(Protocol):
         ...
 
     async def list_sessions(
-        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+        self,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        binned: bool = False,
+        containing: str = "",
+        archived: bool | None = False,
     ) -> list[Session]:
-        """Most recently used first. `containing` filters on title and text, by words or their beginnings."""
+        """Pinned ones first, then most recently used first. `containing` filters on title and text, by words
+        or their beginnings; what is archived is found so, too. Otherwise it is listed only with `archived`
+        (True: it alone, None: beside the others)."""
         ...
 
     async def update_session(self, session_id: str, patch: SessionPatch) -> Session: ...

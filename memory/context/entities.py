@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+TOLD = frozenset({"recall", "document"})
+"""Tiers that stand in front of the person's words, in a message's preface."""
+
 
 @dataclass(frozen=True, slots=True)
 class TierUse:

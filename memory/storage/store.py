@@ -19,6 +19,7 @@ from memory.entities import (
 from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
 from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import Clock
+from memory.storage.attachments import SqlAttachmentStore
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.context import SqlContext
@@ -28,6 +29,7 @@ from memory.storage.evidence import SqlEvidenceStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
 from memory.storage.moves import SqlMoveStore
+from memory.storage.personas import SqlPersonaStore
 from memory.storage.queries import check, erasure, forgetting, forks, messages, search, sessions
 from memory.storage.retention import SqlRetentionStore
 from memory.storage.schema import version_of
@@ -69,6 +71,8 @@ class SqlSessionStore:
         self._retention = SqlRetentionStore(database)
         self._transfer = SqlTransferStore(database, room)
         self._moves = SqlMoveStore(database, clock)
+        self._attachments = SqlAttachmentStore(database, clock)
+        self._personas = SqlPersonaStore(database, clock)
 
     @property
     def room(self) -> RoomKind:
@@ -114,6 +118,14 @@ class SqlSessionStore:
     def moves(self) -> SqlMoveStore:
         return self._moves
 
+    @property
+    def attachments(self) -> SqlAttachmentStore:
+        return self._attachments
+
+    @property
+    def personas(self) -> SqlPersonaStore:
+        return self._personas
+
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()
 
@@ -130,11 +142,23 @@ class SqlSessionStore:
         )
 
     async def list_sessions(
-        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+        self,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        binned: bool = False,
+        containing: str = "",
+        archived: bool | None = False,
     ) -> list[Session]:
         return await self._database.read(
             lambda conn: sessions.select(
-                conn, self._room, limit=limit, offset=offset, binned=binned, containing=containing
+                conn,
+                self._room,
+                limit=limit,
+                offset=offset,
+                binned=binned,
+                containing=containing,
+                archived=archived,
             )
         )
 
@@ -200,6 +224,9 @@ class SqlSessionStore:
                 session = sessions.get(conn, session_id, self._room)
                 if session.deleted_at is not None:
                     raise SessionBinned(session_id)
+                if session.archived_at is not None:
+                    # What is gone on with is wanted in sight.
+                    sessions.set_columns(conn, session.id, {"archived_at": None})
                 at, head = session.id, session.head_id
             else:
                 raise ValueError("a turn belongs either to a session or to a new one")

@@ -7,6 +7,7 @@ from typing import TypeVar
 from memory.context.considering import Considered
 from memory.context.copies import Kept, copied
 from memory.context.entities import (
+    TOLD,
     Epoch,
     NewEpoch,
     NewSummary,
@@ -259,7 +260,7 @@ class InMemoryContext:
         return [
             turn
             for turn in self._turns.values()
-            if any(part.tier == "recall" and not ids.isdisjoint(part.ids) for part in turn.parts)
+            if any(part.tier in TOLD and not ids.isdisjoint(part.ids) for part in turn.parts)
         ]
 
     def _forget_recalled(self, ids: set[str]) -> list[TurnRecord]:

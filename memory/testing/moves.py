@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import msgspec
 
+from memory.attachments.entities import Attachment
 from memory.context.entities import Summary
 from memory.entities import Message, RoomKind, Session
 from memory.errors import SessionNotFound
@@ -12,6 +13,7 @@ from memory.ports import Clock
 from memory.rooms.entities import Departure, Move
 from memory.rooms.ports import Sealer
 from memory.rooms.sealing import KEY_BYTES, RoomSealer
+from memory.testing.attachments import InMemoryAttachmentStore
 from memory.testing.context import InMemoryContext
 from memory.testing.erasing import Erasing
 from memory.testing.known import Known
@@ -29,16 +31,25 @@ class _Parcel(msgspec.Struct):
     messages: list[Message]
     summaries: list[Summary]
     memories: list[_Memory]
+    attachments: list[Attachment]
 
 
 class InMemoryMoveStore:
     """`memory.rooms.ports.MoveStore`. What can be made anew (vectors, epochs, turns, jobs) stays behind."""
 
-    def __init__(self, rows: Rows, clock: Clock, context: InMemoryContext, known: Known) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        clock: Clock,
+        context: InMemoryContext,
+        known: Known,
+        attachments: InMemoryAttachmentStore,
+    ) -> None:
         self._rows = rows
         self._clock = clock
         self._context = context
         self._known = known
+        self._attachments = attachments
         self._erasing = Erasing(rows, context)
         self._waiting: dict[str, tuple[Move, bytes]] = {}
         self._sealer = RoomSealer(rows.room.value.encode().ljust(KEY_BYTES, b"-"))
@@ -58,6 +69,7 @@ class InMemoryMoveStore:
                 for key, sources in self._known.sources.items()
                 if any(source.session_id == session_id for source in sources)
             ],
+            self._attachments.of(session_id),
         )
         erased = self._erasing.erase_session(session_id)
         parcel.memories = [one for one in parcel.memories if one.memory.id not in self._known.memories]
@@ -88,6 +100,7 @@ class InMemoryMoveStore:
         self._rows.keep(replace(session, room=self._rows.room))
         self._rows.messages.update({message.id: message for message in opened.messages})
         self._context.take_in(opened.summaries)
+        self._attachments.take_in(opened.attachments)
         for one in opened.memories:
             self._known.take_in(one.memory, one.sources, one.versions)
         return True

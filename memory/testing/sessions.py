@@ -25,6 +25,7 @@ from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
 from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
+from memory.testing.attachments import InMemoryAttachmentStore
 from memory.testing.clock import FakeClock
 from memory.testing.context import InMemoryContext
 from memory.testing.drafts import InMemoryDraftStore
@@ -35,6 +36,7 @@ from memory.testing.forgetting import Forgetting
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
 from memory.testing.moves import InMemoryMoveStore
+from memory.testing.personas import InMemoryPersonaStore
 from memory.testing.retention import InMemoryRetentionStore
 from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
@@ -58,7 +60,11 @@ class InMemorySessionStore:
         self._transfer = InMemoryTransferStore(self._rows)
         self._erasing = Erasing(self._rows, self._context)
         self._forgetting = Forgetting(self._rows, self._erasing, self._memories)
-        self._moves = InMemoryMoveStore(self._rows, self._clock, self._context, self._memories.known)
+        self._attachments = InMemoryAttachmentStore(self._rows, self._clock, self._context)
+        self._personas = InMemoryPersonaStore(self._rows, self._clock)
+        self._moves = InMemoryMoveStore(
+            self._rows, self._clock, self._context, self._memories.known, self._attachments
+        )
 
     @property
     def room(self) -> RoomKind:
@@ -104,6 +110,14 @@ class InMemorySessionStore:
     def moves(self) -> InMemoryMoveStore:
         return self._moves
 
+    @property
+    def attachments(self) -> InMemoryAttachmentStore:
+        return self._attachments
+
+    @property
+    def personas(self) -> InMemoryPersonaStore:
+        return self._personas
+
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         self._rows.require_open()
         now = self._clock.now()
@@ -115,7 +129,7 @@ class InMemorySessionStore:
         self._rows.require_open()
         wanted = ref.strip().lower()
         if wanted == "last":
-            used = self._by_use(binned=False)
+            used = [session for session in self._by_use(binned=False) if session.archived_at is None]
             if not used:
                 raise SessionNotFound(ref)
             return used[0]
@@ -127,10 +141,22 @@ class InMemorySessionStore:
         return found[0]
 
     async def list_sessions(
-        self, *, limit: int | None = None, offset: int = 0, binned: bool = False, containing: str = ""
+        self,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        binned: bool = False,
+        containing: str = "",
+        archived: bool | None = False,
     ) -> list[Session]:
         self._rows.require_open()
         found = [session for session in self._by_use(binned=binned) if self._contains(session, containing)]
+        if archived:
+            found = [session for session in found if session.archived_at is not None]
+        elif archived is False and not binned and not containing.strip():
+            found = [session for session in found if session.archived_at is None]
+        if not (binned or archived):
+            found.sort(key=lambda session: session.pinned_at is None)
         start = max(offset, 0)
         return found[start:] if limit is None else found[start : start + max(limit, 0)]
 
@@ -168,6 +194,8 @@ class InMemorySessionStore:
                 created_at=now,
                 starred=False,
                 deleted_at=None,
+                archived_at=None,
+                pinned_at=None,
                 external_id=None,
                 message_count=0,
             )
@@ -176,7 +204,8 @@ class InMemorySessionStore:
             self._rows.put(copy_of(message, target.id, ids), now)
         self._memories.count_as_learned(target.id)
         outside = {m.id for m in self._rows.messages.values() if m.session_id == session_id} - set(ids)
-        self._context.copy(session_id, target.id, ids, outside)
+        held = self._attachments.copy(session_id, target.id)
+        self._context.copy(session_id, target.id, {**ids, **held}, outside)
         return self._rows.session(target.id)
 
     async def erase_session(self, session_id: str) -> Erased:
@@ -207,6 +236,7 @@ class InMemorySessionStore:
             session = self._rows.session(session_id)
             if session.deleted_at is not None:
                 raise SessionBinned(session_id)
+            session = self._rows.keep(replace(session, archived_at=None))
         else:
             raise ValueError("a turn belongs either to a session or to a new one")
         message = self._rows.add(session.id, session.head_id, said, now)

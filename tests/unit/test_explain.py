@@ -11,6 +11,7 @@ from memory.vault.ports import KeyringTrouble
 from models import errors as models
 
 _SAMPLES: dict[str, Any] = {
+    "name": "x",
     "path": Path("/x/file.gguf"),
     "folder": Path("/x"),
     "detail": "detail",
@@ -33,6 +34,10 @@ _SAMPLES: dict[str, Any] = {
     "found": 9,
     "known": 1,
     "matches": 2,
+    "trouble": "not_a_date",
+    "at": 3,
+    "until": 7,
+    "options": ("2024-05",),
     "where": "chat.x",
     "args": (),
     "kwargs": {},

@@ -100,6 +100,15 @@ _PLACES: Sequence[tuple[str, str]] = (
         f"UPDATE messages SET speaker = '' WHERE content = '' AND speaker IN {_LISTED}",
     ),
     ("SELECT DISTINCT tag, tag FROM session_tags", f"DELETE FROM session_tags WHERE tag IN {_LISTED}"),
+    (
+        "SELECT id, name || ' ' || text FROM attachments",
+        f"DELETE FROM attachments WHERE id IN {_LISTED}",
+    ),
+    (
+        "SELECT id, name || ' ' || system_prompt FROM personas",
+        f"DELETE FROM personas WHERE id IN {_LISTED}",
+    ),
+    ("SELECT id, name || ' ' || text FROM templates", f"DELETE FROM templates WHERE id IN {_LISTED}"),
     ("SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
     ("SELECT hex(hash), result FROM job_results", f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}"),
 )

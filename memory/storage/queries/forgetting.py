@@ -30,6 +30,9 @@ _EVERYTHING = (
     "drafts",
     "session_tags",
     "projects",
+    "attachments",
+    "personas",
+    "templates",
 )
 
 

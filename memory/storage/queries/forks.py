@@ -7,7 +7,7 @@ from memory.context.copies import Kept, copied
 from memory.entities import Message, MessageStatus, TitleSource
 from memory.errors import MessageNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs, messages, sessions, summaries
+from memory.storage.queries import attachments, epochs, messages, sessions, summaries
 from memory.storage.values import micros, new_id, storable
 
 
@@ -33,7 +33,8 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str, now: datet
     )
     rows = conn.execute("SELECT id FROM messages WHERE session_id = ?", (session_id,))
     outside = {str(row[0]) for row in rows}.difference(ids)
-    taken = copied(kept, target, ids, outside, new_id)
+    held = attachments.copy(conn, session_id, target)
+    taken = copied(kept, target, {**ids, **held}, outside, new_id)
     # A narrow summary points to the wider one, which is stored after it.
     conn.execute("PRAGMA defer_foreign_keys = ON")
     for summary in taken.summaries:
@@ -49,9 +50,10 @@ def _copy_session(conn: Connection, source: str, target: str, title: str, now: d
     conn.execute(
         """
         INSERT INTO sessions
-            (id, project_id, title, title_source, memory_mode, system_prompt, model, important, created_at,
-             updated_at)
-        SELECT ?, project_id, ?, ?, memory_mode, system_prompt, model, important, ?, ?
+            (id, project_id, title, title_source, memory_mode, system_prompt, model, important, category,
+             category_source, created_at, updated_at)
+        SELECT ?, project_id, ?, ?, memory_mode, system_prompt, model, important, category, category_source,
+            ?, ?
         FROM sessions WHERE id = ?
         """,
         (target, storable(title), TitleSource.PERSON.value, micros(now), micros(now), source),

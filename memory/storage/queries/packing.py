@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from memory.context.entities import TierUse
+from memory.context.entities import TOLD, TierUse
 from memory.entities import Erased
 from memory.storage.connection import Connection
-from memory.storage.queries import erasure, recalled
+from memory.storage.queries import erasure
 from memory.storage.queries.belonging import ForeignKey, Lineage, Table, tables
 from memory.storage.queries.epochs import pack_parts, unpack_parts
 
@@ -157,12 +157,13 @@ def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: It
 def _keep_own_words(rows: dict[str, list[Row]]) -> None:
     """Takes out what prompts hold of anything that stays: it would be out of the reach of forgetting there,
     or in the reach of people who must not see it."""
-    own = {row["id"] for name in ("sessions", "messages", "summaries", "memories") for row in rows[name]}
+    owners = ("sessions", "messages", "summaries", "memories", "attachments")
+    own = {row["id"] for name in owners for row in rows.get(name, [])}
     asked = {row["id"]: row["parent_id"] for row in rows["messages"]}
     emptied: set[str | None] = set()
     for turn in rows["turns"]:
         parts = unpack_parts(turn["parts"])
-        if any(part.tier == recalled.RECALL and not own.issuperset(part.ids) for part in parts):
+        if any(part.tier in TOLD and not own.issuperset(part.ids) for part in parts):
             emptied.add(asked[turn["reply_id"]])
         turn["parts"] = pack_parts([_own_part(part, own) for part in parts])
     for message in rows["messages"]:

@@ -5,16 +5,14 @@ from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from memory.context.entities import TurnRecord
+from memory.context.entities import TOLD, TurnRecord
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs
 
-RECALL = "recall"
-
 
 def forget(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> tuple[str, ...]:
-    """Empties the prefaces in which one of the ids was recalled, and ends the epochs that go on with them or
-    hold one of the ids in their head.
+    """Empties the prefaces in which one of the ids was recalled or read, and ends the epochs that go on with
+    them or hold one of the ids in their head.
 
     Those that are `gone` are taken out of what is known of any turn as well. Returns the sessions.
     """
@@ -22,7 +20,7 @@ def forget(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> 
     touched: list[str] = []
     for turn in naming(conn, known):
         tiers = {part.tier for part in turn.parts if not known.isdisjoint(part.ids)}
-        if RECALL in tiers:
+        if not TOLD.isdisjoint(tiers):
             conn.execute(
                 "UPDATE messages SET preface = '' WHERE id = (SELECT parent_id FROM messages WHERE id = ?)",
                 (turn.reply_id,),

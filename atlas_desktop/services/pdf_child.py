@@ -1,0 +1,80 @@
+"""The process that reads PDFs: `python -m atlas_desktop.services.pdf_child`.
+
+A PDF comes from outside and can be made to take for ever, or all memory there is. So it is read by a process
+that has neither a key nor a network, may open no file, and is bounded: the bytes of one PDF on standard
+input, one answer on standard output.
+"""
+
+import os
+import sys
+
+import msgspec
+
+from atlas_desktop.services.attachments import (
+    MOST_CHARACTERS,
+    MOST_PAGES,
+    PDF_TIME_S,
+    PdfText,
+    Refusal,
+)
+
+MOST_MEMORY = 1_500_000_000
+_PER_PAGE = "\n\n"
+
+
+def main() -> None:
+    _bound()
+    data = sys.stdin.buffer.read()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        answer = read(data)
+        out.write(msgspec.json.encode(answer))
+
+
+def _bound() -> None:
+    """Less than all memory, less than for ever, and nothing but what is installed."""
+    import pypdf  # noqa: F401 - everything is imported before files are denied
+
+    from models.confinement import confine
+
+    if os.name == "posix":
+        import resource
+
+        seconds = int(PDF_TIME_S)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    confine([])
+
+
+def read(data: bytes) -> PdfText:
+    """The text of a PDF, page by page, or why it has none."""
+    import io
+
+    from pypdf import PdfReader
+
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        # Many files are encrypted with an empty password, only to say what may be done with them.
+        if reader.is_encrypted and not reader.decrypt(""):
+            return PdfText(refusal=Refusal.ENCRYPTED)
+        if len(reader.pages) > MOST_PAGES:
+            return PdfText(refusal=Refusal.TOO_MANY_PAGES)
+        texts: list[str] = []
+        size = 0
+        for page in reader.pages:
+            text = page.extract_text().strip()
+            size += len(text)
+            if size > MOST_CHARACTERS:
+                return PdfText(refusal=Refusal.TOO_MUCH_TEXT)
+            texts.append(text)
+    except Exception:  # noqa: BLE001 - whatever a malformed file makes the reader do, it cannot be read
+        return PdfText(refusal=Refusal.DAMAGED)
+    joined = _PER_PAGE.join(text for text in texts if text)
+    if not joined:
+        return PdfText(refusal=Refusal.PICTURES)
+    return PdfText(joined.encode("utf-8", "replace").decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Texts that a person gives a conversation to read."""

@@ -1,0 +1,67 @@
+"""`memory.personas.ports.PersonaStore` on a database."""
+
+from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
+from memory.ports import Clock
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.queries import personas
+
+
+class SqlPersonaStore:
+    """Each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def personas(self) -> list[Persona]:
+        return await self._database.read(personas.all_personas)
+
+    async def persona(self, ref: str) -> Persona:
+        return await self._database.read(lambda conn: personas.persona(conn, ref))
+
+    async def add_persona(self, new: NewPersona) -> Persona:
+        now = self._clock.now()
+        return await self._database.write(lambda conn: personas.put_persona(conn, None, new, now))
+
+    async def change_persona(self, ref: str, new: NewPersona) -> Persona:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Persona:
+            return personas.put_persona(conn, personas.persona(conn, ref), new, now)
+
+        return await self._database.write(work)
+
+    async def remove_persona(self, ref: str) -> Persona:
+        def work(conn: Connection) -> Persona:
+            gone = personas.persona(conn, ref)
+            conn.execute("DELETE FROM personas WHERE id = ?", (gone.id,))
+            return gone
+
+        return await self._database.erase(work)
+
+    async def templates(self) -> list[Template]:
+        return await self._database.read(personas.all_templates)
+
+    async def template(self, ref: str) -> Template:
+        return await self._database.read(lambda conn: personas.template(conn, ref))
+
+    async def add_template(self, new: NewTemplate) -> Template:
+        now = self._clock.now()
+        return await self._database.write(lambda conn: personas.put_template(conn, None, new, now))
+
+    async def change_template(self, ref: str, new: NewTemplate) -> Template:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Template:
+            return personas.put_template(conn, personas.template(conn, ref), new, now)
+
+        return await self._database.write(work)
+
+    async def remove_template(self, ref: str) -> Template:
+        def work(conn: Connection) -> Template:
+            gone = personas.template(conn, ref)
+            conn.execute("DELETE FROM templates WHERE id = ?", (gone.id,))
+            return gone
+
+        return await self._database.erase(work)

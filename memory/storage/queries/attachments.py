@@ -1,0 +1,67 @@
+"""Texts attached to sessions."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memory.attachments.entities import Attachment, NewAttachment
+from memory.errors import AttachmentNotFound
+from memory.named import found_among
+from memory.storage.connection import Connection
+from memory.storage.queries import messages, recalled
+from memory.storage.values import micros, moment, new_id, storable
+
+_SELECT = "SELECT id, session_id, name, media_type, bytes, added_at, text FROM attachments"
+
+
+def _attachment(row: Any) -> Attachment:
+    return Attachment(row[0], row[1], row[2], row[3], row[4], moment(row[5]), row[6])
+
+
+def insert(conn: Connection, session_id: str, new: NewAttachment, now: datetime) -> Attachment:
+    """One of the same name and text is there once. Raises `SessionNotFound`."""
+    messages.head_of(conn, session_id)
+    name, text = storable(new.name), storable(new.text)
+    row = conn.execute(
+        f"{_SELECT} WHERE session_id = ? AND name = ? AND text = ?", (session_id, name, text)
+    ).fetchone()
+    if row is not None:
+        return _attachment(row)
+    made = Attachment(new_id(), session_id, name, new.media_type, new.size, moment(micros(now)), text)
+    conn.execute(
+        """
+        INSERT INTO attachments (id, session_id, name, media_type, bytes, text, added_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
+        (made.id, session_id, name, made.media_type, made.size, text, micros(now)),
+    )
+    return made
+
+
+def of_session(conn: Connection, session_id: str) -> list[Attachment]:
+    rows = conn.execute(f"{_SELECT} WHERE session_id = ? ORDER BY seq", (session_id,))
+    return [_attachment(row) for row in rows]
+
+
+def erase(conn: Connection, session_id: str, ref: str) -> Attachment:
+    """Raises `SessionNotFound`, `AttachmentNotFound`, `AmbiguousId`."""
+    messages.head_of(conn, session_id)
+    gone = found_among(of_session(conn, session_id), ref)
+    if gone is None:
+        raise AttachmentNotFound(ref)
+    conn.execute("DELETE FROM attachments WHERE id = ?", (gone.id,))
+    recalled.forget(conn, [gone.id], gone=[gone.id])
+    return gone
+
+
+def copy(conn: Connection, source: str, target: str) -> Mapping[str, str]:
+    """Attaches all of one session to another; returns the ids of the copies by those of the originals."""
+    ids = {one.id: new_id() for one in of_session(conn, source)}
+    conn.executemany(
+        """
+        INSERT INTO attachments (id, session_id, name, media_type, bytes, text, added_at)
+        SELECT ?, ?, name, media_type, bytes, text, added_at FROM attachments WHERE id = ?
+        """,
+        [(copied, target, original) for original, copied in ids.items()],
+    )
+    return ids
