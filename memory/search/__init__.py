@@ -1,0 +1,1 @@
+"""Finding what was said: a language of queries, and the values that come back."""

@@ -1,0 +1,231 @@
+"""The language of queries. Pure: a text and the present moment in, a tree of conditions out, and back.
+
+    words "a phrase" begin* -not  this OR that  (a group)  tag:name -is:starred after:2024-05  ~a question
+
+Every condition must hold; OR joins its two neighbours before anything else does.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from memory.errors import QueryUnclear
+from memory.search.entities import (
+    All,
+    AnyOf,
+    Condition,
+    Has,
+    Is,
+    Named,
+    Not,
+    Query,
+    SaidBy,
+    Trouble,
+    When,
+    Words,
+)
+from memory.search.fields import condition
+from memory.search.tokens import Kind, Token, tokens
+from memory.search.words import searchable
+
+MOST_CHARACTERS = 2_000
+MOST_CONDITIONS = 60
+MOST_DEPTH = 12
+
+
+def parse(text: str, now: datetime, *, typing: bool = False) -> Query:
+    """`now` is aware, in the person's own time zone: days begin where they are.
+
+    With `typing` a last word without quotes may be the beginning of one. An empty text finds everything.
+    Raises `QueryUnclear`.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise QueryUnclear(Trouble.TOO_LONG, MOST_CHARACTERS, len(text))
+    found = list(tokens(text))
+    parser = _Parser(found, now, len(text) if typing else None)
+    where = parser.everything()
+    asked = [token for token in found if token.kind is Kind.QUESTION]
+    question = " ".join(token.text for token in asked).strip()
+    if asked and not searchable(question):
+        raise QueryUnclear(Trouble.NO_QUESTION, asked[0].at, asked[-1].until)
+    if where is None and not question and text.strip():
+        raise QueryUnclear(Trouble.NO_WORD, 0, len(text))
+    return Query(where, question)
+
+
+class _Parser:
+    """Goes through the tokens once."""
+
+    def __init__(self, found: list[Token], now: datetime, end: int | None) -> None:
+        self._tokens = found
+        self._now = now
+        self._end = end
+        self._at = 0
+        self._conditions = 0
+        self._depth = 0
+
+    def everything(self) -> Condition | None:
+        parts: list[Condition | None] = []
+        while self._here is not None:
+            parts.append(self._all())
+            # A bracket that closes nothing is a mark like any other.
+            self._take(Kind.CLOSE)
+        return _all_of(parts)
+
+    @property
+    def _here(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _take(self, kind: Kind) -> Token | None:
+        token = self._here
+        if token is None or token.kind is not kind:
+            return None
+        self._at += 1
+        return token
+
+    def _all(self) -> Condition | None:
+        parts: list[Condition | None] = []
+        while (token := self._here) is not None and token.kind is not Kind.CLOSE:
+            if token.kind in {Kind.AND, Kind.QUESTION}:
+                self._at += 1
+                continue
+            parts.append(self._any())
+        return _all_of(parts)
+
+    def _any(self) -> Condition | None:
+        first = self._one()
+        parts = [first]
+        while (joint := self._take(Kind.OR)) is not None:
+            following = self._here
+            second = None if following is None or following.kind is Kind.CLOSE else self._one()
+            if parts[-1] is None or second is None:
+                raise QueryUnclear(Trouble.NOTHING_BESIDE_OR, joint.at, joint.until)
+            parts.append(second)
+        return _any_of([part for part in parts if part is not None])
+
+    def _one(self) -> Condition | None:
+        token = self._here
+        assert token is not None
+        if token.kind is Kind.OR:
+            # Nothing stands before it; `_any` says so.
+            return None
+        self._at += 1
+        if token.kind is Kind.NOT:
+            return self._negated(token)
+        if token.kind is Kind.OPEN:
+            inner = self._deeper(token)
+            self._take(Kind.CLOSE)
+            return inner
+        self._conditions += 1
+        if self._conditions > MOST_CONDITIONS:
+            raise QueryUnclear(Trouble.TOO_MANY, token.at, token.until)
+        if token.kind is Kind.FIELD:
+            return condition(token, self._now)
+        return self._words(token)
+
+    def _negated(self, token: Token) -> Condition | None:
+        following = self._here
+        if following is None or following.kind in {Kind.CLOSE, Kind.OR, Kind.AND, Kind.QUESTION}:
+            raise QueryUnclear(Trouble.NOTHING_AFTER_NOT, token.at, token.until)
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise QueryUnclear(Trouble.TOO_DEEP, token.at, token.until)
+        part = self._one()
+        self._depth -= 1
+        if isinstance(part, Not):
+            return part.part
+        return None if part is None else Not(part)
+
+    def _deeper(self, token: Token) -> Condition | None:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise QueryUnclear(Trouble.TOO_DEEP, token.at, token.until)
+        inner = self._all()
+        self._depth -= 1
+        return inner
+
+    def _words(self, token: Token) -> Condition | None:
+        text = searchable(token.text)
+        if not text:
+            return None
+        last = token.kind is Kind.WORD and token.until == self._end
+        return Words(text, prefix=token.prefix or last)
+
+
+def _all_of(parts: list[Condition | None]) -> Condition | None:
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, All):
+            flat += part.parts
+        elif part is not None:
+            flat.append(part)
+    return None if not flat else flat[0] if len(flat) == 1 else All(tuple(flat))
+
+
+def _any_of(parts: list[Condition]) -> Condition | None:
+    flat: list[Condition] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, AnyOf) else (part,)
+    return None if not flat else flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
+
+
+# --- back to text ----------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[^\s\"()~*:]+")
+
+
+def written(query: Query) -> str:
+    """The query as it could have been typed; `parse` makes the same of it."""
+    parts = [] if query.where is None else [_written(query.where)]
+    if query.question:
+        parts.append(f"~{query.question}")
+    return " ".join(parts)
+
+
+def _written(part: Condition) -> str:
+    match part:
+        case All(parts):
+            return " ".join(_written(one) for one in parts)
+        case AnyOf(parts):
+            return " OR ".join(_grouped(one) for one in parts)
+        case Not(inner):
+            return f"-{f'({_written(inner)})' if isinstance(inner, AnyOf | All) else _written(inner)}"
+        case Words(text, prefix):
+            plain = " " not in text and text not in {"OR", "AND", "NOT"}
+            return (text if plain else f'"{text}"') + ("*" if prefix else "")
+        case Named(field, name, prefix):
+            star = "*" if prefix else ""
+            return f"{field}:{name}{star}" if _PLAIN.fullmatch(name) else f'{field}:"{name}"{star}'
+        case SaidBy(role):
+            return f"role:{role}"
+        case Is(mark):
+            return f"is:{mark}"
+        case Has(thing):
+            return f"has:{thing}"
+        case When(relation, said):
+            return f'{relation}:"{said}"' if " " in said else f"{relation}:{said}"
+
+
+def _grouped(part: Condition) -> str:
+    return f"({_written(part)})" if isinstance(part, All) else _written(part)
+
+
+# --- what is in a query ----------------------------------------------------------------------------
+
+
+def conditions(part: Condition | None) -> Iterator[Condition]:
+    """It and everything beneath it."""
+    if part is None:
+        return
+    yield part
+    for one in part.parts if isinstance(part, All | AnyOf) else (part.part,) if isinstance(part, Not) else ():
+        yield from conditions(one)
+
+
+def wanted_words(part: Condition | None) -> Iterator[Words]:
+    """The words that are looked for, and not those that are excluded."""
+    if isinstance(part, Words):
+        yield part
+    elif isinstance(part, All | AnyOf):
+        for one in part.parts:
+            yield from wanted_words(one)
