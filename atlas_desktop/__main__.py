@@ -4,7 +4,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -129,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
     ctx = Context.blank(args)
     try:
         ctx = Context.from_args(args)
+        ctx.check_keys = _check_keys
         if (handler := getattr(args, "handler", None)) is not None:
             import asyncio
 
@@ -140,6 +141,12 @@ def run(args: argparse.Namespace) -> int:
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
         return ctx.fail(error)
+
+
+def _check_keys(keys: Mapping[str, str]) -> None:
+    from atlas_desktop.tui.keymap import check
+
+    check(keys)
 
 
 async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:

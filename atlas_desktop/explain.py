@@ -70,7 +70,7 @@ def size(amount: float) -> str:
 
 def explain(error: BaseException) -> Explained:
     """The words for any error. Unknown ones get an honest general text with the type's name, no content."""
-    from atlas_desktop.words import WORDS
+    from atlas_desktop.words.errors import WORDS
 
     for kind in type(error).__mro__:
         words = WORDS.get(kind)

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from atlas_desktop.setting_ui import UiSettings
+
 
 class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How replies are made."""
@@ -144,7 +146,7 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["auto", "lancedb", "exact"],
         Meta(
             description="What searches by meaning, in memory (docs/recall.md): LanceDB, or one matrix, "
-            "which auto takes from 20,000 passages on. The next start follows."
+            "which auto takes from 20,000 passages on."
         ),
     ] = "auto"
     session_hours: Annotated[
@@ -251,15 +253,6 @@ class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lock_after_sleep: Annotated[bool, Meta(description="Lock when the computer has been asleep.")] = True
 
 
-class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the terminal interface looks."""
-
-    theme: Annotated[Literal["dark", "light"], Meta(description="Colours of the interface.")] = "dark"
-    frame_rate: Annotated[
-        int, Meta(ge=5, le=60, description="How often a streaming reply is drawn, times a second.")
-    ] = 15
-
-
 class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct"]`."""
 
@@ -285,6 +278,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     privacy: PrivacySettings = msgspec.field(default_factory=PrivacySettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
+    keys: dict[str, str] = msgspec.field(default_factory=dict)
 
     def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:
         """The chat settings for one model.

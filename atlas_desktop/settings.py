@@ -5,8 +5,9 @@ import tempfile
 import tomllib
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,8 +25,8 @@ from atlas_desktop.setting_types import (
     RetentionSettings,
     SessionSettings,
     Settings,
-    UiSettings,
 )
+from atlas_desktop.setting_ui import UiSettings
 
 ENV_PREFIX = "ATLAS_"
 
@@ -43,6 +44,25 @@ class UnknownSetting(SettingsError):
     """There is no setting of that name."""
 
 
+class Effect(StrEnum):
+    """From when on a change is followed."""
+
+    AT_ONCE = "at once"
+    MODEL = "from the next start of the model"
+    START = "from the next start of Atlas"
+
+
+# Everything else is asked for when it is needed.
+EFFECTS = {
+    "chat.system_prompt": Effect.START,
+    "models": Effect.MODEL,
+    "context.snapshots": Effect.START,
+    "context.snapshots_mb": Effect.START,
+    "memory.vector_index": Effect.START,
+    "jobs": Effect.START,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
     """One setting as docs and forms show it."""
@@ -57,6 +77,13 @@ class SettingInfo:
     def env(self) -> str:
         return ENV_PREFIX + self.key.replace(".", "_").upper()
 
+    @property
+    def effect(self) -> Effect:
+        return EFFECTS.get(self.key, EFFECTS.get(self.key.partition(".")[0], Effect.AT_ONCE))
+
+
+KEYS = "keys"
+"""The table of the keymap: action ids and their keys. Only the interface knows which there are."""
 
 _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "chat": ChatSettings,
@@ -114,10 +141,21 @@ def parse(data: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(data, Settings)
         for model_id in settings.sampling:
             settings.chat_for(model_id)
+        if settings.ui.locale:
+            _check_locale(settings.ui.locale)
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$.")
         raise SettingsError(where.rstrip("`") or "config.toml", reason) from None
     return settings
+
+
+def _check_locale(name: str) -> None:
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        Locale.parse(name.replace("-", "_"))
+    except (ValueError, UnknownLocaleError):
+        raise SettingsError("ui.locale", "no such language is known; examples: de_DE, en_GB") from None
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -139,17 +177,27 @@ def read_value(raw: str) -> Any:
         return raw
 
 
+CheckKeys = Callable[[Mapping[str, str]], None]
+"""Raises `SettingsError` for a keymap that cannot be used."""
+
+
+def any_keys(_keys: Mapping[str, str]) -> None:
+    """Takes every keymap: for what never listens to keys."""
+
+
 @dataclass(slots=True)
 class SettingsFile:
     """`config.toml` and the settings in force: defaults, then the file, then the environment.
 
-    `given` are the keys that the file or the environment set, whatever their values.
+    `given` are the keys that the file or the environment set, whatever their values. `check_keys` judges the
+    table `[keys]`, of which the actions of the interface are the measure.
     """
 
     path: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     settings: Settings = field(default_factory=Settings)
     given: frozenset[str] = frozenset()
+    check_keys: CheckKeys = any_keys
 
     def load(self) -> Settings:
         """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
@@ -159,7 +207,15 @@ class SettingsFile:
     def get(self, key: str) -> Any:
         """The value in force of `section.name`."""
         section, name = self._split(key)
+        if section == KEYS:
+            return self.settings.keys.get(name)
         return getattr(getattr(self.settings, section), name)
+
+    @property
+    def given_by_environment(self) -> frozenset[str]:
+        """The keys that the environment sets: what the file says of them is not in force."""
+        found = from_environment(self.environ)
+        return frozenset(f"{section}.{name}" for section, values in found.items() for name in values)
 
     def set(self, key: str, value: Any) -> Settings:
         """Checks one value and writes it, keeping every comment; `value` None goes back to the default."""
@@ -192,6 +248,7 @@ class SettingsFile:
         for section, values in from_environment(self.environ).items():
             merged[section] = {**merged.get(section, {}), **values}
         settings = parse(merged)
+        self.check_keys(settings.keys)
         self.given = frozenset(
             f"{section}.{name}" for section in _SECTIONS for name in merged.get(section, {})
         )
@@ -199,6 +256,8 @@ class SettingsFile:
 
     def _split(self, key: str) -> tuple[str, str]:
         section, _, name = key.partition(".")
+        if section == KEYS and name:
+            return section, name
         if section not in _SECTIONS or name not in _SECTIONS[section].__struct_fields__:
             raise UnknownSetting(key, "there is no such setting")
         return section, name

@@ -31,9 +31,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _load(ctx: Context) -> "SettingsFile":
-    from atlas_desktop.settings import SettingsFile
+    from atlas_desktop.settings import SettingsFile, any_keys
 
-    file = SettingsFile(ctx.paths.config)
+    file = SettingsFile(ctx.paths.config, check_keys=ctx.check_keys or any_keys)
     file.load()
     return file
 

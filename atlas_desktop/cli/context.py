@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.vault import VaultService
+    from atlas_desktop.settings import CheckKeys
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
@@ -81,6 +82,7 @@ class Context:
     passphrase_fd: int | None = None
     passphrase_file: str | None = None
     private: bool = False
+    check_keys: "CheckKeys | None" = None
     _desk: "Desk | None" = None
     _given: str | None = None
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 
 from atlas_desktop.tui import ahead
-from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.arrivals import Arrivals
-from atlas_desktop.tui.leaving import Leaving, Relaunch
+from atlas_desktop.tui.leaving import Relaunch
+from atlas_desktop.tui.looks import Looks
 from atlas_desktop.tui.ports import ModelShelf, Now
 from memory.entities import RoomKind
 from models.errors import ModelFileMissing, NoModel
@@ -37,7 +37,7 @@ def _action_commands() -> "type[Provider]":
     return ActionCommands
 
 
-class AtlasApp(Leaving):
+class AtlasApp(Looks):
     """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
 
     `off_record` needs no vault: everything said lives in memory and ends with the program. A `locked`
@@ -81,9 +81,7 @@ class AtlasApp(Leaving):
         self._locked = locked
         self._relaunch = relaunch
         self._drafts: Drafts | None = None
-        self.register_theme(themes.DARK)
-        self.register_theme(themes.LIGHT)
-        self.theme = themes.NAMES[desk.settings.ui.theme]
+        self.take_settings()
 
     @property
     def room(self) -> "OpenRoom":
@@ -282,11 +280,11 @@ class AtlasApp(Leaving):
             return self.can_lock
         return super().check_action(action, parameters)
 
-    def action_toggle_theme(self) -> None:
-        light = self.theme == themes.LIGHT.name
-        self.theme = themes.DARK.name if light else themes.LIGHT.name
-        keep = self.desk.settings_file.set
-        self.attempt(asyncio.to_thread(keep, "ui.theme", themes.setting_of(self.theme)), group="settings")
+    def action_choose_theme(self) -> None:
+        from atlas_desktop.tui.screens.themes import ThemeScreen
+
+        if not isinstance(self.screen, ThemeScreen):
+            self.push_screen(ThemeScreen(self))
 
     def action_help(self) -> None:
         from atlas_desktop.tui.screens.dialogs import HelpScreen

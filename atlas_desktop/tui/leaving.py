@@ -175,9 +175,17 @@ class Leaving(Reporting):
 
     def keep_watch(self) -> None:
         """Locks from now on when nobody is there."""
-        privacy = self.desk.settings.privacy
-        self._vigil = Vigil(privacy.lock_after_minutes * 60.0, privacy.lock_after_sleep)
+        self._vigil = self._new_vigil()
         self.set_interval(WATCH_EVERY_S, self.look_around)
+
+    def watch_anew(self) -> None:
+        """Follows changed settings, if it was keeping watch."""
+        if self._vigil is not None:
+            self._vigil = self._new_vigil()
+
+    def _new_vigil(self) -> Vigil:
+        privacy = self.desk.settings.privacy
+        return Vigil(privacy.lock_after_minutes * 60.0, privacy.lock_after_sleep)
 
     async def look_around(self) -> None:
         """Locks if it is time to. Who waits for a reply, or for a model to arrive, is there."""

@@ -1,6 +1,1 @@
-"""The one place where errors become words."""
-
-from atlas_desktop.explain import Words
-from atlas_desktop.words import backups, memory, models, program
-
-WORDS: Words = {**memory.WORDS, **backups.WORDS, **models.WORDS, **program.WORDS}
+"""Everything that is said to people. What goes wrong: `errors`, one module for each part of the program."""

@@ -8,6 +8,7 @@ from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import HelpScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
+from atlas_desktop.tui.screens.themes import ThemeScreen
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -80,11 +81,11 @@ async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("ctrl+p")
-        await type_text(pilot, "light")
-        await assert_until(pilot, lambda: "Light or dark" in shown(place))
+        await type_text(pilot, "colours")
+        await assert_until(pilot, lambda: "high contrast, or" in shown(place))
         await pilot.pause(0.2)
         await pilot.press("enter")
-        await assert_until(pilot, lambda: place.app.theme == "atlas-light")
+        await assert_until(pilot, lambda: on(place.app, ThemeScreen))
 
 
 async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
@@ -113,7 +114,11 @@ async def test_the_theme_is_kept(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         assert place.app.theme == "atlas-dark"
-        await pilot.press("f8")
+        await pilot.press("f8", "down")
+        assert place.app.theme == "atlas-light"
+        await pilot.press("escape")
+        assert place.app.theme == "atlas-dark"
+        await pilot.press("f8", "down", "enter")
         await settle(pilot)
         assert place.app.theme == "atlas-light"
         assert "light" in (place.desk.paths.home / "config.toml").read_text()

@@ -43,12 +43,13 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "view.theme",
-        "Light or dark",
-        "Change between light and dark colours; the choice is kept.",
+        "Colours",
+        "Choose light or dark, high contrast, or the terminal's own colours; each is shown as it is marked.",
         Where.EVERYWHERE,
-        "toggle_theme",
+        "choose_theme",
         "f8",
         priority=True,
+        slash="/theme",
     ),
     Action(
         "app.palette",

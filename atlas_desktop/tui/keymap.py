@@ -1,0 +1,179 @@
+"""The person's own keys: which action answers to which, and what cannot be asked for. Pure functions."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from atlas_desktop.settings import KEYS, SettingsError
+from atlas_desktop.tui.action import Action, Where
+from atlas_desktop.tui.action_lists import ACTIONS
+
+Keymap = Mapping[str, str]
+"""Action ids and their keys (`ctrl+k`, several separated by commas, none: an empty text)."""
+
+UNBOUND = "unbound-"
+"""Begins the name of a key that nobody can press: Textual has no other way to take a key from an action."""
+
+_BY_ID = {action.id: action for action in ACTIONS}
+_WRITTEN = {
+    "esc": "escape",
+    "return": "enter",
+    "del": "delete",
+    "ins": "insert",
+    "pgup": "pageup",
+    "pgdn": "pagedown",
+    "/": "slash",
+    "?": "question_mark",
+    "+": "plus",
+    "-": "minus",
+    ".": "full_stop",
+    ",": "comma",
+}
+_NAMED = frozenset(
+    [
+        "enter",
+        "escape",
+        "tab",
+        "space",
+        "backspace",
+        "delete",
+        "insert",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+        "up",
+        "down",
+        "left",
+        "right",
+        "slash",
+        "question_mark",
+        "plus",
+        "minus",
+        "full_stop",
+        "comma",
+        "backslash",
+    ]
+)
+_MODIFIERS = ("ctrl", "alt", "shift")
+_FUNCTION = re.compile(r"f([1-9]|1[0-9]|2[0-4])")
+# What every terminal or every field needs for itself; `ctrl+i`, `ctrl+m`, `ctrl+h` and `ctrl+j` are how
+# terminals send Tab, Enter, Backspace and a new line.
+RESERVED = frozenset(
+    [
+        "ctrl+c",
+        "ctrl+i",
+        "ctrl+m",
+        "ctrl+h",
+        "ctrl+j",
+        "tab",
+        "shift+tab",
+        "enter",
+        "shift+enter",
+        "escape",
+        "backspace",
+        "space",
+        "up",
+        "down",
+        "left",
+        "right",
+        "home",
+        "end",
+    ]
+)
+# Without these there would be no way to say anything, or to leave.
+_NEEDED = frozenset({"chat.send", "app.palette", "app.quit"})
+_TYPING = frozenset({Where.CHAT, Where.EVERYWHERE})
+# A part of the interface that is on the same screen as another.
+_INSIDE = {Where.SESSIONS: Where.CHAT}
+
+
+def keys_of(action: Action, keymap: Keymap) -> str:
+    """The keys that an action answers to, separated by commas; empty for none."""
+    given = keymap.get(action.id)
+    return action.key if given is None else ",".join(_normal(given))
+
+
+def check(keymap: Keymap) -> None:
+    """Raises `SettingsError` that names the action and the reason, if the keymap cannot be used."""
+    for action_id, text in keymap.items():
+        action = _BY_ID.get(action_id)
+        where = f"{KEYS}.{action_id}"
+        if action is None:
+            raise SettingsError(where, "there is no such action")
+        keys = _normal(text)
+        if not keys and action_id in _NEEDED:
+            raise SettingsError(where, "this action needs a key")
+        for key in keys:
+            if reason := _refused(key, action):
+                raise SettingsError(where, reason)
+        for other, key in _taken(action, keys, keymap):
+            raise SettingsError(where, f"{key} is the key of {other.id} ({other.name})")
+
+
+def bound(keymap: Keymap) -> dict[str, str]:
+    """The keymap as Textual is to be given it.
+
+    It takes all bindings of a key away when one of them moves, so those that stay are named too.
+    """
+    made: dict[str, str] = {}
+    moved = {key for id_ in keymap if id_ in _BY_ID for key in _BY_ID[id_].key.split(",")}
+    for action in ACTIONS:
+        if action.id in keymap:
+            made[action.id] = keys_of(action, keymap) or f"{UNBOUND}{len(made)}"
+        elif moved & set(action.key.split(",")) - {""}:
+            made[action.id] = action.key
+    return made
+
+
+def _normal(text: str) -> tuple[str, ...]:
+    """The keys of a text as Textual names them: `Ctrl+K, F7` is `ctrl+k` and `f7`."""
+    return tuple(_one(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _one(text: str) -> str:
+    *modifiers, key = [part.strip() for part in text.split("+")] if not text.endswith("+") else [text]
+    modifiers = [modifier.lower() for modifier in modifiers]
+    if len(key) == 1 and key.isalpha():
+        if modifiers == ["shift"]:
+            return key.upper()
+        return "+".join([*sorted(modifiers, key=_order), key.lower()]) if modifiers else key
+    key = _WRITTEN.get(key.lower(), key.lower())
+    return "+".join([*sorted(modifiers, key=_order), key])
+
+
+def _order(modifier: str) -> int:
+    return _MODIFIERS.index(modifier) if modifier in _MODIFIERS else len(_MODIFIERS)
+
+
+def _refused(key: str, action: Action) -> str:
+    """Why a key cannot be given to an action; empty when it can."""
+    *modifiers, name = key.split("+")
+    known = name in _NAMED or _FUNCTION.fullmatch(name) or (len(name) == 1 and name.isprintable())
+    if not known or not set(modifiers) <= set(_MODIFIERS):
+        return f"there is no key {key}; examples: ctrl+k, alt+left, f7"
+    if key in action.key.split(","):
+        return ""
+    if key in RESERVED:
+        return f"{key} is needed for itself"
+    plain = not modifiers and not _FUNCTION.fullmatch(name) and name not in ("pageup", "pagedown", "insert")
+    if plain and action.where in _TYPING:
+        return f"{key} is what is typed here; add ctrl or alt, or take a function key"
+    return ""
+
+
+def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tuple[Action, str]]:
+    """The other actions of the same place that answer to one of the keys, but for those that share it by
+    default."""
+    own = action.key.split(",")
+    for other in ACTIONS:
+        if other is action or not _together(action.where, other.where):
+            continue
+        theirs = keys_of(other, keymap).split(",")
+        for key in keys:
+            if key in theirs and not (key in own and key in other.key.split(",")):
+                yield other, key
+
+
+def _together(one: Where, other: Where) -> bool:
+    """Whether both are listened to at once."""
+    return Where.EVERYWHERE in (one, other) or _INSIDE.get(one, one) == _INSIDE.get(other, other)

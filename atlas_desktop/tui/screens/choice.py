@@ -1,0 +1,78 @@
+"""One of a few things, chosen from a list in a small window."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+
+class ChoiceScreen(ModalScreen[str | None]):
+    """`choices` are values and their words; dismissed with the value chosen, or None."""
+
+    DEFAULT_CSS = """
+    ChoiceScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        OptionList {
+            height: auto; max-height: 16; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: transparent; }
+            & > .option-list--option { padding: 0 1; }
+        }
+        .about { height: auto; margin-bottom: 1; color: $quiet; }
+        .hint { color: $quiet; height: auto; margin-top: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Mapping[str, str],
+        now: str,
+        *,
+        hint: str,
+        about: str = "",
+        in_use: str = "",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = dict(choices)
+        self._now = now
+        self._hint = hint
+        self._about = about
+        self._in_use = in_use
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._heading
+            if self._about:
+                yield Static(self._about, classes="about", markup=False)
+            yield OptionList(*[self._option(value) for value in self._choices], markup=False)
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def _option(self, value: str) -> Option:
+        mark = (f"  {self._in_use}", "$quiet") if value == self._now and self._in_use else ("", "")
+        return Option(Content.assemble(self._choices[value], mark), id=value)
+
+    def on_mount(self) -> None:
+        listing = self.query_one(OptionList)
+        if self._now in self._choices:
+            listing.highlighted = list(self._choices).index(self._now)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
