@@ -1,14 +1,12 @@
 """`memory.transfer.ports.TransferStore` on a database."""
 
+from collections.abc import Sequence
+
 from memory.entities import RoomKind
-from memory.storage.connection import Connection
+from memory.errors import MessageNotFound
 from memory.storage.database import Database
 from memory.storage.queries import transfer
-from memory.transfer.entities import Arrival, TravellingSession
-
-
-class _DryRun(Exception):
-    """Ends a transaction that was only tried."""
+from memory.transfer.entities import Arrival, Refused, TravellingSession
 
 
 class SqlTransferStore:
@@ -19,19 +17,17 @@ class SqlTransferStore:
         self._room = room
 
     async def take(self, session: TravellingSession, *, dry_run: bool = False) -> Arrival:
-        if not dry_run:
-            return await self._database.write(lambda conn: transfer.take(conn, session))
-        tried: list[Arrival] = []
+        (taken,) = await self.take_many([session], dry_run=dry_run)
+        if isinstance(taken, Refused):
+            raise MessageNotFound(taken.missing)
+        return taken
 
-        def attempt(conn: Connection) -> None:
-            tried.append(transfer.take(conn, session))
-            raise _DryRun
-
-        try:
-            await self._database.write(attempt)
-        except _DryRun:
-            return tried[0]
-        raise AssertionError("a trial is always undone")
+    async def take_many(
+        self, sessions: Sequence[TravellingSession], *, dry_run: bool = False, learn: bool = True
+    ) -> list[Arrival | Refused]:
+        if dry_run:
+            return await self._database.read(lambda conn: transfer.weigh(conn, sessions))
+        return await self._database.write(lambda conn: transfer.take(conn, sessions, learn=learn))
 
     async def give(self, session_id: str) -> TravellingSession:
         return await self._database.read(lambda conn: transfer.give(conn, session_id, self._room))

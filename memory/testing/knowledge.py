@@ -43,6 +43,7 @@ class InMemoryMemoryStore(MemoryReading):
         self._context = context
         rows.memories = self._known.memories
         rows.learned_in = self._known.learned_in
+        rows.count_as_learned = self.count_as_learned
         rows.followers.append(self)
 
     # --- following what is erased -----------------------------------------------------------------

@@ -37,6 +37,7 @@ class Rows:
         self.touched: tuple[str, ...] = ()
         self.learned_in: Callable[[str], Collection[str]] = lambda _memory: ()
         self.drop_vectors: Callable[[str], int] = lambda _owner: 0
+        self.count_as_learned: Callable[[str], None] = lambda _session: None
         self._said: dict[str, str] = {}
         self.closed = False
 

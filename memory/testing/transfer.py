@@ -1,6 +1,7 @@
 """Sessions that come in and go out, in dictionaries."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from memory.entities import Message, MessageStatus, Session
@@ -8,7 +9,7 @@ from memory.errors import MessageNotFound
 from memory.storage.queries.transfer import is_own_id
 from memory.storage.values import micros, moment, new_id, storable
 from memory.testing.rows import Rows
-from memory.transfer.entities import Arrival, TravellingMessage, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 
 
 class InMemoryTransferStore:
@@ -19,7 +20,23 @@ class InMemoryTransferStore:
         self._meta: dict[str, str] = {}
 
     async def take(self, session: TravellingSession, *, dry_run: bool = False) -> Arrival:
+        (taken,) = await self.take_many([session], dry_run=dry_run)
+        if isinstance(taken, Refused):
+            raise MessageNotFound(taken.missing)
+        return taken
+
+    async def take_many(
+        self, sessions: Sequence[TravellingSession], *, dry_run: bool = False, learn: bool = True
+    ) -> list[Arrival | Refused]:
         self._rows.require_open()
+        taken: list[Arrival | Refused] = []
+        for session in sessions:
+            taken.append(self._take(session, dry_run=dry_run))
+            if not learn and not dry_run and isinstance(arrival := taken[-1], Arrival) and arrival.messages:
+                self._rows.count_as_learned(arrival.session_id)
+        return taken
+
+    def _take(self, session: TravellingSession, *, dry_run: bool) -> Arrival | Refused:
         known = next(
             (one for one in self._rows.sessions.values() if session.id in {one.external_id, one.id}), None
         )
@@ -28,8 +45,10 @@ class InMemoryTransferStore:
             for one in self._rows.messages.values()
             if known is not None and one.session_id == known.id
         }
-        missing = [message for message in session.messages if message.id not in ids]
-        self._check(session, set(ids), missing)
+        fresh = {message.id: message for message in reversed(session.messages) if message.id not in ids}
+        missing = list(reversed(fresh.values()))
+        if (refused := _missing(session, set(ids), missing, new=known is None)) is not None:
+            return Refused(refused)
         arrival = Arrival(
             "" if known is None else known.id,
             known is None,
@@ -41,15 +60,13 @@ class InMemoryTransferStore:
         target = known or self._begin(session)
         for message in missing:
             ids[message.id] = self._add(target.id, message, ids)
-        if missing or known is None:
+        used = moment(micros(session.updated_at))
+        if known is None or (missing and used >= known.updated_at):
             head = session.head or (session.messages[-1].id if session.messages else None)
-            self._rows.keep(
-                replace(
-                    self._rows.session(target.id),
-                    head_id=ids[head] if head else target.head_id,
-                    updated_at=moment(micros(session.updated_at)),
-                )
-            )
+            head_id, updated_at = ids[head] if head else target.head_id, used
+        else:
+            head_id, updated_at = target.head_id, target.updated_at
+        self._rows.keep(replace(self._rows.session(target.id), head_id=head_id, updated_at=updated_at))
         return replace(arrival, session_id=target.id)
 
     async def give(self, session_id: str) -> TravellingSession:
@@ -100,16 +117,6 @@ class InMemoryTransferStore:
         kept.sort(key=lambda one: (one.created_at, one.external_id or one.id, one.id))
         return [one.id for one in kept]
 
-    def _check(self, session: TravellingSession, known: set[str], missing: list[TravellingMessage]) -> None:
-        """Parents come before their children, and the head is one of them. Raises `MessageNotFound`."""
-        seen = set(known)
-        for message in missing:
-            if message.parent is not None and message.parent not in seen:
-                raise MessageNotFound(message.parent)
-            seen.add(message.id)
-        if session.head is not None and session.head not in seen and (missing or not known):
-            raise MessageNotFound(session.head)
-
     def _begin(self, session: TravellingSession) -> Session:
         own = is_own_id(session.id) and session.id not in self._rows.sessions
         begun = Session(
@@ -150,3 +157,16 @@ class InMemoryTransferStore:
         self._meta[added.id] = json.dumps(json.loads(message.meta))
         self._rows.put(added, added.created_at)
         return added.id
+
+
+def _missing(
+    session: TravellingSession, known: set[str], missing: list[TravellingMessage], *, new: bool
+) -> str | None:
+    """Parents come before their children, and the head is one of the messages; which one is not."""
+    seen = set(known)
+    for message in missing:
+        if message.parent is not None and message.parent not in seen:
+            return message.parent
+        seen.add(message.id)
+    wanted = session.head if missing or new else None
+    return wanted if wanted is not None and wanted not in seen else None

@@ -53,3 +53,10 @@ class Arrival:
     new_session: bool
     messages: int
     already: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A session that was left out whole: `missing` is the parent or the head that is none of its messages."""
+
+    missing: str

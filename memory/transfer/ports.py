@@ -1,8 +1,9 @@
 """What a room offers to imports and exports."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from memory.transfer.entities import Arrival, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingSession
 
 
 class TransferStore(Protocol):
@@ -12,8 +13,18 @@ class TransferStore(Protocol):
         """Stores a session, or of a session that is known the messages that are not, in one transaction.
 
         A session or message is known by the id that its origin gave it, or, when that is an id of this
-        program, by that. Marks, title and project of a known session stay as they are. With `dry_run`
-        nothing is stored. Raises `MessageNotFound` when a parent or the head is none of the messages.
+        program, by that. Marks, title and project of a known session stay as they are; the branch that is
+        shown changes only where the session was not used here since. With `dry_run` nothing is stored. Raises `MessageNotFound` when a parent or the head is none of the messages.
+        """
+        ...
+
+    async def take_many(
+        self, sessions: Sequence[TravellingSession], *, dry_run: bool = False, learn: bool = True
+    ) -> list[Arrival | Refused]:
+        """As `take` for each of them, in their order and in one transaction; one that is refused leaves the
+        others alone.
+
+        Without `learn` what a session holds afterwards counts as learned from: nothing will be.
         """
         ...
 

@@ -8,7 +8,7 @@ import pytest
 from memory.entities import MemoryMode, MessageStatus, NewMessage, TitleSource
 from memory.errors import MessageNotFound, SessionNotFound
 from memory.ports import SessionStore
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.contract.talk import begin, talk
 
@@ -128,3 +128,39 @@ async def test_sessions_go_out_by_age_without_those_in_the_bin(store: SessionSto
     assert await store.transfer.all_ids() == [early.session_id, late.session_id]
     with pytest.raises(SessionNotFound):
         await store.transfer.give("nobody")
+
+
+async def test_many_come_in_together_and_one_that_is_refused_leaves_the_others(store: SessionStore) -> None:
+    given = [session(name="s1"), session(message("m1", "nobody"), name="s2"), session(name="s3")]
+    tried = await store.transfer.take_many(given, dry_run=True)
+    assert await store.transfer.all_ids() == []
+    taken = await store.transfer.take_many(given)
+    first, refused, last = taken
+    assert refused == Refused("nobody")
+    assert isinstance(first, Arrival)
+    assert isinstance(last, Arrival)
+    assert (first.messages, last.messages) == (2, 2)
+    assert [replace(one, session_id="") if isinstance(one, Arrival) else one for one in taken] == tried
+    assert await store.transfer.all_ids() == [first.session_id, last.session_id]
+    # The same session twice in one call is one session.
+    again = await store.transfer.take_many([session(name="s4"), session(name="s4")])
+    assert [(one.new_session, one.messages) for one in again if isinstance(one, Arrival)] == [
+        (True, 2),
+        (False, 0),
+    ]
+
+
+async def test_what_comes_in_is_learned_from_only_when_that_is_wished(store: SessionStore) -> None:
+    normal = replace(session(), memory_mode=MemoryMode.NORMAL)
+    await store.transfer.take_many([normal], learn=False)
+    assert await store.memories.unlearned() == []
+    await store.transfer.take_many([replace(normal, id="s2")])
+    assert len(await store.memories.unlearned()) == 1
+
+
+async def test_a_session_that_was_used_here_since_shows_what_it_showed(store: SessionStore) -> None:
+    first = await store.transfer.take(session())
+    said = await store.append_message(first.session_id, NewMessage(Role.USER, "here"))
+    await store.transfer.take(session(message("m1", None), message("m2", "m1"), message("m3", "m2")))
+    assert (await store.get_session(first.session_id)).head_id == said.id
+    assert (await store.get_session(first.session_id)).message_count == 4

@@ -2,42 +2,119 @@
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
-from memory.errors import MessageNotFound, SessionNotFound
+from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
 from memory.storage.values import micros, moment, new_id, storable
-from memory.transfer.entities import Arrival, TravellingMessage, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
 
 _OWN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_PAGES_IN_LOG = 4000
+_INSERT_MESSAGE = """
+    INSERT INTO messages
+        (id, session_id, parent_id, role, speaker, content, created_at, status, stop_reason, important,
+         model, external_id, meta)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 
-def take(conn: Connection, session: TravellingSession) -> Arrival:
-    """Raises `MessageNotFound` when a parent or the head is none of the messages."""
-    known = _known_session(conn, session.id)
-    session_id = known or _insert_session(conn, session)
-    ids = {
-        external or own: own
-        for own, external in conn.execute(
-            "SELECT id, external_id FROM messages WHERE session_id = ?", (session_id,)
-        )
-    }
+def take(
+    conn: Connection, given: Sequence[TravellingSession], *, learn: bool = True
+) -> list[Arrival | Refused]:
+    """Stores sessions one after another; one that does not hold together is left out whole."""
+    # A log that is folded into the file every four megabytes writes most pages of a large import twice.
+    if len(given) > 1:
+        conn.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_IN_LOG}")
+    taken: list[Arrival | Refused] = []
+    for session in given:
+        found = _find(conn, session)
+        missing = _missing(session, found)
+        if missing is not None:
+            taken.append(Refused(missing))
+            continue
+        arrival = _take_one(conn, session, found)
+        if arrival.messages and not learn:
+            sessions.count_as_learned(conn, arrival.session_id)
+        taken.append(arrival)
+    return taken
+
+
+def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival | Refused]:
+    """What `take` would come to, each session by itself; nothing is stored."""
+    weighed: list[Arrival | Refused] = []
+    for session in given:
+        found = _find(conn, session)
+        missing = _missing(session, found)
+        if missing is not None:
+            weighed.append(Refused(missing))
+            continue
+        added = len({message.id for message in session.messages} - found.ids.keys())
+        new = found.session_id is None
+        weighed.append(Arrival(found.session_id or "", new, added, len(session.messages) - added))
+    return weighed
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is there of a session: its id and time of last use, and its messages' ids by their origin's."""
+
+    session_id: str | None
+    used: int
+    ids: dict[str, str]
+
+
+def _find(conn: Connection, session: TravellingSession) -> _Found:
+    row = conn.execute(
+        """
+        SELECT id, updated_at FROM sessions WHERE external_id = ? OR id = ?
+        ORDER BY external_id IS NULL LIMIT 1
+        """,
+        (storable(session.id), session.id),
+    ).fetchone()
+    if row is None:
+        return _Found(None, 0, {})
+    rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (row[0],))
+    return _Found(str(row[0]), int(row[1]), {external or own: own for own, external in rows})
+
+
+def _missing(session: TravellingSession, found: _Found) -> str | None:
+    """The first parent, or else the head, that is none of the messages."""
+    seen = set(found.ids)
+    for message in session.messages:
+        if message.id in seen:
+            continue
+        if message.parent is not None and message.parent not in seen:
+            return message.parent
+        seen.add(message.id)
+    changed = found.session_id is None or len(seen) > len(found.ids)
+    return session.head if changed and session.head is not None and session.head not in seen else None
+
+
+def _take_one(conn: Connection, session: TravellingSession, found: _Found) -> Arrival:
+    session_id = found.session_id or _insert_session(conn, session)
+    ids = found.ids
     already = len(ids)
+    rows = []
     for message in session.messages:
         if message.id not in ids:
-            ids[message.id] = _insert_message(conn, session_id, message, ids)
+            own, external = _identity(conn, "messages", message.id)
+            ids[message.id] = own
+            rows.append(_row(session_id, message, own, external, ids))
+    conn.executemany(_INSERT_MESSAGE, rows)
     added = len(ids) - already
-    if known is None or added:
+    used = micros(session.updated_at)
+    if found.session_id is None or (added and used >= found.used):
+        columns: dict[str, object] = {"updated_at": used}
         head = session.head or (session.messages[-1].id if session.messages else None)
-        if head is not None and head not in ids:
-            raise MessageNotFound(head)
-        columns: dict[str, object] = {"updated_at": micros(session.updated_at)}
         if head is not None:
             columns["head_id"] = ids[head]
         sessions.set_columns(conn, session_id, columns)
-    return Arrival(session_id, known is None, added, len(session.messages) - added)
+    return Arrival(session_id, found.session_id is None, added, len(session.messages) - added)
 
 
 def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession:
@@ -102,14 +179,6 @@ def all_ids(conn: Connection) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def _known_session(conn: Connection, travelling_id: str) -> str | None:
-    row = conn.execute(
-        "SELECT id FROM sessions WHERE external_id = ? OR id = ? ORDER BY external_id IS NULL LIMIT 1",
-        (storable(travelling_id), travelling_id),
-    ).fetchone()
-    return None if row is None else str(row[0])
-
-
 def is_own_id(travelling_id: str) -> bool:
     """Whether an id looks like one that this program made."""
     return _OWN_ID.fullmatch(travelling_id) is not None
@@ -149,7 +218,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
             micros(session.created_at),
             micros(session.updated_at),
             external,
-            json.dumps(json.loads(session.meta), ensure_ascii=True),
+            _ascii(session.meta),
         ),
     )
     conn.executemany(
@@ -159,33 +228,26 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     return own
 
 
-def _insert_message(
-    conn: Connection, session_id: str, message: TravellingMessage, ids: dict[str, str]
-) -> str:
-    if message.parent is not None and message.parent not in ids:
-        raise MessageNotFound(message.parent)
-    own, external = _identity(conn, "messages", message.id)
-    conn.execute(
-        """
-        INSERT INTO messages
-            (id, session_id, parent_id, role, speaker, content, created_at, status, stop_reason, important,
-             model, external_id, meta)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            own,
-            session_id,
-            None if message.parent is None else ids[message.parent],
-            message.role.value,
-            storable(message.speaker),
-            storable(message.content),
-            micros(message.created_at),
-            message.status.value,
-            message.stop_reason,
-            int(message.important),
-            message.model,
-            external,
-            json.dumps(json.loads(message.meta), ensure_ascii=True),
-        ),
+def _row(
+    session_id: str, message: TravellingMessage, own: str, external: str | None, ids: dict[str, str]
+) -> tuple[object, ...]:
+    return (
+        own,
+        session_id,
+        None if message.parent is None else ids[message.parent],
+        message.role.value,
+        storable(message.speaker),
+        storable(message.content),
+        micros(message.created_at),
+        message.status.value,
+        message.stop_reason,
+        int(message.important),
+        message.model,
+        external,
+        _ascii(message.meta),
     )
-    return own
+
+
+def _ascii(meta: str) -> str:
+    """JSON text without letters beyond ASCII: half of a pair of surrogates cannot be stored otherwise."""
+    return meta if meta == "{}" else json.dumps(json.loads(meta), ensure_ascii=True)
