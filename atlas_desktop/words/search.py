@@ -9,7 +9,7 @@ from memory.search.entities import Trouble
 _WHAT = {
     Trouble.NO_WORD: "There is no word in it to look for",
     Trouble.NO_QUESTION: "A question is missing after ~",
-    Trouble.NOTHING_BESIDE_OR: "OR joins what stands before it with what stands after it; one of them is missing",
+    Trouble.NOTHING_BESIDE_OR: "OR joins what stands on its two sides; one of them is missing",
     Trouble.NOTHING_AFTER_NOT: "NOT leaves out what follows it, and nothing follows",
     Trouble.UNKNOWN_FIELD: "There is no such condition",
     Trouble.UNKNOWN_VALUE: "This condition does not know that word",
@@ -20,6 +20,7 @@ _WHAT = {
     Trouble.TOO_DEEP: "It has too many brackets within each other",
 }
 _LITERALLY = "To look for a word with a colon, put it in double quotes."
+_PARTS = 'A search is made of words, "phrases", -word, OR, and conditions such as tag:work.'
 
 
 def unclear(fault: memory.QueryUnclear) -> str:
@@ -35,9 +36,7 @@ def _unclear(fault: Any) -> Explained:
         "bad_query",
         "That search cannot be understood",
         f"{where}: {unclear(fault)}",
-        _LITERALLY
-        if named
-        else 'A search is made of words, "phrases", -word, OR, and conditions such as tag:work.',
+        _LITERALLY if named else _PARTS,
         Exit.USAGE,
     )
 
