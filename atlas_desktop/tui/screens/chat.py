@@ -17,6 +17,7 @@ from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
 from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.tui.actions import Action, Where, bindings, typed
+from atlas_desktop.tui.compositing import SparingCompositor
 from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_forgetting import ForgetActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
@@ -68,6 +69,7 @@ class ChatScreen(
 
     def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
         super().__init__()
+        self._compositor = SparingCompositor()
         self.atlas = app
         self.turns = app.turns
         self.turns.listener = self

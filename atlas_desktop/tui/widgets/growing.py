@@ -197,7 +197,9 @@ class Growing(Widget):
         else:
             painted = self._wrapped(row.content, row.kind, width)
         lines = [Strip.join([rest if at else first, strip]) for at, strip in enumerate(painted)]
-        return [line.extend_cell_length(self._width, self.rich_style) for line in lines]
+        # Put together from all ancestors' styles each time that it is asked for.
+        ground = self.rich_style
+        return [line.extend_cell_length(self._width, ground) for line in lines]
 
     def _marks(self, marks: tuple[tuple[str, str], ...]) -> Strip:
         return Strip([Segment(text, self.get_visual_style(style).rich_style) for text, style in marks])

@@ -8,14 +8,14 @@ from atlas_desktop.tui.widgets.growing import Growing
 
 LONGEST_FRAME_S = 0.5
 """How long to wait for a frame that may never be painted."""
-REST = 25
+REST = 40
 """Times as long as the processor worked for a frame until the next one begins: the model's threads wait
 for each other, so whatever the interface takes of one processor is taken of all."""
 LONGEST_REST_S = 0.3
 
 
 class PacedStream:
-    """Gives text to a `Growing` at most `frame_rate` times a second, for about a twenty-fifth of the time.
+    """Gives text to a `Growing` at most `frame_rate` times a second, for about a fortieth of the time.
 
     What arrives between two frames is drawn together, so a fast model costs no more than a slow one. A frame
     lasts from the new text until it has been painted.

@@ -1,0 +1,90 @@
+"""Drawing less must not draw anything else."""
+
+import random
+
+import pytest
+from textual._compositor import Compositor
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widgets import Input, Static, TextArea
+
+from atlas_desktop.tui.compositing import SparingCompositor
+
+
+class Page(Screen[None]):
+    CSS = """
+    #side { width: 20; border: round $primary; }
+    #over { layer: above; dock: right; width: 18; height: 9; background: $panel; offset: -6 4; }
+    Page { layers: base above; }
+    .block { margin: 1 2; padding: 1; border: solid $secondary; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SparingCompositor()
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Static("\n".join(f"row {n} 漢字 {'x' * n}" for n in range(40)), id="side")
+            with VerticalScroll(id="main"):
+                for n in range(12):
+                    yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
+        yield TextArea("typed\nwords", id="area")
+        yield Input("one line")
+        yield Static("over\nit all", id="over")
+
+
+class Paper(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Page())
+
+
+def drawn(screen: Page, crop: Region) -> list[Strip | None]:
+    """What is painted of `crop`: of each line the pieces between cuts that reach into it."""
+    compositor = screen._compositor
+    chops = compositor._render_chops(crop, lambda y: crop.y <= y < crop.bottom)
+    return [
+        strip
+        for y in range(crop.y, crop.bottom)
+        for (begin, strip), end in zip(chops[y].items(), compositor.cuts[y][1:], strict=True)
+        if begin < crop.right and end > crop.x
+    ]
+
+
+async def test_it_paints_what_textual_paints(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(7)
+    async with Paper().run_test(size=(90, 30)) as pilot:
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, Page)
+        screen.query_one("#main").scroll_to(y=11, animate=False, immediate=True)
+        await pilot.pause()
+        for _ in range(120):
+            x, y = chance.randrange(90), chance.randrange(30)
+            crop = Region(x, y, chance.randint(1, 90 - x), chance.randint(1, 30 - y))
+            sparing = drawn(screen, crop)
+            with monkeypatch.context() as patch:
+                patch.setattr(SparingCompositor, "_get_renders", Compositor._get_renders)
+                whole = drawn(screen, crop)
+            assert sparing == whole
+            assert None not in sparing
+
+
+async def test_widgets_away_from_what_changed_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    render = Static.render_lines
+
+    def noting(self: Static, crop: Region) -> list[Strip]:
+        asked.append(f"{self.id} {crop.height}")
+        return render(self, crop)
+
+    async with Paper().run_test(size=(90, 30)) as pilot:
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, Page)
+        monkeypatch.setattr(Static, "render_lines", noting)
+        drawn(screen, Region(2, 3, 10, 2))
+    assert asked == ["side 2"]
