@@ -71,6 +71,9 @@ class InMemoryContext:
         """All that are not out of date, in the order of storing."""
         return [one for one in self._summaries.values() if one.state is not SummaryState.STALE and one.text]
 
+    def all_summaries(self) -> list[Summary]:
+        return list(self._summaries.values())
+
     async def summaries(self, session_id: str) -> list[Summary]:
         self._rows.require_open()
         self._rows.session(session_id)

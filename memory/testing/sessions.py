@@ -52,7 +52,7 @@ class InMemorySessionStore:
         self._rows = Rows(room)
         self._context = InMemoryContext(self._rows, self._clock)
         self._jobs = InMemoryJobStore(self._rows, self._clock)
-        self._vectors = InMemoryVectorStore(self._rows)
+        self._vectors = InMemoryVectorStore(self._rows, self._context)
         self._drafts = InMemoryDraftStore(self._rows)
         self._memories = InMemoryMemoryStore(self._rows, self._clock, self._context)
         self._evidence = InMemoryEvidenceStore(self._rows, self._memories.known, self._context)

@@ -3,9 +3,11 @@
 import struct
 from collections.abc import Collection, Mapping, Sequence
 
+from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
 from memory.knowledge.entities import FINDABLE, Memory
 from memory.knowledge.wording import reading
+from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
 from memory.vectors.entities import (
     Embedded,
@@ -20,14 +22,18 @@ from memory.vectors.entities import (
 from models.messages import Role
 
 _MEMORIES_FROM = 2**61
+_SUMMARIES_FROM = 2**60
 _FINISHED = (MessageStatus.COMPLETE, MessageStatus.PARTIAL)
 
 
 class InMemoryVectorStore:
-    """`memory.vectors.ports.VectorStore` beside the sessions and messages of `rows`."""
+    """`memory.vectors.ports.VectorStore` beside the sessions and messages of `rows` and the summaries of
+    `context`."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, context: InMemoryContext) -> None:
         self._rows = rows
+        self._context = context
+        self._summed_in: dict[str, str] = {}
         self._made: dict[tuple[str, str], tuple[str, tuple[bytes, ...]]] = {}
         self._seen: dict[int, tuple[dict[str, object], dict[str, object]]] = {}
         self._places: dict[str, int] = {}
@@ -35,11 +41,13 @@ class InMemoryVectorStore:
         rows.drop_vectors = self._drop
 
     def erased(self, session_id: str) -> Mapping[str, int]:
-        messages = self._rows.messages.values()
-        return {"vectors": sum(self._drop(one.id) for one in messages if one.session_id == session_id)}
+        own = [one.id for one in self._rows.messages.values() if one.session_id == session_id]
+        own += [one for one, session in self._summed_in.items() if session == session_id]
+        return {"vectors": sum(map(self._drop, own))}
 
     def forgotten(self, message: Message) -> Mapping[str, int]:
-        return {"vectors": self._drop(message.id)}
+        told = [one.id for one in self._context.all_summaries() if message.id in one.covers]
+        return {"vectors": sum(map(self._drop, [message.id, *told]))}
 
     def _drop(self, owner: str) -> int:
         """Returns how many passages there were."""
@@ -51,6 +59,7 @@ class InMemoryVectorStore:
         self._rows.require_open()
         found = [
             *self._messages(session),
+            *self._summaries(session),
             *(
                 Unembedded(_MEMORIES_FROM + self._place(one.id), "memory", one.id, None, _reading(one))
                 for one in self._rows.memories.values()
@@ -75,8 +84,17 @@ class InMemoryVectorStore:
             and session in {None, message.session_id}
         ]
 
-    def _place(self, memory_id: str) -> int:
-        return self._places.setdefault(memory_id, len(self._places) + 1)
+    def _summaries(self, session: str | None) -> list[Unembedded]:
+        return [
+            Unembedded(_SUMMARIES_FROM + self._place(one.id), "summary", one.id, one.session_id, one.text)
+            for one in self._context.standing()
+            if one.text.strip()
+            and self._rows.session(one.session_id).memory_mode is not MemoryMode.BLANK
+            and session in {None, one.session_id}
+        ]
+
+    def _place(self, owner: str) -> int:
+        return self._places.setdefault(owner, len(self._places) + 1)
 
     async def put(self, model: str, made: Sequence[Embedded]) -> int:
         self._rows.require_open()
@@ -85,6 +103,8 @@ class InMemoryVectorStore:
             text = self._text(one.source.owner_id)
             if text is not None and text == one.source.text:
                 self._made[one.source.owner_id, model] = text, one.parts
+                if one.source.kind == "summary" and one.source.session_id is not None:
+                    self._summed_in[one.source.owner_id] = one.source.session_id
                 taken += 1
         return taken
 
@@ -137,8 +157,10 @@ class InMemoryVectorStore:
         message = self._rows.messages.get(owner)
         if message is not None:
             return message.content
-        memory = self._rows.memories.get(owner)
-        return _reading(memory) if memory is not None and memory.state in FINDABLE else None
+        if owner in self._summed_in or owner not in self._rows.memories:
+            return next((one.text for one in self._context.standing() if one.id == owner), None)
+        memory = self._rows.memories[owner]
+        return _reading(memory) if memory.state in FINDABLE else None
 
     def _current(self, owner: str, model: str) -> bool:
         made = self._made.get((owner, model))
@@ -155,9 +177,13 @@ class InMemoryVectorStore:
         memory = self._rows.memories.get(owner)
         if memory is not None:
             return StoredVector("memory", owner, part, None, memory.project, memory.created_at, data)
-        message = self._rows.messages[owner]
-        session = self._rows.session(message.session_id)
-        return StoredVector("message", owner, part, session.id, session.project, message.created_at, data)
+        told = self._rows.messages.get(owner)
+        kind, one = ("message", told) if told is not None else ("summary", self._summary(owner))
+        session = self._rows.session(one.session_id)
+        return StoredVector(kind, owner, part, session.id, session.project, one.created_at, data)
+
+    def _summary(self, owner: str) -> Summary:
+        return next(one for one in self._context.standing() if one.id == owner)
 
 
 def _reading(memory: Memory) -> str:

@@ -22,9 +22,10 @@ class VectorStore(Protocol):
     async def unembedded(
         self, model: str, *, limit: int = 64, before: int | None = None, session: str | None = None
     ) -> list[Unembedded]:
-        """Texts without a vector of that model, memories before messages, the latest first; of a session
-        (memories with a source in it), or with a `seq` below `before`. Sessions that neither use nor add
-        memory, replies being written, and memories that nothing finds any more are left out."""
+        """Texts without a vector of that model, memories before summaries before messages, the latest first;
+        of a session (memories with a source in it), or with a `seq` below `before`. Sessions that neither use
+        nor add memory, replies being written, summaries that are out of date, and memories that nothing finds
+        any more are left out."""
         ...
 
     async def put(self, model: str, made: Sequence[Embedded]) -> int:

@@ -1,5 +1,6 @@
 """What every store of vectors does."""
 
+from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
@@ -131,3 +132,20 @@ async def test_changes_name_owners_and_sessions(store: SessionStore) -> None:
     assert gone.owners == {message.id}
     assert gone.sessions == {session.id}
     assert (await store.vectors.changes(gone.version)).owners == frozenset()
+
+
+async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: SessionStore) -> None:
+    session, said = await talk(store, 2)
+    made = await store.context.add_summary(session.id, NewSummary("It leaks.", (said[0].id, said[1].id)))
+    waiting = await store.vectors.unembedded(MODEL)
+    assert (waiting[0].kind, waiting[0].text) == ("summary", "It leaks.")
+    rest = await store.vectors.unembedded(MODEL, before=waiting[0].seq)
+    assert [one.kind for one in rest] == ["message", "message"]
+    assert [one.owner_id for one in await store.vectors.unembedded(MODEL, limit=1)] == [made.id]
+    assert await embed_all(store) == 3
+    found = [row for row in await store.vectors.scan(MODEL) if row.kind == "summary"]
+    assert [(row.owner_id, row.session_id, row.created_at) for row in found] == [
+        (made.id, session.id, made.created_at)
+    ]
+    await store.forget_message(said[0].id)
+    assert {row.owner_id for row in await store.vectors.scan(MODEL)} == {said[1].id}

@@ -21,16 +21,20 @@ _STORED = """
 """
 
 
-# Memories come before all messages in the order of storing: they are few, and what is looked for first.
+# Memories and summaries come before all messages in the order of storing: they are few, and what is looked
+# for first.
 _MEMORIES_FROM = 2**61
+_SUMMARIES_FROM = 2**60
 
 
 def unembedded(
     conn: Connection, model: str, *, limit: int, before: int | None, session: str | None
 ) -> list[Unembedded]:
-    """Memories, then messages, without a vector of `model`, the latest first."""
+    """Memories, then summaries, then messages, without a vector of `model`, the latest first."""
     place, most = 2**62 if before is None else before, max(limit, 0)
     found = _memories(conn, model, most, place - _MEMORIES_FROM, session) if place > _MEMORIES_FROM else []
+    if place > _SUMMARIES_FROM:
+        found += _summaries(conn, model, most - len(found), place - _SUMMARIES_FROM, session)
     return found + _messages(conn, model, most - len(found), place, session)
 
 
@@ -51,6 +55,24 @@ def _memories(conn: Connection, model: str, limit: int, before: int, session: st
         Unembedded(_MEMORIES_FROM + seq, "memory", owner, None, reading(subject, text))
         for seq, owner, subject, text in rows
     ]
+
+
+def _summaries(
+    conn: Connection, model: str, limit: int, before: int, session: str | None
+) -> list[Unembedded]:
+    rows = conn.execute(
+        """
+        SELECT y.seq, y.id, y.session_id, y.text FROM summaries AS y JOIN sessions AS s ON s.id = y.session_id
+        WHERE y.seq < ?1 AND y.state <> 'stale' AND trim(y.text) <> '' AND s.memory_mode <> 'blank'
+            AND (?2 IS NULL OR y.session_id = ?2)
+            AND NOT EXISTS (
+                SELECT 1 FROM vectors WHERE kind = 'summary' AND owner_id = y.id AND part = 0 AND model = ?3
+            )
+        ORDER BY y.seq DESC LIMIT ?4
+        """,
+        (before, session, model, limit),
+    )
+    return [Unembedded(_SUMMARIES_FROM + seq, "summary", owner, own, text) for seq, owner, own, text in rows]
 
 
 def _messages(conn: Connection, model: str, limit: int, before: int, session: str | None) -> list[Unembedded]:
@@ -102,6 +124,12 @@ def _still_says(conn: Connection, source: Unembedded) -> bool:
             (source.owner_id,),
         ).fetchone()
         return row is not None and reading(*row) == source.text
+    if source.kind == "summary":
+        row = conn.execute(
+            "SELECT 1 FROM summaries WHERE id = ? AND state <> 'stale' AND text = ?",
+            (source.owner_id, source.text),
+        ).fetchone()
+        return row is not None
     row = conn.execute(
         "SELECT 1 FROM messages WHERE seq = ? AND id = ? AND content = ?",
         (source.seq, source.owner_id, source.text),
