@@ -4,13 +4,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory.context.engine import ContextView
+    from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
+    from memory.context.prepared import ContextView
     from memory.recall.entities import Hit
 
 
 def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
     return [{"tier": t.tier, "tokens": t.tokens, "ids": list(t.ids)} for t in value]
+
+
+def document(value: "DocumentUse") -> dict[str, Any]:
+    """How much of an attachment stood in a prompt; `passages` and `of` are 0 when it was whole."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "reading": value.reading,
+        "tokens": value.tokens,
+        "passages": value.passages,
+        "of": value.of,
+    }
 
 
 def recalled(value: "Hit") -> dict[str, Any]:

@@ -26,8 +26,13 @@ def session(value: "Session") -> dict[str, Any]:
         "starred": value.starred,
         "important": value.important,
         "tags": list(value.tags),
+        "category": value.category or None,
+        "category_source": value.category_source,
+        "pinned": value.pinned_at is not None,
+        "archived": value.archived_at is not None,
         "created_at": value.created_at.isoformat(),
         "updated_at": value.updated_at.isoformat(),
+        "archived_at": value.archived_at.isoformat() if value.archived_at else None,
         "deleted_at": value.deleted_at.isoformat() if value.deleted_at else None,
         "message_count": value.message_count,
     }
@@ -130,6 +135,7 @@ def reply(event: Replied) -> dict[str, Any]:
         },
         "context": context_shapes.tiers(event.context),
         "recalled": [context_shapes.recalled(hit) for hit in event.recalled],
+        "documents": [context_shapes.document(use) for use in event.documents],
     }
 
 

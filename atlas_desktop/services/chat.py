@@ -10,7 +10,8 @@ from atlas_desktop.services.titles import first_words
 from atlas_desktop.services.turn import Turn, TurnOptions
 from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
-from memory.context.engine import ContextEngine, Prepared
+from memory.context.engine import ContextEngine
+from memory.context.prepared import Prepared
 from memory.entities import (
     MemoryMode,
     Message,
@@ -26,6 +27,7 @@ from memory.ports import SessionStore
 from models.messages import Completion, GenerationParams, Role
 from models.ports import ChatModel, Generation
 
+_NEAR_THE_END = 8
 _NEW = 2
 """Messages of a session that has just begun."""
 
@@ -86,7 +88,14 @@ class ChatService:
         )
 
     async def accept(self, turn: Turn) -> Accepted:
-        """Stores what the person said and the empty row that the reply will grow in, in one step."""
+        """Stores what the person said and the empty row that the reply will grow in, in one step; then what
+        is attached with it."""
+        accepted = await self._accept(turn)
+        for attachment in turn.options.attachments:
+            await self._store.attachments.attach(accepted.session.id, attachment)
+        return accepted
+
+    async def _accept(self, turn: Turn) -> Accepted:
         empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
         if turn.text is None:
             return await self._accept_again(turn.session or "last", empty)
@@ -124,7 +133,10 @@ class ChatService:
 
     async def _accept_again(self, ref: str, empty: NewMessage) -> Accepted:
         session = await self._store.get_session(ref)
-        branch = await self._store.branch(session.id)
+        # The newest message is among the last ones, however long the session is.
+        branch = await self._store.branch(session.id, newest=_NEAR_THE_END)
+        if not any(m.role is Role.USER for m in branch):
+            branch = await self._store.branch(session.id)
         message = next((m for m in reversed(branch) if m.role is Role.USER), None)
         if message is None:
             raise ValueError("there is no message to answer")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory.context.beginning import Compaction
+    from memory.context.documents import DocumentUse
     from memory.context.entities import TierUse
     from memory.entities import Message, Session
     from memory.recall.entities import Hit
@@ -40,7 +41,8 @@ class Replied:
     """The end of a turn: what was stored, how it ended, and what the prompt was made of.
 
     `due` says that the working memory is full: the session's next epoch is to be prepared. `prepare_ms` went
-    by before the model was asked (to load it, to recall, to bring its state back).
+    by before the model was asked (to load it, to recall, to bring its state back). `documents` says how much
+    of each attachment stood in the prompt.
     """
 
     session: "Session"
@@ -50,6 +52,7 @@ class Replied:
     recalled: "tuple[Hit, ...]" = ()
     due: bool = False
     prepare_ms: float = 0.0
+    documents: "tuple[DocumentUse, ...]" = ()
 
 
 def compaction_notice(compaction: "Compaction") -> Notice:

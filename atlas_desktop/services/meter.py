@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from memory.context.engine import ContextView
 from memory.context.entities import TierUse
+from memory.context.prepared import ContextView
 
 _WIDTH = 24
 _NAMES = {

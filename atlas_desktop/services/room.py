@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.continuity import ContinuityService
+from atlas_desktop.services.documents import PassageEmbedder
 from atlas_desktop.services.epochs import EpochService
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.knowledge import KnowledgeService
@@ -21,6 +22,7 @@ from atlas_desktop.services.upkeep import UpkeepService
 from atlas_desktop.services.why import WhyService
 from atlas_desktop.setting_types import ContextSettings, Settings
 from memory.context.budget import Limits
+from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
 from memory.context.recalling import Recalling
 from memory.gate import ForegroundGate, Power
@@ -190,6 +192,7 @@ class RoomParts:
             limits=lambda: limits_of(self.settings().context),
             recalling=Recalling(model.counter, self.clock, recall=recall),
             profile=self.profile(store),
+            documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
         return ChatService(store, model.chat, context, continuity, epochs.bring_back)
 

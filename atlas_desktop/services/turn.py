@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.documents import documents_notice
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
+from memory.attachments.entities import NewAttachment
 from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
-from memory.context.engine import Prepared
+from memory.context.prepared import Prepared
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus, Session
 from models.errors import WorkerCrashed
 from models.messages import Completion, GenerationParams, StopReason, Timings
@@ -24,7 +26,7 @@ class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
     `memory_mode` is the mode from this turn on; None leaves a session's own. A turn that `goes_on` with the
-    one before it never begins something new.
+    one before it never begins something new. `attachments` are attached to its session.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -32,6 +34,7 @@ class TurnOptions:
     system: str | None = None
     project: str | None = None
     goes_on: bool = False
+    attachments: tuple[NewAttachment, ...] = ()
 
 
 class TurnKeeper(Protocol):
@@ -112,6 +115,8 @@ class Turn:
             if prepared is not None:
                 if (notice := self._service.about_model(prepared)) is not None:
                     yield notice
+                if (notice := documents_notice(prepared.documents)) is not None:
+                    yield notice
                 if prepared.compacted is not None:
                     yield compaction_notice(prepared.compacted)
                 found: Completion | None = None
@@ -127,7 +132,8 @@ class Turn:
             session = await self._service.session(accepted.session.id)
             tiers = prepared.prompt.tiers if prepared is not None else ()
             recalled = prepared.recalled if prepared is not None else ()
-            yield Replied(session, message, completion, tiers, recalled, self._due, prepare_ms)
+            documents = prepared.documents if prepared is not None else ()
+            yield Replied(session, message, completion, tiers, recalled, self._due, prepare_ms, documents)
         except (asyncio.CancelledError, GeneratorExit):
             reason = StopReason.CANCELLED
             raise

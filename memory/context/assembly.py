@@ -92,22 +92,46 @@ def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[
     return (*opening, *alternating(said))
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Tokens of attachments in the newest preface, and in earlier ones; their ids."""
+
+    new: int = 0
+    standing: int = 0
+    ids: tuple[str, ...] = ()
+
+
+NOTHING_READ = Read()
+
+
 async def assemble(
-    head: Head, messages: Sequence[Message], sizes: TokenSizes, recalled: Sequence[str] = ()
+    head: Head,
+    messages: Sequence[Message],
+    sizes: TokenSizes,
+    recalled: Sequence[str] = (),
+    read: Read = NOTHING_READ,
 ) -> Prompt:
     """The prompt that ends with the person's newest message, which is the last of `messages`.
 
-    Its preface counts as the tier `recall`, with the ids of what is `recalled` in it. Nothing
-    is left out here: the engine knows what to do when it is too long.
+    Its preface counts as the tier `recall`, with the ids of what is `recalled` in it, but for what is `read`
+    of attachments: that counts as the tier `document`, wherever it stands. Nothing is left out here: the
+    engine knows what to do when it is too long.
     """
     kept = sendable(messages)
     each = await sizes.of(kept)
     newest = kept[-1]
     preface = (await sizes.counter.count([newest.preface]))[0] if newest.preface else 0
+    earlier = sum(each[:-1])
+    new, standing = min(read.new, preface), min(read.standing, earlier)
     tiers = [*head.parts]
+    if read.ids:
+        in_head = next((part for part in tiers if part.tier == "document"), TierUse("document", 0))
+        tiers = [part for part in tiers if part is not in_head]
+        ids = tuple(dict.fromkeys([*in_head.ids, *read.ids]))
+        tiers.append(TierUse("document", in_head.tokens + new + standing, ids))
     if len(kept) > 1:
-        tiers.append(TierUse("recent", sum(each[:-1]), tuple(m.id for m in kept[:-1])))
-    if preface:
-        tiers.append(TierUse("recall", preface, tuple(recalled)))
+        tiers.append(TierUse("recent", earlier - standing, tuple(m.id for m in kept[:-1])))
+    if preface > new:
+        tiers.append(TierUse("recall", preface - new, tuple(recalled)))
     tiers.append(TierUse("user", each[-1] - preface, (newest.id,)))
     return Prompt(to_send(head.text, messages, sizes), tuple(tiers), head.tokens + sum(each))

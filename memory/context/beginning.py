@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memory.context.assembly import TokenSizes, sendable
 from memory.context.budget import Budget, Limits
-from memory.context.entities import Epoch, NewEpoch
+from memory.context.entities import Epoch, NewEpoch, WholeDocument
 from memory.context.folding import Folder, Room
 from memory.context.head import make_head
 from memory.entities import Message, Session
@@ -38,12 +38,18 @@ class Beginnings:
     """Begins the epochs of a room's sessions."""
 
     def __init__(
-        self, store: SessionStore, folder: Folder, page: Callable[[Session, Budget], Awaitable[Profile]]
+        self,
+        store: SessionStore,
+        folder: Folder,
+        page: Callable[[Session, Budget], Awaitable[Profile]],
+        documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],
     ) -> None:
-        """`page` makes the profile that a session's next epoch begins with."""
+        """`page` makes the profile that a session's next epoch begins with, `documents` tells which
+        attachments (by the session's id) are whole in it."""
         self._store = store
         self._folder = folder
         self._page = page
+        self._documents = documents
 
     async def planned(
         self, place: Place, sizes: TokenSizes, limits: Limits, budget: Budget, before: int, *, force: bool
@@ -94,12 +100,17 @@ class Beginnings:
         sent = sendable(branch)
         counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
         each = [counted.get(m.id, 0) for m in branch]
+        documents = await self._documents(session.id, budget)
+        taken = sum(await sizes.counter.count([f"{one.block}\n" for one in documents])) if documents else 0
+        if taken and room.recent >= 0:
+            room = replace(room, recent=max(0, room.recent - taken))
         folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
         head = await make_head(
             place.system,
             profile=await self._page(session, budget),
             summaries=folded.summaries,
             pinned=folded.pinned,
+            documents=documents,
             counter=sizes.counter,
             shape=sizes.info.shape,
         )

@@ -1,61 +1,28 @@
 """Prompts that are only appended to: one epoch after another, each prepared while nobody waits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from memory.context.assembly import Prompt, TokenSizes, assemble, sendable, to_send
+from memory.context.assembly import TokenSizes, assemble, sendable, to_send
 from memory.context.beginning import Beginnings, Compaction, Place
 from memory.context.budget import Budget, Limits, allocate
-from memory.context.considering import Considered
-from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
+from memory.context.documents import Documents, Told
+from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord, WholeDocument
 from memory.context.folding import Folder
 from memory.context.head import Head, make_head
 from memory.context.lineage import trace, traced
 from memory.context.parts import in_parts
+from memory.context.prepared import ContextView, Prepared
 from memory.context.recalling import USES_MEMORY, Brought, Recalling
 from memory.context.serving import Serving
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
 from memory.knowledge.profile import Profile, ProfileMaker
 from memory.ports import SessionStore
-from memory.recall.entities import Hit
 from models.messages import ChatMessage, Completion, ModelInfo, Role
 from models.ports import ChatModel, TokenCounter
 
 _LEAST_PART = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A turn's prompt and what it was made from. `said` is the person's message with its preface.
-
-    `compacted` is the new epoch that had to be begun on the spot because the old one was full.
-    """
-
-    prompt: Prompt
-    info: ModelInfo
-    budget: Budget
-    session: Session
-    said: Message
-    epoch: Epoch | NewEpoch
-    recalled: tuple[Hit, ...]
-    considered: tuple[Considered, ...] = ()
-    compacted: "Compaction | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class ContextView:
-    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
-
-    session: Session
-    info: ModelInfo
-    budget: Budget
-    tiers: tuple[TierUse, ...]
-    messages: tuple[ChatMessage, ...]
-
-    @property
-    def tokens(self) -> int:
-        return sum(tier.tokens for tier in self.tiers)
 
 
 class ContextEngine:
@@ -72,12 +39,14 @@ class ContextEngine:
         limits: Callable[[], Limits],
         recalling: Recalling | None = None,
         profile: ProfileMaker | None = None,
+        documents: Documents | None = None,
     ) -> None:
         self._store = store
         self._model = model
         self._counter = counter
         self._profile = profile
-        self._beginnings = Beginnings(store, folder, self._page)
+        self._documents = documents
+        self._beginnings = Beginnings(store, folder, self._page, self._whole_documents)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
@@ -101,33 +70,61 @@ class ContextEngine:
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
         if alone > budget.limit:
             raise ContextTooSmall(alone + budget.reply, info.context_length)
+        again = bool(said.preface)
         brought = Brought(said.preface)
-        if not said.preface and self._recalling is not None:
+        if not again and self._recalling is not None:
             brought = await self._recalling.preface(session, messages, epoch, self._limits(), budget.recall)
-            if brought.hits and reply_id is not None:
-                await trace(self._store, session.id, reply_id, info.fingerprint, brought.hits)
-            said = await self._with_preface(said, brought.text)
-            messages = [*messages[:-1], said]
-            held = tuple(hit.id for hit in brought.hits)
-        else:
-            held = await traced(self._store, reply_id) if said.preface and reply_id is not None else ()
-        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
+        held = tuple(hit.id for hit in brought.hits)
+        if again and reply_id is not None:
+            part = (await traced(self._store, reply_id)).get("recall")
+            held = part.ids if part is not None else ()
+        told = await self._told(session, messages, epoch, budget, sizes)
+        if (brought.hits or told.text) and reply_id is not None:
+            read = [use.id for use in told.uses]
+            await trace(self._store, session.id, reply_id, info.fingerprint, brought.hits, read)
+        said = await self._with_preface(said, brought.text + told.text)
+        messages = [*messages[:-1], said]
+        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
         compacted = None
         if prompt.tokens > budget.limit:
             place = Place(session, self.system_of(session), said)
             compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, prompt.tokens)
             epoch = compacted.epoch
             messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
-            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held)
+            # Where files stand is another matter now: some of them went with what was summarised.
+            before = [*messages[:-1], replace(said, preface=brought.text)]
+            told = await self._told(session, before, epoch, budget, sizes)
+            said = await self._with_preface(said, brought.text + told.text)
+            messages = [*messages[:-1], said]
+            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
             if prompt.tokens > budget.limit and said.preface:
                 # What was recalled is the first to go: the person's words are not.
                 said, brought = await self._with_preface(said, ""), replace(brought, hits=())
-                prompt = await assemble(Head(epoch.head, epoch.parts), [*messages[:-1], said], sizes)
+                messages = [*messages[:-1], said]
+                told = told.without_new()
+                prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, (), told.read())
             if prompt.tokens > budget.limit:
                 raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
         return Prepared(
-            prompt, info, budget, session, said, epoch, brought.hits, brought.considered, compacted
+            prompt, info, budget, session, said, epoch, brought.hits, brought.considered, compacted, told.uses
         )
+
+    async def _told(
+        self,
+        session: Session,
+        messages: Sequence[Message],
+        epoch: Epoch | NewEpoch,
+        budget: Budget,
+        sizes: TokenSizes,
+    ) -> Told:
+        """What is read of the session's attachments with the newest of `messages`."""
+        if self._documents is None:
+            return Told()
+        used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
+        return await self._documents.told(session.id, messages, epoch, budget, used)
+
+    async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
+        return [] if self._documents is None else await self._documents.whole(session_id, budget)
 
     async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
         """The text alone when one message can hold it, else parts of it (`memory.context.parts`).

@@ -93,6 +93,14 @@ class NewEpoch:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeDocument:
+    """An attachment as it stands in a prompt in which it is whole."""
+
+    id: str
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """What a reply's prompt was made of. `prompt_hash` is the hex SHA-256 over its token ids, each as four
     little-endian bytes; `epoch_id` is None when the epoch is gone."""

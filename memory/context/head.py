@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.context.entities import Summary, TierUse
+from memory.context.entities import Summary, TierUse, WholeDocument
 from memory.entities import Message
 from memory.knowledge.profile import Profile
 from models.messages import PromptShape, Role
@@ -12,7 +12,8 @@ from models.ports import TokenCounter
 _ABOUT = "What you know about the person you are talking with:"
 _EARLIER = "Earlier in this conversation:"
 _KEPT = "Said earlier, word for word:"
-_HEADINGS = (_ABOUT, _EARLIER, _KEPT)
+_READ = "Files that they have attached:"
+_HEADINGS = (_ABOUT, _EARLIER, _KEPT, _READ)
 _BREAK = "\n\n"
 NOTHING_KNOWN = Profile()
 
@@ -39,12 +40,18 @@ def quoted(message: Message) -> str:
     return f"- {who}: {' '.join(message.content.split())}"
 
 
-def sections(profile: Profile, summaries: Sequence[Summary], pinned: Sequence[Message]) -> dict[str, str]:
+def sections(
+    profile: Profile,
+    summaries: Sequence[Summary],
+    pinned: Sequence[Message],
+    documents: Sequence[WholeDocument] = (),
+) -> dict[str, str]:
     """The texts that follow the system prompt, by tier."""
     return {
         "profile": section(_ABOUT, profile.lines),
         "summary": section(_EARLIER, [f"- {' '.join(summary.text.split())}" for summary in summaries]),
         "pinned": section(_KEPT, [quoted(message) for message in pinned]),
+        "document": section(_READ, [document.block for document in documents]),
     }
 
 
@@ -54,6 +61,7 @@ async def make_head(
     profile: Profile = NOTHING_KNOWN,
     summaries: Sequence[Summary] = (),
     pinned: Sequence[Message] = (),
+    documents: Sequence[WholeDocument] = (),
     counter: TokenCounter,
     shape: PromptShape,
 ) -> Head:
@@ -61,12 +69,13 @@ async def make_head(
 
     The tokens of the template itself, once for the prompt and once for this message, count as `system`.
     """
-    found = {tier: text for tier, text in sections(profile, summaries, pinned).items() if text}
+    found = {tier: text for tier, text in sections(profile, summaries, pinned, documents).items() if text}
     text = _BREAK.join(part for part in (system, *found.values()) if part)
     ids = {
         "profile": tuple(m.id for m in profile.memories),
         "summary": tuple(s.id for s in summaries),
         "pinned": tuple(m.id for m in pinned),
+        "document": tuple(d.id for d in documents),
     }
     if not text:
         return Head("", (TierUse("system", shape.base),))

@@ -16,8 +16,8 @@ from atlas_desktop.services.meter import meter, next_prompt
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
-    from memory.context.engine import ContextView
     from memory.context.entities import Summary
+    from memory.context.prepared import ContextView
 
 _BOX = """
 {name} {{

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.context.budget import Limits
-from memory.context.engine import ContextEngine, Prepared
+from memory.context.engine import ContextEngine
+from memory.context.prepared import Prepared
 from memory.entities import (
     MessagePatch,
     MessageStatus,

@@ -1,0 +1,47 @@
+"""What the making of a prompt gives: the prompt of a turn, and what the next one begins with."""
+
+from dataclasses import dataclass
+
+from memory.context.assembly import Prompt
+from memory.context.beginning import Compaction
+from memory.context.budget import Budget
+from memory.context.considering import Considered
+from memory.context.documents import DocumentUse
+from memory.context.entities import Epoch, NewEpoch, TierUse
+from memory.entities import Message, Session
+from memory.recall.entities import Hit
+from models.messages import ChatMessage, ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A turn's prompt and what it was made from. `said` is the person's message with its preface.
+
+    `compacted` is the new epoch that had to be begun on the spot because the old one was full.
+    """
+
+    prompt: Prompt
+    info: ModelInfo
+    budget: Budget
+    session: Session
+    said: Message
+    epoch: Epoch | NewEpoch
+    recalled: tuple[Hit, ...]
+    considered: tuple[Considered, ...] = ()
+    compacted: Compaction | None = None
+    documents: tuple[DocumentUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
+
+    session: Session
+    info: ModelInfo
+    budget: Budget
+    tiers: tuple[TierUse, ...]
+    messages: tuple[ChatMessage, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(tier.tokens for tier in self.tiers)
