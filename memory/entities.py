@@ -48,6 +48,14 @@ class TitleSource(StrEnum):
     IMPORTED = "imported"
 
 
+class CategorySource(StrEnum):
+    """Who chose a session's category. A person's, also when she chose none, is never changed by a job."""
+
+    NONE = "none"
+    MODEL = "model"
+    PERSON = "person"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One conversation. `head_id` is the leaf of the branch that is shown. Times are aware, in UTC."""
@@ -69,6 +77,10 @@ class Session:
     deleted_at: datetime | None = None
     external_id: str | None = None
     message_count: int = 0
+    archived_at: datetime | None = None
+    pinned_at: datetime | None = None
+    category: str = ""
+    category_source: CategorySource = CategorySource.NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,11 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
+from memory.insights.ports import InsightStore
 from memory.jobs import JobStore
 from memory.knowledge.ports import MemoryStore
 from memory.lifecycle.forgetting import Affected, Target
+from memory.organising.ports import OrganisingStore, ProjectStore
 from memory.personas.ports import PersonaStore
 from memory.recall.ports import EvidenceStore
 from memory.retention import RetentionStore
@@ -100,6 +102,19 @@ class SessionStore(Protocol):
         ...
 
     @property
+    def organising(self) -> OrganisingStore:
+        """Marks of many sessions at once, suggestions, merging."""
+        ...
+
+    @property
+    def projects(self) -> ProjectStore: ...
+
+    @property
+    def insights(self) -> InsightStore:
+        """What the room tells of its own use."""
+        ...
+
+    @property
     def attachments(self) -> AttachmentStore:
         """Texts that were given to sessions to read."""
         ...
@@ -137,7 +152,9 @@ class SessionStore(Protocol):
         """Moves the session to the bin; `restore_session` brings it back."""
         ...
 
-    async def restore_session(self, session_id: str) -> Session: ...
+    async def restore_session(self, session_id: str) -> Session:
+        """Brings it back from the bin; if it was merged into another one, with its messages."""
+        ...
 
     async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
         """A new session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.

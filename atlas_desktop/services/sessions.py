@@ -33,11 +33,17 @@ class SessionService:
         self._store = store
 
     async def recent(
-        self, *, containing: str = "", binned: bool = False, limit: int | None = None, offset: int = 0
+        self,
+        *,
+        containing: str = "",
+        binned: bool = False,
+        archived: bool | None = False,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> list[Session]:
-        """Most recently used first."""
+        """Pinned ones first, then most recently used first. What is archived: see `SessionStore`."""
         return await self._store.list_sessions(
-            containing=containing, binned=binned, limit=limit, offset=offset
+            containing=containing, binned=binned, archived=archived, limit=limit, offset=offset
         )
 
     async def view(self, ref: str) -> SessionView:

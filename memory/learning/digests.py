@@ -46,7 +46,7 @@ class Digester:
         if session_id is not None:
             sessions = [await self._store.get_session(session_id)]
         else:
-            sessions = await self._store.list_sessions()
+            sessions = await self._store.list_sessions(archived=None)
         made = [await self._of(session, known) for session in sessions if _wanted(session)]
         return [one for one in made if one is not None]
 

@@ -11,7 +11,7 @@ from memory.storage.values import moment
 _KEY = "retention"
 _CANDIDATES = """
     SELECT s.id, s.title, p.name, s.message_count, s.updated_at, s.deleted_at,
-        s.starred OR s.important
+        s.starred OR s.important OR s.pinned_at IS NOT NULL
         OR EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.important)
         OR EXISTS (
             SELECT 1 FROM memory_sources AS r JOIN memories AS o ON o.id = r.memory_id

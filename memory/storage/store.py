@@ -26,11 +26,14 @@ from memory.storage.context import SqlContext
 from memory.storage.database import Database
 from memory.storage.drafts import SqlDraftStore
 from memory.storage.evidence import SqlEvidenceStore
+from memory.storage.insights import SqlInsightStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
 from memory.storage.moves import SqlMoveStore
+from memory.storage.organising import SqlOrganisingStore
 from memory.storage.personas import SqlPersonaStore
-from memory.storage.queries import check, erasure, forgetting, forks, messages, search, sessions
+from memory.storage.projects import SqlProjectStore
+from memory.storage.queries import check, erasure, forgetting, forks, messages, parting, search, sessions
 from memory.storage.retention import SqlRetentionStore
 from memory.storage.schema import version_of
 from memory.storage.transfer import SqlTransferStore
@@ -71,6 +74,9 @@ class SqlSessionStore:
         self._retention = SqlRetentionStore(database)
         self._transfer = SqlTransferStore(database, room)
         self._moves = SqlMoveStore(database, clock)
+        self._organising = SqlOrganisingStore(database, clock)
+        self._projects = SqlProjectStore(database, room, clock)
+        self._insights = SqlInsightStore(database)
         self._attachments = SqlAttachmentStore(database, clock)
         self._personas = SqlPersonaStore(database, clock)
 
@@ -117,6 +123,18 @@ class SqlSessionStore:
     @property
     def moves(self) -> SqlMoveStore:
         return self._moves
+
+    @property
+    def organising(self) -> SqlOrganisingStore:
+        return self._organising
+
+    @property
+    def projects(self) -> SqlProjectStore:
+        return self._projects
+
+    @property
+    def insights(self) -> SqlInsightStore:
+        return self._insights
 
     @property
     def attachments(self) -> SqlAttachmentStore:
@@ -173,7 +191,12 @@ class SqlSessionStore:
         return await self._set_columns(session_id, {"deleted_at": micros(self._clock.now())})
 
     async def restore_session(self, session_id: str) -> Session:
-        return await self._set_columns(session_id, {"deleted_at": None})
+        def work(conn: Connection) -> Session:
+            sessions.set_columns(conn, session_id, {"deleted_at": None})
+            parting.part(conn, session_id)
+            return sessions.get(conn, session_id, self._room)
+
+        return await self._database.write(work)
 
     async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
         now = self._clock.now()

@@ -25,7 +25,11 @@ class InMemoryRetentionStore:
                 one.message_count,
                 one.updated_at,
                 one.deleted_at,
-                one.starred or one.important or one.id in important or one.id in self._pinned(),
+                one.starred
+                or one.important
+                or one.pinned_at is not None
+                or one.id in important
+                or one.id in self._pinned(),
             )
             for one in sorted(self._rows.sessions.values(), key=lambda session: session.id)
         ]

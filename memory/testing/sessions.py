@@ -33,10 +33,13 @@ from memory.testing.erasing import Erasing
 from memory.testing.evidence import InMemoryEvidenceStore
 from memory.testing.finding import contains, hits
 from memory.testing.forgetting import Forgetting
+from memory.testing.insights import InMemoryInsightStore
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
 from memory.testing.moves import InMemoryMoveStore
+from memory.testing.organising import InMemoryOrganisingStore
 from memory.testing.personas import InMemoryPersonaStore
+from memory.testing.projects import InMemoryProjectStore
 from memory.testing.retention import InMemoryRetentionStore
 from memory.testing.rows import Rows, copy_of
 from memory.testing.transfer import InMemoryTransferStore
@@ -62,6 +65,9 @@ class InMemorySessionStore:
         self._forgetting = Forgetting(self._rows, self._erasing, self._memories)
         self._attachments = InMemoryAttachmentStore(self._rows, self._clock, self._context)
         self._personas = InMemoryPersonaStore(self._rows, self._clock)
+        self._projects = InMemoryProjectStore(self._rows, self._clock)
+        self._organising = InMemoryOrganisingStore(self._rows, self._clock, self._projects)
+        self._insights = InMemoryInsightStore(self._rows)
         self._moves = InMemoryMoveStore(
             self._rows, self._clock, self._context, self._memories.known, self._attachments
         )
@@ -109,6 +115,18 @@ class InMemorySessionStore:
     @property
     def moves(self) -> InMemoryMoveStore:
         return self._moves
+
+    @property
+    def organising(self) -> InMemoryOrganisingStore:
+        return self._organising
+
+    @property
+    def projects(self) -> InMemoryProjectStore:
+        return self._projects
+
+    @property
+    def insights(self) -> InMemoryInsightStore:
+        return self._insights
 
     @property
     def attachments(self) -> InMemoryAttachmentStore:

@@ -15,9 +15,11 @@ from memory.storage.queries import (
     ageing,
     epochs,
     indices,
+    last_change,
     leftovers,
     lineage,
     memories_log,
+    merging,
     recalled,
     sessions,
     summaries,
@@ -49,6 +51,9 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     own = list(dict.fromkeys(session_ids))
     for one in own:
         sessions.require(conn, one)
+    # Their titles and tags tell of what was said in the one that they were merged into.
+    own += merging.shells_of(conn, own)
+    last_change.drop(conn)
     names = json.dumps(own)
     said = conn.execute(
         f"SELECT seq, id, content, status FROM messages WHERE session_id IN {_LISTED}", (names,)
@@ -101,6 +106,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     missing = set(ids) - {row[1] for row in found}
     if missing:
         raise MessageNotFound(min(missing))
+    last_change.drop(conn)
     said = [(row[0], row[1], row[3]) for row in found if row[3] and row[4] != "streaming"]
     held_in = sorted({row[2] for row in found})
     known = lineage.let_go(conn, ids)

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from memory.entities import Erased
 from memory.lifecycle.forgetting import Affected, Excerpt, Target
 from memory.storage.connection import Connection
-from memory.storage.queries import about, erasure, targets
+from memory.storage.queries import about, erasure, last_change, targets
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
 SHOWN = 20
@@ -29,6 +29,8 @@ _EVERYTHING = (
     "learned",
     "drafts",
     "session_tags",
+    "tag_suggestions",
+    "saved_searches",
     "projects",
     "attachments",
     "personas",
@@ -50,6 +52,7 @@ def forget(conn: Connection, target: Target) -> Affected:
         (),
         (*chosen.sessions, *(row[0] for row in held_in)),
     )
+    last_change.drop(conn)
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}
     done: list[Erased] = []
     if chosen.sessions:

@@ -5,7 +5,15 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memory.entities import MemoryMode, NewSession, RoomKind, Session, SessionPatch, TitleSource
+from memory.entities import (
+    CategorySource,
+    MemoryMode,
+    NewSession,
+    RoomKind,
+    Session,
+    SessionPatch,
+    TitleSource,
+)
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold
 from memory.storage.values import id_range, micros, moment, new_id, storable
@@ -14,7 +22,8 @@ from memory.storage.words import beginnings, prefix_expression
 _COLUMNS = """
     s.id, s.title, s.title_source, s.memory_mode, s.created_at, s.updated_at, p.name, s.system_prompt,
     s.model, s.head_id, s.starred, s.important, s.deleted_at, s.external_id, s.message_count,
-    (SELECT json_group_array(tag ORDER BY tag) FROM session_tags WHERE session_id = s.id)
+    (SELECT json_group_array(tag ORDER BY tag) FROM session_tags WHERE session_id = s.id),
+    s.archived_at, s.pinned_at, s.category, s.category_source
 """
 _FROM = "sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id"
 
@@ -38,6 +47,10 @@ def _session(row: Any, room: RoomKind) -> Session:
         external_id=row[13],
         message_count=row[14],
         tags=() if row[15] == "[]" else tuple(json.loads(row[15])),
+        archived_at=None if row[16] is None else moment(row[16]),
+        pinned_at=None if row[17] is None else moment(row[17]),
+        category=row[18],
+        category_source=CategorySource(row[19]),
     )
 
 
@@ -48,7 +61,10 @@ def resolve(conn: Connection, ref: str) -> str:
     """
     if ref.strip().lower() == "last":
         row = conn.execute(
-            "SELECT id FROM sessions WHERE deleted_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
+            """
+            SELECT id FROM sessions WHERE deleted_at IS NULL AND archived_at IS NULL
+            ORDER BY updated_at DESC, id DESC LIMIT 1
+            """
         ).fetchone()
         if row is None:
             raise SessionNotFound(ref)
@@ -118,21 +134,49 @@ def project_named(conn: Connection, name: str, now: datetime) -> str:
 
 
 def select(
-    conn: Connection, room: RoomKind, *, limit: int | None, offset: int, binned: bool, containing: str
+    conn: Connection,
+    room: RoomKind,
+    *,
+    limit: int | None,
+    offset: int,
+    binned: bool,
+    containing: str,
+    archived: bool | None = False,
 ) -> list[Session]:
-    """Most recently used first. Every word of `containing` must be in the title, or all in one message."""
+    """Pinned ones first, each kind most recently used first. Every word of `containing` must be in the title,
+    or all in one message; then archived ones are among them, as when `archived` is None."""
     where = ["s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"]
     parameters: list[object] = []
+    if archived:
+        where.append("s.archived_at IS NOT NULL")
+    elif archived is False and not binned and not containing.strip():
+        where.append("s.archived_at IS NULL")
     if containing.strip():
         condition, values = _containing(containing)
         where.append(condition)
         parameters += values
+    left, skip = -1 if limit is None else max(limit, 0), max(offset, 0)
+    if binned or archived:
+        return _page(conn, room, where, parameters, left, skip)
+    # The pinned ones have an index of their own, and sorting by it would cost the others theirs.
+    pinned = _page(conn, room, [*where, "s.pinned_at IS NOT NULL"], parameters, -1, 0)
+    found = pinned[skip:] if left < 0 else pinned[skip : skip + left]
+    if 0 <= left <= len(found):
+        return found
+    rest = left if left < 0 else left - len(found)
+    unpinned = [*where, "s.pinned_at IS NULL"]
+    return found + _page(conn, room, unpinned, parameters, rest, max(skip - len(pinned), 0))
+
+
+def _page(
+    conn: Connection, room: RoomKind, where: list[str], parameters: list[object], limit: int, offset: int
+) -> list[Session]:
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS} FROM {_FROM} WHERE {" AND ".join(where)}
         ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?
         """,
-        (*parameters, -1 if limit is None else max(limit, 0), max(offset, 0)),
+        (*parameters, limit, offset),
     )
     return [_session(row, room) for row in rows]
 

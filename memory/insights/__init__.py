@@ -1,0 +1,1 @@
+"""What a room tells of its own use, as numbers."""

@@ -1,0 +1,124 @@
+"""The values of order: what a session is marked with, changes of it that can be undone, tags, projects."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.entities import CategorySource, RoomKind
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Everything that a person sets a session in order by. `project` is a name."""
+
+    tags: tuple[str, ...] = field(default=(), repr=False)
+    starred: bool = False
+    important: bool = False
+    pinned_at: datetime | None = None
+    archived_at: datetime | None = None
+    deleted_at: datetime | None = None
+    category: str = field(default="", repr=False)
+    category_source: CategorySource = CategorySource.NONE
+    project: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MarksPatch:
+    """What to change; None leaves a mark as it is.
+
+    A `category` or `project` of "" takes it away. A tag that is there in other capitals is the same tag.
+    """
+
+    add_tags: tuple[str, ...] = field(default=(), repr=False)
+    remove_tags: tuple[str, ...] = field(default=(), repr=False)
+    starred: bool | None = None
+    important: bool | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+    binned: bool | None = None
+    category: str | None = field(default=None, repr=False)
+    project: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Organised:
+    """One session as a change found it and as it left it."""
+
+    session_id: str
+    title: str = field(repr=False)
+    before: Marks
+    after: Marks
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag, and how many sessions outside the bin have it."""
+
+    tag: str = field(repr=False)
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagSuggestion:
+    """A tag that a session might have. `score` is between 0 and 1."""
+
+    session_id: str
+    tag: str = field(repr=False)
+    score: float
+    title: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What putting a session in order by itself goes by.
+
+    `words` are the title and the beginning of what the person said; `vector` is the mean of the vectors of
+    the messages, of length 1, as little-endian float32 (None without any). `locked` says that the person has
+    decided on the category; `rejected` are tags that she does not want here.
+    """
+
+    session_id: str
+    words: str = field(repr=False)
+    tags: tuple[str, ...] = field(repr=False)
+    category: str = field(repr=False)
+    locked: bool
+    vector: bytes | None = field(repr=False)
+    rejected: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A session that took others in. `sources` are these: empty now, and in the bin, where restoring one
+    takes its messages out again."""
+
+    session_id: str
+    sources: tuple[str, ...]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project with what belongs to it; sessions in the bin are not counted."""
+
+    id: str
+    name: str = field(repr=False)
+    room: RoomKind
+    created_at: datetime
+    archived_at: datetime | None = None
+    sessions: int = 0
+    messages: int = 0
+    memories: int = 0
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDeleted:
+    """A project that is gone. Its sessions stay without one; `binned` says that they went to the bin."""
+
+    project: Project
+    sessions: tuple[str, ...]
+    memories: int
+    binned: bool

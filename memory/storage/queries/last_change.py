@@ -1,0 +1,59 @@
+"""The last change of marks, remembered so that it can be undone. It holds ids, tags and names of projects."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from memory.entities import CategorySource
+from memory.organising.entities import Marks, Organised
+from memory.storage.connection import Connection
+from memory.storage.values import micros, moment
+
+_KEY = "organised"
+TIMES = ("pinned_at", "archived_at", "deleted_at")
+
+
+def keep(conn: Connection, changes: Sequence[Organised]) -> None:
+    """Without titles, which undoing does not need."""
+    packed = [[one.session_id, _packed(one.before), _packed(one.after)] for one in changes]
+    conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(packed)))
+
+
+def take(conn: Connection) -> list[Organised]:
+    """What was kept; it is kept no longer."""
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    drop(conn)
+    return [] if row is None else [_unpacked(one) for one in json.loads(row[0])]
+
+
+def drop(conn: Connection) -> None:
+    conn.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+
+
+def _packed(marks: Marks) -> dict[str, Any]:
+    found = {field.name: getattr(marks, field.name) for field in fields(Marks)}
+    return {name: as_micros(value) if name in TIMES else value for name, value in found.items()}
+
+
+def _unpacked(packed: Any) -> Organised:
+    session_id, before, after = packed
+    return Organised(session_id, "", _marks(before), _marks(after))
+
+
+def _marks(packed: dict[str, Any]) -> Marks:
+    values: dict[str, Any] = {
+        name: as_moment(value) if name in TIMES else value for name, value in packed.items()
+    }
+    values["tags"] = tuple(packed["tags"])
+    values["category_source"] = CategorySource(packed["category_source"])
+    return Marks(**values)
+
+
+def as_micros(value: datetime | None) -> int | None:
+    return None if value is None else micros(value)
+
+
+def as_moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)

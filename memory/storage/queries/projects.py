@@ -1,0 +1,125 @@
+"""Projects as rows."""
+# the names put into SQL are all written in this module
+
+import json
+from datetime import datetime
+from typing import Any
+
+from memory.entities import RoomKind
+from memory.errors import ProjectExists
+from memory.organising.entities import Project, ProjectDeleted
+from memory.storage.connection import Connection, fold
+from memory.storage.queries import last_change
+from memory.storage.queries.belongings import project_id, resolve
+from memory.storage.values import micros, moment, new_id, storable
+
+_SELECT = """
+    SELECT p.id, p.name, p.created_at, p.archived_at,
+        count(s.id), coalesce(sum(s.message_count), 0), max(s.updated_at),
+        (SELECT count(*) FROM memories AS m WHERE m.project_id = p.id AND m.state IN ('inbox', 'kept'))
+    FROM projects AS p LEFT JOIN sessions AS s ON s.project_id = p.id AND s.deleted_at IS NULL
+"""
+
+
+def select(conn: Connection, room: RoomKind, archived: bool | None) -> list[Project]:  # noqa: FBT001 - three values
+    where = {
+        None: "",
+        True: "WHERE p.archived_at IS NOT NULL",
+        False: "WHERE p.archived_at IS NULL",
+    }[archived]
+    rows = conn.execute(f"{_SELECT} {where} GROUP BY p.id ORDER BY fold(p.name), p.id")
+    return [_project(row, room) for row in rows]
+
+
+def get(conn: Connection, own_id: str, room: RoomKind) -> Project:
+    return _project(conn.execute(f"{_SELECT} WHERE p.id = ? GROUP BY p.id", (own_id,)).fetchone(), room)
+
+
+def create(conn: Connection, name: str, now: datetime) -> str:
+    """Returns its id. Raises `ProjectExists`."""
+    found = project_id(conn, name)
+    if found is not None:
+        raise ProjectExists(found)
+    made = new_id()
+    conn.execute(
+        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (made, storable(name), micros(now))
+    )
+    return made
+
+
+def rename(conn: Connection, ref: str, name: str) -> str:
+    """Returns its id. Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`."""
+    own, wanted = resolve(conn, ref), storable(name)
+    taken = conn.execute(
+        "SELECT id FROM projects WHERE (name = ? OR fold(name) = ?) AND id <> ?", (wanted, fold(wanted), own)
+    ).fetchone()
+    if taken is not None:
+        raise ProjectExists(taken[0])
+    conn.execute("UPDATE projects SET name = ? WHERE id = ?", (wanted, own))
+    # What is remembered of the last change goes by names.
+    last_change.drop(conn)
+    return own
+
+
+def set_archived(conn: Connection, ref: str, at: datetime | None) -> str:
+    """Returns its id. Raises `ProjectNotFound`, `AmbiguousId`."""
+    own = resolve(conn, ref)
+    if at is None:
+        conn.execute("UPDATE projects SET archived_at = NULL WHERE id = ?", (own,))
+    else:
+        conn.execute(
+            "UPDATE projects SET archived_at = ? WHERE id = ? AND archived_at IS NULL", (micros(at), own)
+        )
+    return own
+
+
+def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned: bool) -> ProjectDeleted:
+    """Raises `ProjectNotFound`, `AmbiguousId`."""
+    own = resolve(conn, ref)
+    project = get(conn, own, room)
+    held = conn.execute(
+        "SELECT id FROM sessions WHERE project_id = ? AND deleted_at IS NULL ORDER BY id", (own,)
+    ).fetchall()
+    if binned:
+        conn.execute(
+            "UPDATE sessions SET deleted_at = ? WHERE project_id = ? AND deleted_at IS NULL",
+            (micros(now), own),
+        )
+    conn.execute("UPDATE sessions SET project_id = NULL WHERE project_id = ?", (own,))
+    memories = conn.execute(
+        "UPDATE memories SET project_id = NULL, updated_at = ? WHERE project_id = ?", (micros(now), own)
+    ).rowcount
+    # How memories were once, for undoing: in no project that is gone.
+    conn.execute(
+        """
+        UPDATE memory_changes SET before = replace(before, ?1, 'null'), after = replace(after, ?1, 'null')
+        WHERE instr(before, ?1) OR instr(after, ?1)
+        """,
+        (f'"{own}"',),
+    )
+    _drop_days(conn, own)
+    last_change.drop(conn)
+    conn.execute("DELETE FROM projects WHERE id = ?", (own,))
+    return ProjectDeleted(project, tuple(row[0] for row in held), int(memories), binned)
+
+
+def _drop_days(conn: Connection, own_id: str) -> None:
+    """The days for which the project's conversations were kept, if it had any of its own."""
+    row = conn.execute("SELECT value FROM meta WHERE key = 'retention'").fetchone()
+    days = json.loads(row[0]) if row is not None else {}
+    if days.pop(own_id, None) is not None:
+        conn.execute("UPDATE meta SET value = ? WHERE key = 'retention'", (json.dumps(days),))
+
+
+def _project(row: Any, room: RoomKind) -> Project:
+    return Project(
+        id=row[0],
+        name=row[1],
+        room=room,
+        created_at=moment(row[2]),
+        archived_at=None if row[3] is None else moment(row[3]),
+        sessions=row[4],
+        messages=row[5],
+        used_at=None if row[6] is None else moment(row[6]),
+        memories=row[7],
+    )

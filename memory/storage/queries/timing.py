@@ -1,0 +1,47 @@
+"""How fast replies came: kept among the remembered results, by the reply, without a word of it."""
+
+import hashlib
+import json
+
+from memory.insights.entities import Timed
+from memory.storage.connection import Connection
+from memory.storage.values import micros, moment
+
+TIMING = "timing"
+
+
+def note(conn: Connection, session_id: str, timed: Timed) -> None:
+    text = json.dumps(
+        [
+            timed.message_id,
+            timed.model,
+            round(timed.first_token_ms, 1),
+            round(timed.tokens_per_second, 2),
+            timed.prompt_tokens,
+            timed.completion_tokens,
+        ]
+    )
+    conn.execute(
+        """
+        INSERT INTO job_results (kind, hash, session_id, result, created_at) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (kind, hash) DO UPDATE SET result = excluded.result, created_at = excluded.created_at
+        """,
+        (TIMING, hashlib.sha256(timed.message_id.encode()).digest(), session_id, text, micros(timed.at)),
+    )
+
+
+def select(conn: Connection, since: int | None, limit: int) -> list[Timed]:
+    """The latest `limit`, the earliest first; of sessions outside the bin."""
+    rows = conn.execute(
+        """
+        SELECT r.result, r.created_at FROM job_results AS r JOIN sessions AS s ON s.id = r.session_id
+        WHERE r.kind = ? AND r.created_at >= ? AND s.deleted_at IS NULL
+        ORDER BY r.created_at DESC LIMIT ?
+        """,
+        (TIMING, since or 0, max(limit, 0)),
+    ).fetchall()
+    found = []
+    for text, at in reversed(rows):
+        message, model, first, speed, read, written = json.loads(text)
+        found.append(Timed(message, model, moment(at), first, speed, read, written))
+    return found
