@@ -1,19 +1,22 @@
-"""`atlas export`: conversations as lines, to a file or standard output."""
+"""`atlas export`: conversations and memories, to a file, a folder or standard output."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.explain import Exit, UsageError
-from atlas_desktop.paths import PRIVATE_FILE
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.exporting.reading import Chosen
+    from atlas_desktop.services.exporting.redaction import Found, Redaction
+    from atlas_desktop.services.exporting.service import Order, Report
+    from atlas_desktop.services.exporting.targets import Seal, Target
+
+_FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
+_USUAL = "jsonl"
+_ALL = "all"
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -21,53 +24,271 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "export",
         parents=[common],
         help="write conversations out",
-        description="Write conversations out, unencrypted, to standard output or a file of your choice.",
+        description="Write conversations out, to standard output or to a file or folder of your choice. "
+        "Unless it is encrypted with --encrypt, whoever can read the file can read what was said.",
     )
-    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="ids of sessions")
-    parser.add_argument("--all", action="store_true", help="every session that is not in the bin")
-    parser.add_argument(
-        "--include-private",
+    what = parser.add_argument_group("what")
+    what.add_argument("sessions", metavar="SESSION", nargs="*", help="ids of sessions, or last")
+    what.add_argument("--all", action="store_true", help="every session that is not in the bin")
+    what.add_argument("--query", metavar="Q", help="the sessions that are found with these words")
+    what.add_argument(
+        "--include-private", action="store_true", help="the private room's too; asks for the passphrase"
+    )
+    what.add_argument(
+        "--memories",
         action="store_true",
-        help="the private room's too; asks for the passphrase",
+        help="what is remembered of them too; alone: all that is remembered",
     )
-    parser.add_argument("--format", choices=("jsonl",), default="jsonl", help="jsonl: one session a line")
-    parser.add_argument("--output", metavar="PATH", type=Path, help="a new file, readable by you alone")
+    how = parser.add_argument_group("how")
+    how.add_argument(
+        "--format", choices=_FORMATS, help=f"by default what the name of --output ends with, else {_USUAL}"
+    )
+    how.add_argument(
+        "--output", metavar="PATH", type=Path, help="a new file or folder, readable by you alone"
+    )
+    many = how.add_mutually_exclusive_group()
+    many.add_argument("--one-file", action="store_true", help="everything in one file (the default)")
+    many.add_argument("--each", action="store_true", help="a file for each session, in the folder --output")
+    how.add_argument("--force", action="store_true", help="replace a file that is there already")
+    less = parser.add_argument_group("without personal data")
+    less.add_argument(
+        "--redact",
+        metavar="KINDS",
+        nargs="?",
+        const=_ALL,
+        help="take out names,emails,phones,addresses,cards,ids (all of them if none is named)",
+    )
+    less.add_argument(
+        "--redact-words",
+        metavar="FILE|WORD",
+        nargs="+",
+        action="extend",
+        help="take out these words too, or those of a file, one a line",
+    )
+    less.add_argument(
+        "--preview", action="store_true", help="only show what would go out, and what would be taken out"
+    )
+    sealed = parser.add_argument_group("encrypted (age-encryption.org)")
+    to = sealed.add_mutually_exclusive_group()
+    to.add_argument("--encrypt", action="store_true", help="with a passphrase, which is asked for")
+    to.add_argument("--encrypt-to", metavar="RECIPIENT", help="to an age recipient or an SSH public key")
+    sealed.add_argument(
+        "--encrypt-passphrase-file", metavar="FILE", help="read that passphrase from FILE (implies --encrypt)"
+    )
     parser.set_defaults(handler=export, exclusive=True)
 
 
 async def export(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.exporting import Exporter
+    from atlas_desktop.services.exporting.errors import NothingToExport
+    from atlas_desktop.services.exporting.service import ExportService, Order
 
-    if args.all == bool(args.sessions):
-        raise UsageError("It is not clear what to export.", "Name sessions, or give --all.")
+    redaction = _redaction(args)
+    order = Order(_format(args), each=args.each, memories=args.memories, redaction=redaction)
+    _check(args, order)
     ctx.private = ctx.private or args.include_private
     await ctx.unlock()
-    chosen: list[tuple[OpenRoom, list[str] | None]] = [(room, None) for room in ctx.desk.open_rooms]
-    if args.sessions:
-        found = [await ctx.desk.rooms.find(ref) for ref in args.sessions]
-        chosen = [(room, [session.id]) for room, session in found]
-    count = 0
-    with _target(args.output) as out:
-        for room, ids in chosen:
-            async for line in Exporter(room.store.transfer).jsonl(ids):
-                out.write(line + "\n")
-                count += 1
-    if args.output is not None:
-        ctx.emit({"sessions": count, "path": str(args.output)}, f"{count} sessions written to {args.output}")
+    chosen = await _chosen(ctx, args)
+    progress = ctx.progress("export")
+    service = ExportService(
+        chosen, progress=lambda done, total: progress.update(f"{done} of {total} conversations", 0, None)
+    )
+    if not service.total and not args.memories:
+        if args.all and args.output is None:
+            return Exit.DONE
+        raise NothingToExport
+    if args.preview:
+        _show(ctx, await service.preview(order), order, preview=True)
+        return Exit.DONE
+    seal = _seal(ctx, args)
+    _say_what_leaves(ctx, args, chosen, sealed=seal is not None, redacted=redaction is not None)
+    report = await service.write(order, _target(args, order, seal))
+    progress.close()
+    _show(ctx, report, order, preview=False, output=args.output)
     return Exit.DONE
 
 
-@contextmanager
-def _target(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        yield sys.stdout
-        sys.stdout.flush()
+def _redaction(args: argparse.Namespace) -> "Redaction | None":
+    from atlas_desktop.services.exporting.redaction import Redaction, kinds_of
+
+    if args.redact is None and not args.redact_words:
+        return None
+    kinds = kinds_of(args.redact) if args.redact is not None else frozenset({"words"})
+    if kinds is None:
+        # `--redact` before a session takes it for the kinds.
+        if "," in args.redact:
+            raise UsageError(
+                f"{args.redact} is no list of kinds.", "There are names,emails,phones,addresses,cards,ids."
+            )
+        args.sessions.append(args.redact)
+        kinds = kinds_of(_ALL)
+    assert kinds is not None
+    return Redaction(kinds, tuple(_words(args.redact_words or [])))
+
+
+def _words(given: list[str]) -> list[str]:
+    words = []
+    for one in given:
+        path = Path(one)
+        try:
+            words += path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else [one]
+        except (OSError, UnicodeDecodeError):
+            raise UsageError(f"{one} cannot be read as a list of words.", "Give a UTF-8 text file.") from None
+    return [word for word in words if word.strip()]
+
+
+def _format(args: argparse.Namespace) -> str:
+    from atlas_desktop.services.exporting.formats import format_of
+
+    if args.format is not None:
+        return str(args.format)
+    return (format_of(args.output.name) if args.output is not None else None) or _USUAL
+
+
+def _check(args: argparse.Namespace, order: "Order") -> None:
+    from atlas_desktop.services.exporting.formats import FORMATS
+
+    ways = [bool(args.sessions), args.all, args.query is not None]
+    if sum(ways) != 1 and not (args.memories and not any(ways)):
+        raise UsageError("It is not clear what to export.", "Name sessions, or give --all or --query.")
+    if args.preview:
         return
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already.", "Choose another name, or remove it first.") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be made: {error.strerror}.", "Choose another place.") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as out:
-        yield out
+    if args.each and args.output is None:
+        raise UsageError("There is no folder for the files.", "Name it with --output.")
+    if args.output is not None:
+        return
+    sealed = args.encrypt or args.encrypt_to or args.encrypt_passphrase_file
+    if (sealed or FORMATS[order.format].binary) and sys.stdout.isatty():
+        raise UsageError("A terminal cannot show that.", "Name a file with --output.")
+    if FORMATS[order.format].apart and args.memories and any(ways):
+        raise UsageError(
+            "Memories need a file of their own in this format.", "Name a file with --output, or take json."
+        )
+
+
+async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
+    """Per room, in the order in which they are open; sessions in the order asked for."""
+    from atlas_desktop.services.exporting.reading import Chosen
+
+    wanted: dict[int, list[str]] = {}
+    rooms = list(ctx.desk.open_rooms)
+    for number, room in enumerate(rooms):
+        if args.all:
+            wanted[number] = await room.store.transfer.all_ids()
+        elif args.query is not None:
+            wanted[number] = [one.id for one in await room.store.list_sessions(containing=args.query)]
+    for ref in args.sessions:
+        room, session = await ctx.desk.rooms.find(ref)
+        ids = wanted.setdefault(rooms.index(room), [])
+        if session.id not in ids:
+            ids.append(session.id)
+    everything = args.all or not (args.sessions or args.query)
+    return [
+        Chosen(room.store, tuple(wanted.get(number, ())), everything=everything)
+        for number, room in enumerate(rooms)
+    ]
+
+
+def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
+    from atlas_desktop.services.exporting.targets import Seal
+
+    if args.encrypt_to:
+        seal = Seal(recipient=args.encrypt_to)
+        seal.check()
+        return seal
+    if args.encrypt_passphrase_file:
+        secret = read_secret(args.encrypt_passphrase_file)
+    elif args.encrypt:
+        secret = ctx.type_secret("Passphrase of the archive: ", confirm=True)
+    else:
+        return None
+    if not secret:
+        raise UsageError("The passphrase of the archive is empty.", "Give one that is hard to guess.")
+    return Seal(passphrase=secret)
+
+
+def _say_what_leaves(
+    ctx: Context, args: argparse.Namespace, chosen: "list[Chosen]", *, sealed: bool, redacted: bool
+) -> None:
+    from atlas_desktop.words.exporting import leaving
+    from memory.entities import RoomKind
+
+    sessions = sum(len(one.ids) for one in chosen)
+    private = sum(len(one.ids) for one in chosen if one.store.room is RoomKind.PRIVATE)
+    where = "standard output" if args.output is None else str(args.output)
+    text = leaving(sessions, where, sealed=sealed, private=private, redacted=redacted)
+    if args.output is not None and not sealed and not ctx.yes and sys.stdin.isatty():
+        ctx.confirm(f"{text} Go on?")
+    else:
+        ctx.note(text)
+
+
+def _target(args: argparse.Namespace, order: "Order", seal: "Seal | None") -> "Target":
+    from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, SealedTarget, StreamTarget
+
+    target: Target
+    if args.output is None:
+        target = StreamTarget(sys.stdout.buffer)
+    elif order.each and seal is None:
+        target = FolderTarget(args.output, force=args.force)
+    else:
+        target = FileTarget(args.output, force=args.force)
+    return target if seal is None else SealedTarget(target, seal)
+
+
+def _show(
+    ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
+) -> None:
+    """On standard output, unless what was exported is there: then people are told on the other one."""
+    value: dict[str, Any] = {
+        "sessions": report.sessions,
+        "messages": report.messages,
+        "memories": report.memories,
+        "format": order.format,
+        "redacted": report.redacted,
+        "missing_glyphs": report.missing,
+    }
+    if preview:
+        value |= {"preview": True, "replacements": [_found(one) for one in report.found]}
+        ctx.emit(value, _preview(report, order))
+        return
+    lines = [_count(report)]
+    if report.redacted:
+        lines.append("taken out: " + ", ".join(f"{count} {kind}" for kind, count in report.redacted.items()))
+    if report.missing:
+        lines.append(f"{report.missing} characters have no glyph in the fonts here; a box stands for each")
+    if output is None:
+        for line in lines if report.redacted or report.missing else ():
+            ctx.note(line)
+        return
+    value |= {"path": str(output), "files": [str(path) for path in report.files]}
+    lines[0] += f" written to {output}"
+    ctx.emit(value, "\n".join(lines))
+
+
+def _count(report: "Report") -> str:
+    parts = [_many(report.sessions, "conversation"), _many(report.messages, "message")]
+    if report.memories:
+        parts.append(f"{report.memories} memories" if report.memories != 1 else "1 memory")
+    return ", ".join(parts)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _found(one: "Found") -> dict[str, Any]:
+    return {"kind": one.kind, "text": one.text, "replacement": one.mark, "count": one.count}
+
+
+def _preview(report: "Report", order: "Order") -> str:
+    lines = [f"{_count(report)} would go out"]
+    if order.redaction is None:
+        return "\n".join([*lines, "Nothing would be taken out: --redact takes out personal data."])
+    if not report.found:
+        return "\n".join([*lines, "Nothing was found that would be taken out."])
+    lines.append("taken out: " + ", ".join(f"{count} {kind}" for kind, count in report.redacted.items()))
+    width = max(len(one.mark) for one in report.found)
+    lines += [
+        f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found
+    ]
+    return "\n".join(lines)

@@ -1,13 +1,15 @@
 """The one place where errors become words."""
 
 from atlas_desktop.explain import Words
-from atlas_desktop.words import backups, conversation, memory, models, program, search
+from atlas_desktop.words import backups, conversation, exporting, memory, models, organising, program, search
 
 WORDS: Words = {
     **memory.WORDS,
     **backups.WORDS,
     **conversation.WORDS,
+    **exporting.WORDS,
     **models.WORDS,
+    **organising.WORDS,
     **program.WORDS,
     **search.WORDS,
 }

@@ -1,11 +1,15 @@
 """Conversations of a room as lines, one session a line: what `importing` reads."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.transfer.ports import TransferStore
+
+# JSON itself escapes only the first of the characters that steer a terminal or turn text around.
+_STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 class Exporter:
@@ -21,7 +25,19 @@ class Exporter:
 
 
 def line_of(session: TravellingSession) -> str:
-    """What is as it would be without being said is left out."""
+    """A session as one line; what is as it would be without being said is left out."""
+    return dumps(fields_of(session))
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON in UTF-8 in which nothing steers whatever shows it."""
+    separators = (", ", ": ") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def fields_of(session: TravellingSession) -> dict[str, Any]:
+    """A session as the fields of its line."""
     fields: dict[str, Any] = {
         "id": session.id,
         "title": session.title,
@@ -49,7 +65,7 @@ def line_of(session: TravellingSession) -> str:
         lines.append(_message(message, before))
         before = message.id
     fields["messages"] = lines
-    return json.dumps(fields, ensure_ascii=False, separators=(", ", ": "))
+    return fields
 
 
 def _message(message: TravellingMessage, before: str | None) -> dict[str, Any]:

@@ -1,0 +1,164 @@
+"""What every readable format shares: the branch that is shown, who speaks, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, BinaryIO, Protocol
+
+from atlas_desktop.services.cleaning import clean_line
+from memory.entities import MessageStatus
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from models.messages import Role
+
+_PLAIN_NAMES = frozenset({"", "user", "assistant", "system", "you", "person", "human", "ai", "bot", "model"})
+_ROLES = {Role.USER: "You", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a document is told of itself: when it is written (aware), and how many sessions will follow."""
+
+    written_at: datetime
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """A memory as it travels; `project` is a name. `sources` are ids of the messages it rests on."""
+
+    id: str
+    kind: str
+    state: str
+    text: str = field(repr=False)
+    subject: str = field(repr=False)
+    importance: float
+    confidence: float
+    pinned: bool
+    created_at: datetime
+    updated_at: datetime
+    project: str | None = field(default=None, repr=False)
+    sources: tuple[str, ...] = ()
+
+    def fields(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "state": self.state,
+            "text": self.text,
+            "subject": self.subject,
+            "importance": self.importance,
+            "confidence": self.confidence,
+            "pinned": self.pinned,
+            "created_at": self.created_at.isoformat(),
+            "updated_at": self.updated_at.isoformat(),
+            "project": self.project,
+            "sources": list(self.sources),
+        }
+
+
+class Writer(Protocol):
+    """A document that grows: `begin`, then sessions and memories in any number, then `end`.
+
+    What has been taken may be written at once or at the end; nothing else is kept.
+    """
+
+    def begin(self) -> None: ...
+
+    def session(self, session: TravellingSession) -> None: ...
+
+    def memories(self, memories: Sequence[MemoryRecord]) -> None: ...
+
+    def end(self) -> None: ...
+
+    @property
+    def missing(self) -> int:
+        """How many characters could not be shown and were replaced."""
+        ...
+
+
+class BaseWriter:
+    """Writes UTF-8; a document without a beginning or an end of its own leaves these out."""
+
+    missing = 0
+
+    def __init__(self, out: BinaryIO, about: About) -> None:
+        self._out = out
+        self.about = about
+
+    def write(self, text: str) -> None:
+        """Lone surrogates, which UTF-8 cannot hold, become question marks."""
+        self._out.write(text.encode("utf-8", errors="replace"))
+
+    def begin(self) -> None:
+        """Nothing stands before the first session."""
+
+    def end(self) -> None:
+        """Nothing stands after the last one."""
+
+
+def shown_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
+    """The messages from the root to the head; of a session without one, those to its last message."""
+    if not session.messages:
+        return ()
+    by_id = {message.id: message for message in session.messages}
+    at: TravellingMessage | None = by_id.get(session.head or "", session.messages[-1])
+    branch = []
+    while at is not None:
+        branch.append(at)
+        # A parent always stands before its child; taking it out keeps a broken tree from going round.
+        at = None if at.parent is None else by_id.pop(at.parent, None)
+    branch.reverse()
+    return tuple(branch)
+
+
+def speaker_of(message: TravellingMessage) -> str:
+    """Whom a person reads above a message: one line, cleaned."""
+    return (named_speaker(message) if message.speaker else "") or _ROLES[message.role]
+
+
+def named_speaker(message: TravellingMessage) -> str:
+    """A speaker's own name; empty when it is only the role."""
+    name = clean_line(message.speaker)
+    return "" if name.lower() in _PLAIN_NAMES else name
+
+
+def title_of(session: TravellingSession) -> str:
+    """Never empty; one line, cleaned."""
+    return clean_line(session.title) or "Untitled conversation"
+
+
+def moment(at: datetime) -> str:
+    """A time as people read it: `2024-02-03 04:05 UTC`."""
+    return f"{at.year:04}-{at.month:02}-{at.day:02} {at.hour:02}:{at.minute:02} UTC"
+
+
+def marks(message: TravellingMessage) -> list[str]:
+    """What is special about a message, in words."""
+    said = []
+    if message.important:
+        said.append("important")
+    if message.status is MessageStatus.PARTIAL:
+        said.append("stopped before its end")
+    elif message.status is MessageStatus.FAILED:
+        said.append("failed")
+    return said
+
+
+def remarks(session: TravellingSession, shown: int) -> str:
+    """What a readable format leaves out, in words; empty when it is nothing."""
+    left = len(session.messages) - shown
+    if not left:
+        return ""
+    many = "message is" if left == 1 else "messages are"
+    return f"{left} {many} on other branches; JSON and JSONL hold them."
+
+
+def memory_line(memory: MemoryRecord) -> str:
+    """What stands beside a memory."""
+    parts = [memory.kind, memory.state, moment(memory.created_at)]
+    if memory.pinned:
+        parts.append("pinned")
+    if memory.project:
+        parts.append(clean_line(memory.project))
+    return " · ".join(parts)

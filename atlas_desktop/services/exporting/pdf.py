@@ -1,0 +1,242 @@
+"""PDF: set line by line, so that nothing in a text can be taken for an instruction, and a long export needs
+no more than its pages."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.exporting.document import (
+    About,
+    BaseWriter,
+    MemoryRecord,
+    marks,
+    memory_line,
+    moment,
+    remarks,
+    shown_branch,
+    speaker_of,
+    title_of,
+)
+from atlas_desktop.services.exporting.pdf_fonts import REPLACEMENT, Chain, Fonts, fonts
+from memory.transfer.entities import TravellingSession
+
+_MARGIN = 56.0
+_SIZE = 10.0
+_SMALL = 8.0
+_LARGE = 16.0
+_CODE = 8.5
+_LEADING = 1.4
+_INK = (0.12, 0.14, 0.16)
+_QUIET = (0.4, 0.44, 0.48)
+_SHADE = (0.95, 0.955, 0.96)
+_TAB = 4
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}#{1,6} +")
+_WORDS = re.compile(r" +|[^ ]+")
+_WRAPS_ANYWHERE = frozenset("WF")
+
+Run = tuple[str, str]
+"""A font's name and the text that is set in it."""
+
+
+class PdfWriter(BaseWriter):
+    """A4 pages with an outline of the sessions. What no font has becomes a box and is counted."""
+
+    def __init__(self, out: BinaryIO, about: About) -> None:
+        super().__init__(out, about)
+        from reportlab.lib.pagesizes import A4  # type: ignore[import-untyped]
+        from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]
+
+        self._canvas: Any = Canvas(out, pagesize=A4, pageCompression=1)
+        self._canvas.setCreator("Atlas Desktop")
+        self._canvas.setAuthor("")
+        self._canvas.setSubject("")
+        self._width, self._height = A4
+        self._fonts: Fonts = fonts()
+        self._y = self._height - _MARGIN
+        self._page = 1
+        self._sections = 0
+
+    def session(self, session: TravellingSession) -> None:
+        shown = shown_branch(session)
+        about = [f"Begun {moment(session.created_at)}"]
+        if session.project:
+            about.append(clean_line(session.project))
+        about.extend("#" + clean_line(tag) for tag in session.tags)
+        self._section(title_of(session), " · ".join(about))
+        if left := remarks(session, len(shown)):
+            self._set(left, self._fonts.plain, _SMALL, colour=_QUIET)
+        for message in shown:
+            said = "".join(f" · {mark}" for mark in marks(message))
+            self._head(speaker_of(message), moment(message.created_at) + said)
+            self._text(clean(message.content))
+
+    def memories(self, memories: Sequence[MemoryRecord]) -> None:
+        self._section("Memories", "")
+        for memory in memories:
+            self._head("", memory_line(memory))
+            self._text(clean(memory.text))
+
+    def end(self) -> None:
+        self._foot()
+        self._canvas.save()
+
+    # --- parts of a page --------------------------------------------------------------------------
+
+    def _section(self, title: str, about: str) -> None:
+        if self._sections:
+            self._turn()
+        else:
+            self._canvas.setTitle(title if self.about.sessions == 1 else "Conversations")
+        self._sections += 1
+        key = f"s{self._sections}"
+        self._canvas.bookmarkPage(key)
+        self._canvas.addOutlineEntry(title, key, 0)
+        self._set(title, self._fonts.bold, _LARGE)
+        if about:
+            self._set(about, self._fonts.plain, _SMALL, colour=_QUIET)
+
+    def _head(self, who: str, when: str) -> None:
+        self._down(_SIZE)
+        # A heading stays with the first line of what was said.
+        if self._y < _MARGIN + 4 * _SIZE * _LEADING:
+            self._turn()
+        if who:
+            self._set(who, self._fonts.bold, _SIZE)
+        self._set(when, self._fonts.plain, _SMALL, colour=_QUIET)
+        self._down(2)
+
+    def _text(self, text: str) -> None:
+        """Code between fences in a font of one width, headings in bold, everything else as it was typed."""
+        fence = ""
+        for line in text.rstrip().split("\n"):
+            found = _FENCE.match(line)
+            if fence:
+                if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+                    fence = ""
+                else:
+                    self._set(line, self._fonts.mono, _CODE, shade=True)
+            elif found:
+                fence = found[1]
+            elif _HEADING.match(line):
+                self._set(_HEADING.sub("", line), self._fonts.bold, _SIZE)
+            elif line.strip():
+                self._set(line, self._fonts.plain, _SIZE)
+            else:
+                self._down(_SIZE * 0.7)
+
+    # --- setting ----------------------------------------------------------------------------------
+
+    def _set(
+        self,
+        text: str,
+        chain: Chain,
+        size: float,
+        *,
+        colour: tuple[float, float, float] = _INK,
+        shade: bool = False,
+    ) -> None:
+        leading = size * _LEADING
+        for line in self._lines(text.expandtabs(_TAB), chain, (self._width - 2 * _MARGIN) / size * 1000):
+            if self._y - leading < _MARGIN:
+                self._turn()
+            self._y -= leading
+            if shade:
+                self._canvas.setFillColorRGB(*_SHADE)
+                width = self._width - 2 * _MARGIN + 8
+                self._canvas.rect(_MARGIN - 4, self._y - size * 0.3, width, leading, stroke=0, fill=1)
+            self._draw(line, size, colour)
+
+    def _draw(
+        self, line: list[Run], size: float, colour: tuple[float, float, float], *, y: float = -1
+    ) -> None:
+        out = self._canvas.beginText(_MARGIN, self._y if y < 0 else y)
+        out.setFillColorRGB(*colour)
+        for font, text in line:
+            out.setFont(font, size)
+            out.textOut(text)
+        self._canvas.drawText(out)
+
+    def _lines(self, text: str, chain: Chain, room: float) -> Iterator[list[Run]]:
+        """Lines of at most `room` thousandths, broken at spaces, in scripts without them anywhere."""
+        line: list[Run] = []
+        used = 0.0
+        for word, width in self._words(text, chain):
+            if used + width > room and line:
+                yield line
+                line, used = [], 0.0
+                if word[0][1].isspace():
+                    continue
+            if width <= room:
+                line, used = _joined(line, word), used + width
+                continue
+            for char in word:
+                step = _width(char, chain)
+                if used + step > room and line:
+                    yield line
+                    line, used = [], 0.0
+                line, used = _joined(line, [char]), used + step
+        yield line
+
+    def _words(self, text: str, chain: Chain) -> Iterator[tuple[list[Run], float]]:
+        """What a line may be broken between, with its width. A word is a list of single characters."""
+        for found in _WORDS.finditer(text):
+            word: list[Run] = []
+            width = 0.0
+            for char in found[0]:
+                if (run := self._glyph(char, chain)) is None:
+                    continue
+                if word and unicodedata.east_asian_width(char) in _WRAPS_ANYWHERE:
+                    yield word, width
+                    word, width = [], 0.0
+                word.append(run)
+                width += _width(run, chain)
+            if word:
+                yield word, width
+
+    def _glyph(self, char: str, chain: Chain) -> Run | None:
+        """A character with the font that has it; None for what is never seen."""
+        if (face := chain.face_of(char)) is not None:
+            return face[0], char
+        if unicodedata.category(char) in ("Cf", "Mn", "Cc") or "\ufe00" <= char <= "\ufe0f":
+            return None
+        self.missing += 1
+        face = chain.face_of(REPLACEMENT)
+        return (face[0], REPLACEMENT) if face is not None else (_any_font(chain), "?")
+
+    def _down(self, points: float) -> None:
+        self._y -= points
+
+    def _turn(self) -> None:
+        self._foot()
+        self._canvas.showPage()
+        self._page += 1
+        self._y = self._height - _MARGIN
+
+    def _foot(self) -> None:
+        number = [(_any_font(self._fonts.plain), str(self._page))]
+        self._draw(number, _SMALL, _QUIET, y=_MARGIN / 2)
+
+
+def _any_font(chain: Chain) -> str:
+    face = chain.face_of("1")
+    assert face is not None, "every font has digits"
+    return face[0]
+
+
+def _width(run: Run, chain: Chain) -> float:
+    face = chain.face_of(run[1])
+    return face[1] if face is not None else 0.0
+
+
+def _joined(line: list[Run], more: list[Run]) -> list[Run]:
+    """Neighbours in the same font become one."""
+    for font, text in more:
+        if line and line[-1][0] == font:
+            line[-1] = (font, line[-1][1] + text)
+        else:
+            line.append((font, text))
+    return line
