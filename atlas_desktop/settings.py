@@ -44,6 +44,17 @@ class UnknownSetting(SettingsError):
     """There is no setting of that name."""
 
 
+_TYPE_WORDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "int or nothing": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "choice": "one of these",
+    "list of str": "a list of texts",
+}
+
+
 class Effect(StrEnum):
     """From when on a change is followed."""
 
@@ -65,17 +76,25 @@ EFFECTS = {
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """One setting as docs and forms show it."""
+    """One setting as docs and forms show it; `most` is the longest that a text may be, 0 for no bound."""
 
     key: str
     type: str
     default: Any
     bounds: str
     description: str
+    most: int = 0
 
     @property
     def env(self) -> str:
         return ENV_PREFIX + self.key.replace(".", "_").upper()
+
+    @property
+    def wanted(self) -> str:
+        """What a value has to be, in words."""
+        bounds = {"choice": f": {self.bounds}", "str": f", {self.bounds} characters"}
+        of = bounds.get(self.type, f", {self.bounds}") if self.bounds else ""
+        return f"expected {_TYPE_WORDS.get(self.type, self.type)}{of}"
 
     @property
     def effect(self) -> Effect:
@@ -112,6 +131,7 @@ def describe() -> Iterator[SettingInfo]:
                 getattr(defaults, name),
                 _bounds(kind, meta),
                 meta.description or "",
+                meta.max_length or 0,
             )
 
 
@@ -144,8 +164,10 @@ def parse(data: Mapping[str, Any]) -> Settings:
         if settings.ui.locale:
             _check_locale(settings.ui.locale)
     except msgspec.ValidationError as error:
-        reason, _, where = str(error).partition(" - at `$.")
-        raise SettingsError(where.rstrip("`") or "config.toml", reason) from None
+        reason, _, place = str(error).partition(" - at `$.")
+        where = place.rstrip("`")
+        wanted = next((info.wanted for info in describe() if info.key == where.partition("[")[0]), reason)
+        raise SettingsError(where or "config.toml", wanted) from None
     return settings
 
 

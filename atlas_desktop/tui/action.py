@@ -10,6 +10,7 @@ class Where(StrEnum):
     CHAT = "Conversation"
     SESSIONS = "List of conversations"
     MEMORIES = "Memories"
+    SETTINGS = "Settings"
     EVERYWHERE = "Everywhere"
 
 

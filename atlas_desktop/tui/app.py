@@ -277,14 +277,8 @@ class AtlasApp(Looks):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "lock":
-            return self.can_lock
+            return self.can_lock and super().check_action(action, parameters) is not False
         return super().check_action(action, parameters)
-
-    def action_choose_theme(self) -> None:
-        from atlas_desktop.tui.screens.themes import ThemeScreen
-
-        if not isinstance(self.screen, ThemeScreen):
-            self.push_screen(ThemeScreen(self))
 
     def action_help(self) -> None:
         from atlas_desktop.tui.screens.dialogs import HelpScreen

@@ -1,11 +1,13 @@
-"""Dates as people say them: groups of a list, and short times. Pure functions of two moments."""
+"""Dates as people say them: groups of a list, and short times, in the person's language."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from memory.entities import Session
 
-GROUPS = ("Today", "Yesterday", "This week", "Older")
+GROUPS = tuple(tr(f"calendar.{name}") for name in ("today", "yesterday", "this_week", "older"))
 
 
 def group_of(moment: datetime, now: datetime) -> str:
@@ -27,27 +29,30 @@ def grouped(sessions: Iterable[Session], now: datetime) -> Iterator[tuple[str, l
 
 
 def short(moment: datetime, now: datetime) -> str:
-    """A moment in at most six characters: the time today, else the weekday, the day, or month and year."""
+    """A moment in a few characters: the time today, else the weekday, the day, or month and year."""
+    write = formats()
     local = moment.astimezone(now.tzinfo)
     group = group_of(moment, now)
     if group == GROUPS[0]:
-        return f"{local:%H:%M}"
+        return write.time(local)
     if group in GROUPS[1:3]:
-        return f"{local:%a}"
+        return write.weekday(local)
     if local.year == now.year or now - local < timedelta(days=180):
-        return f"{local.day} {local:%b}"
-    return f"{local:%b %y}"
+        return write.day(local)
+    return write.month(local)
 
 
 def long(moment: datetime, now: datetime) -> str:
     """A moment as the head of a message shows it: the time, and the day unless it is today."""
+    write = formats()
     local = moment.astimezone(now.tzinfo)
+    time = write.time(local)
     group = group_of(moment, now)
     if group == GROUPS[0]:
-        return f"{local:%H:%M}"
+        return time
     if group == GROUPS[1]:
-        return f"Yesterday {local:%H:%M}"
+        return f"{tr('calendar.yesterday')} {time}"
     if group == GROUPS[2]:
-        return f"{local:%a %H:%M}"
-    year = "" if local.year == now.year else f" {local.year}"
-    return f"{local.day} {local:%b}{year} {local:%H:%M}"
+        return f"{write.weekday(local)} {time}"
+    day = write.day(local) if local.year == now.year else write.date(local)
+    return f"{day} {time}"

@@ -75,6 +75,28 @@ class Looks(Leaving):
         wanted = self.desk.settings.ui.locale
         formats.use(wanted or formats.locale_of(self.desk.settings_file.environ))
 
+    def action_show_settings(self) -> None:
+        from atlas_desktop.tui.screens.settings import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self))
+
+    def action_choose_theme(self) -> None:
+        from atlas_desktop.tui.screens.themes import ThemeScreen
+
+        if not isinstance(self.screen, ThemeScreen):
+            self.push_screen(ThemeScreen(self))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        from atlas_desktop.tui.screens.key_capture import KeyScreen
+
+        if self.screen_stack and isinstance(self.screen, KeyScreen):
+            return False
+        if action == "show_settings":
+            # What is set tells something of what is inside.
+            return self.desk.room is not None and not self.leaving
+        return super().check_action(action, parameters)
+
     # --- keys ------------------------------------------------------------------------------------
 
     @property

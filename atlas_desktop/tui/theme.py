@@ -229,6 +229,10 @@ TERMINAL = Theme(
     warning="ansi_yellow",
     error="ansi_red",
     variables={
+        "ansi-background": "ansi_black",
+        "ansi-foreground": "ansi_white",
+        "screen-selection-background": "ansi_cyan",
+        "screen-selection-foreground": "ansi_black",
         "border": "ansi_cyan",
         "border-blurred": "ansi_bright_black",
         "block-cursor-background": "ansi_cyan",

@@ -16,11 +16,11 @@ def texts(screen: str, language: str = LANGUAGE) -> dict[str, str]:
     return found
 
 
-def tr(key: str, *, count: int | None = None, **facts: object) -> str:
+def tr(key: str, /, *, count: int | None = None, **facts: object) -> str:
     """The text of a key with its facts put in.
 
-    With a `count`, the text under `KEY.one` or `KEY.other` is taken; `{count}` is the number as the person's
-    language writes it. Raises KeyError.
+    With a `count`, the text is `KEY.one` or `KEY.other` (or `KEY` for both), and `{count}` is the number as
+    the person's language writes it. Raises KeyError.
     """
     screen, _, name = key.partition(".")
     table = texts(screen)
@@ -30,4 +30,4 @@ def tr(key: str, *, count: int | None = None, **facts: object) -> str:
     from atlas_desktop.words.formats import formats
 
     form = f"{name}.one" if count == 1 else f"{name}.other"
-    return table[form].format(count=formats().number(count), **facts)
+    return table.get(form, table.get(name, form)).format(count=formats().number(count), **facts)

@@ -8,11 +8,15 @@ from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import HelpScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
+from atlas_desktop.tui.screens.settings import SettingsScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
+
+
+_SCREENS: dict[Where, object] = {Where.MEMORIES: MemoryScreen, Where.SETTINGS: SettingsScreen}
 
 
 def test_every_action_has_help_and_a_way_to_it() -> None:
@@ -57,8 +61,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
         await settle(pilot)
         for action in ACTIONS:
             target: object = place.app if action.where is Where.EVERYWHERE else place.app.screen
-            if action.where is Where.MEMORIES:
-                target = MemoryScreen
+            target = _SCREENS.get(action.where, target)
             assert hasattr(target, f"action_{action.run}"), action.id
 
 

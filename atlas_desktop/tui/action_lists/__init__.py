@@ -1,6 +1,12 @@
 """Every action, once, by what it is about. Within one part of the interface the footer keeps this order."""
 
 from atlas_desktop.tui.action import Action
-from atlas_desktop.tui.action_lists import conversation, memories, rooms, views
+from atlas_desktop.tui.action_lists import conversation, memories, rooms, settings, views
 
-ACTIONS: tuple[Action, ...] = (*conversation.ACTIONS, *memories.ACTIONS, *rooms.ACTIONS, *views.ACTIONS)
+ACTIONS: tuple[Action, ...] = (
+    *conversation.ACTIONS,
+    *memories.ACTIONS,
+    *rooms.ACTIONS,
+    *settings.ACTIONS,
+    *views.ACTIONS,
+)

@@ -9,13 +9,13 @@ from atlas_desktop.tui.theme import THEMES
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.looks import Looks
 
 
 class ThemeScreen(ChoiceScreen):
-    """Keeps what is chosen; leaving takes the earlier colours back."""
+    """Keeps what is chosen, unless who asked for it does; leaving takes the earlier colours back."""
 
-    def __init__(self, app: "AtlasApp") -> None:
+    def __init__(self, app: "Looks", *, keep: bool = True) -> None:
         file = app.desk.settings_file
         super().__init__(
             tr("themes.title"),
@@ -26,6 +26,7 @@ class ThemeScreen(ChoiceScreen):
             in_use=tr("themes.in_use"),
         )
         self.atlas = app
+        self._keeps = keep
         self._before = app.theme
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -34,7 +35,8 @@ class ThemeScreen(ChoiceScreen):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
-        self.atlas.attempt(self._keep(str(event.option_id)), group="settings")
+        if self._keeps:
+            self.atlas.attempt(self._keep(str(event.option_id)), group="settings")
 
     async def _keep(self, chosen: str) -> None:
         if "ui.theme" in self.atlas.desk.settings_file.given_by_environment:

@@ -1,0 +1,151 @@
+"""The settings as forms: found, changed, refused with a reason, taken back; followed while it runs."""
+
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.choice import ChoiceScreen
+from atlas_desktop.tui.screens.key_capture import KeyScreen
+from atlas_desktop.tui.screens.settings import SettingsScreen
+from tests.tui.desk import Stage
+from tests.tui.driving import assert_until, on, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+
+async def find(pilot: Pilot[None], words: str) -> None:
+    """Opens the settings with the cursor on the first that has these words."""
+    if not isinstance(pilot.app.screen, SettingsScreen):
+        await pilot.press("f9")
+        await settle(pilot)
+    await pilot.press("slash")
+    await type_text(pilot, words)
+    await pilot.press("enter")
+    await pilot.pause()
+
+
+async def test_every_setting_and_every_action_is_there(make: Make) -> None:
+    from atlas_desktop.settings import describe
+    from atlas_desktop.tui.actions import ACTIONS
+    from atlas_desktop.tui.setting_rows import rows, sections
+
+    place = make(theme="none")
+    keys = {row.key for row in rows(place.desk.settings_file)}
+    assert keys == {info.key for info in describe()} | {f"keys.{action.id}" for action in ACTIONS}
+    assert {key.partition(".")[0] for key in keys} == set(sections())
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await find(pilot, "longest reply")
+        assert "Max tokens" in shown(place)
+        assert "Takes 1 to 32768. Default: 1,024." in shown(place)
+
+
+async def test_a_bad_value_is_refused_beside_the_field_and_the_file_stays(make: Make) -> None:
+    place = make(theme="none")
+    path = place.desk.paths.home / "config.toml"
+    path.write_text("# mine\n[chat]\nmax_tokens = 99 # few\n")
+    place.desk.settings_file.load()
+    before = path.read_text()
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await find(pilot, "max tokens reply")
+        await pilot.press("enter")
+        field = place.app.screen.query_one("#value", Input)
+        assert field.value == "99"
+        field.value = "many"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "expected a whole number, 1 to 32768" in shown(place))
+        assert field.has_focus
+        assert path.read_text() == before
+        field.value = "77"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Saved. It holds from now on." in shown(place))
+        assert path.read_text() == before.replace("99", "77")
+        assert place.desk.turn_options().params.max_tokens == 77
+        await pilot.press("r")
+        await assert_until(pilot, lambda: place.desk.settings.chat.max_tokens == 1024)
+        assert "max_tokens" not in path.read_text()
+
+
+async def test_switches_and_choices(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await find(pilot, "ask_first")
+        await pilot.press("space")
+        await assert_until(pilot, lambda: place.desk.settings.memory.ask_first)
+        await pilot.press("escape")
+        await find(pilot, "new_session")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ChoiceScreen))
+        await pilot.press("down", "enter")
+        await assert_until(pilot, lambda: place.desk.settings.sessions.new_session == "automatic")
+        await pilot.press("escape", "escape")
+        assert on(place.app, ChatScreen)
+
+
+async def test_what_the_environment_sets_is_shown_and_not_changed(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await find(pilot, "ui.theme")
+        assert "set by ATLAS_UI_THEME" in shown(place)
+        assert "goes before the file" in shown(place)
+        await pilot.press("enter", "r")
+        assert on(place.app, SettingsScreen)
+    assert not (place.desk.paths.home / "config.toml").exists()
+
+
+async def test_a_key_is_taken_at_once_and_a_taken_one_refused(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await find(pilot, "keys.session.new")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, KeyScreen))
+        # While a key is waited for it does nothing else.
+        await pilot.press("ctrl+q")
+        await assert_until(pilot, lambda: "app.quit (Quit)" in shown(place))
+        await pilot.press("ctrl+k")
+        await assert_until(pilot, lambda: place.desk.settings.keys == {"session.new": "ctrl+k"})
+        await pilot.press("escape", "escape")
+        assert on(place.app, ChatScreen)
+        assert "^k New" in shown(place).splitlines()[-1] or "Ctrl+K New" in shown(place).splitlines()[-1]
+        bound = {
+            b.binding.key for b in place.app.screen.active_bindings.values() if b.binding.id == "session.new"
+        }
+        assert bound == {"ctrl+k"}
+
+
+async def test_a_still_interface_neither_moves_nor_blinks(make: Make) -> None:
+    place = make(theme="none")
+    place.desk.settings_file.set("ui.reduced_motion", value=True)
+    place.app.take_settings()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        assert place.app.animation_level == "none"
+        assert not place.app.screen.focused.cursor_blink  # type: ignore[union-attr]
+
+
+async def test_settings_are_not_shown_at_the_locked_door(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("f9")
+        assert not on(place.app, SettingsScreen)
+
+
+async def test_dates_and_numbers_follow_the_language(make: Make) -> None:
+    from atlas_desktop.words.formats import formats, use
+
+    place = make(theme="none")
+    try:
+        async with place.app.run_test(size=(100, 30)) as pilot:
+            await find(pilot, "ui.locale")
+            await pilot.press("enter", *"klingon", "enter")
+            await assert_until(pilot, lambda: "no such language" in shown(place))
+            place.app.screen.query_one("#value", Input).value = "de_DE"
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: formats().locale == "de_DE")
+            await pilot.press("escape")
+            await find(pilot, "chat.max_tokens")
+            assert "1.024" in shown(place)
+    finally:
+        use("")

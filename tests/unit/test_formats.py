@@ -1,0 +1,58 @@
+"""Dates and numbers in the person's language; in none they need no library."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from atlas_desktop.settings import SettingsError, parse
+from atlas_desktop.words.formats import Formats, locale_of
+
+MOMENT = datetime(2026, 5, 3, 15, 4, tzinfo=UTC)
+
+
+def test_plain_english_with_24_hours() -> None:
+    plain = Formats()
+    assert (plain.time(MOMENT), plain.weekday(MOMENT), plain.day(MOMENT)) == ("15:04", "Sun", "3 May")
+    assert (plain.date(MOMENT), plain.month(MOMENT)) == ("3 May 2026", "May 26")
+    assert (plain.number(12345), plain.decimal(1234.56)) == ("12,345", "1,234.6")
+
+
+def test_german() -> None:
+    german = Formats("de-DE")
+    assert (german.time(MOMENT), german.weekday(MOMENT), german.day(MOMENT)) == ("15:04", "So", "3. Mai")
+    assert (german.date(MOMENT), german.number(12345)) == ("3. Mai 2026", "12.345")
+    assert german.decimal(1234.56, 2) == "1.234,56"
+
+
+def test_american_time() -> None:
+    assert Formats("en_US").time(MOMENT).replace("\u202f", " ") == "3:04 PM"
+
+
+@pytest.mark.parametrize(
+    ("environ", "locale"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, "de_DE"),
+        ({"LC_ALL": "C.UTF-8", "LANG": "de_DE"}, ""),
+        ({"LC_TIME": "sr_RS@latin", "LANG": "en_US"}, "sr_RS"),
+        ({"LANG": "xx_YY"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_system_says_which_language(environ: dict[str, str], locale: str) -> None:
+    assert locale_of(environ) == locale
+
+
+def test_a_language_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(SettingsError, match="no such language"):
+        parse({"ui": {"locale": "klingon"}})
+
+
+def test_without_a_language_babel_is_not_imported() -> None:
+    code = (
+        "import sys; from atlas_desktop.tui.calendar import short; from datetime import datetime, UTC;"
+        "short(datetime.now(UTC), datetime.now(UTC)); print('babel' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

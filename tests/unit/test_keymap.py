@@ -1,0 +1,81 @@
+"""The person's own keys: what is taken, what is refused and why, and what Textual is told."""
+
+import pytest
+
+from atlas_desktop.settings import SettingsError, SettingsFile
+from atlas_desktop.tui.action import Where
+from atlas_desktop.tui.actions import ACTIONS, BY_ID
+from atlas_desktop.tui.keymap import UNBOUND, bound, check, keys_of
+
+
+def test_keys_are_taken_as_people_write_them() -> None:
+    new = BY_ID["session.new"]
+    assert keys_of(new, {}) == "ctrl+n"
+    assert keys_of(new, {"session.new": "Ctrl+K, F7"}) == "ctrl+k,f7"
+    assert keys_of(new, {"session.new": "Alt+PgUp"}) == "alt+pageup"
+    assert keys_of(BY_ID["memories.accept"], {"memories.accept": "Shift+K"}) == "K"
+    assert keys_of(new, {"session.new": ""}) == ""
+
+
+@pytest.mark.parametrize(
+    ("action", "keys", "reason"),
+    [
+        ("session.new", "ctrl+o", "session.list (Conversations)"),
+        ("session.new", "ctrl+q", "app.quit (Quit)"),
+        ("session.delete_marked", "ctrl+n", "session.new"),
+        ("memories.accept", "ctrl+p", "app.palette"),
+        ("memories.accept", "r", "memories.reject"),
+        ("session.new", "ctrl+c", "needed for itself"),
+        ("session.new", "enter", "needed for itself"),
+        ("session.new", "k", "what is typed here"),
+        ("app.help", "?", "what is typed here"),
+        ("session.new", "hyper+k", "no key"),
+        ("session.new", "f99", "no key"),
+        ("app.quit", "", "needs a key"),
+        ("session.nothing", "ctrl+k", "no such action"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_the_reason(action: str, keys: str, reason: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check({action: keys})
+    assert caught.value.where == f"keys.{action}"
+    assert reason in caught.value.reason
+
+
+def test_keys_can_change_places_and_places_share_keys() -> None:
+    check({"session.new": "ctrl+o", "session.list": "ctrl+n"})
+    check({"memories.accept": "ctrl+n"})
+    check({"chat.back": "f12"})
+
+
+def test_the_defaults_are_a_keymap_that_can_be_had() -> None:
+    check({action.id: action.key for action in ACTIONS if action.key})
+
+
+def test_what_textual_is_told_leaves_nobody_without_a_key() -> None:
+    made = bound({"chat.stop": "ctrl+x", "session.new": ""})
+    assert made["chat.stop"] == "ctrl+x"
+    # It shares Esc with the action that moved.
+    assert made["chat.back"] == "escape"
+    assert made["session.new"].startswith(UNBOUND)
+    assert bound({}) == {}
+
+
+def test_the_file_refuses_a_keymap_and_stays_as_it_was(tmp_path: object) -> None:
+    from pathlib import Path
+
+    file = SettingsFile(Path(str(tmp_path)) / "config.toml", environ={}, check_keys=check)
+    file.set("keys.session.new", "ctrl+k")
+    before = file.path.read_text()
+    assert file.get("keys.session.new") == "ctrl+k"
+    with pytest.raises(SettingsError):
+        file.set("keys.session.rename", "ctrl+k")
+    assert file.path.read_text() == before
+    file.set("keys.session.new", None)
+    assert file.settings.keys == {}
+
+
+def test_everything_can_be_reached_where_keys_are_taken_away() -> None:
+    for action in ACTIONS:
+        reached = action.in_palette or action.slash or action.where not in (Where.CHAT, Where.EVERYWHERE)
+        assert reached or action.key, action.id
