@@ -52,4 +52,5 @@ def leaving(sessions: int, where: str, *, sealed: bool, private: int, redacted: 
             f"{what}{some} will be written to {where}, encrypted: whoever opens it needs what you chose now."
         )
     less = " What was found of personal data is taken out; what was not found is not." if redacted else ""
-    return f"{what}{some} will be written to {where} unencrypted: whoever can read it there knows what was said.{less}"
+    open_to = "unencrypted: whoever can read it there knows what was said."
+    return f"{what}{some} will be written to {where} {open_to}{less}"

@@ -82,6 +82,15 @@ ACTIONS: tuple[Action, ...] = (
         "delete",
     ),
     Action(
+        "session.export",
+        "Export the conversation",
+        "Write this conversation (or the one marked in the list) to a file: Markdown, web page, PDF and others; "
+        "without personal data, or encrypted, if you like.",
+        Where.CHAT,
+        "export",
+        slash="/export",
+    ),
+    Action(
         "session.delete_marked",
         "Delete the marked conversation",
         "In the list: move the marked conversation to the bin. It can be undone.",

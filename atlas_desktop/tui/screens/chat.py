@@ -19,6 +19,7 @@ from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.tui.actions import Action, Where, bindings, typed
 from atlas_desktop.tui.compositing import SparingCompositor
 from atlas_desktop.tui.screens.chat_context import ContextActions
+from atlas_desktop.tui.screens.chat_exporting import ExportActions
 from atlas_desktop.tui.screens.chat_forgetting import ForgetActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_rooms import RoomActions
@@ -54,6 +55,7 @@ _DOING = {
 class ChatScreen(
     RoomActions,
     SessionActions,
+    ExportActions,
     VariantActions,
     ContextActions,
     MemoryCommands,

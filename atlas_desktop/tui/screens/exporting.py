@@ -1,0 +1,338 @@
+"""The window that exports conversations: how, where to, and without what."""
+
+from collections.abc import Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Checkbox, Input, Label, Select, Static
+from textual.worker import Worker, WorkerState
+
+from atlas_desktop.explain import explain
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.exporting.errors import TargetExists, TargetRefused
+from atlas_desktop.services.exporting.file_names import stem_of
+from atlas_desktop.services.exporting.formats import FORMATS
+from atlas_desktop.services.exporting.reading import Chosen
+from atlas_desktop.services.exporting.redaction import KINDS, Redaction
+from atlas_desktop.services.exporting.service import ExportService, Order, Report
+from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
+from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+from memory.entities import RoomKind, Session
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.tui.app import AtlasApp
+
+_USUAL = "md"
+_SHOWN = 200
+_OWN_KINDS = tuple(kind for kind in KINDS if kind != "words")
+_GROUP = "export"
+
+
+class ExportDialog(ModalScreen[Report | None]):
+    """Exports the sessions of these ids, from whichever open rooms they are in; those of the private room
+    only when that is asked for in the window. Dismissed with what was written, or None."""
+
+    DEFAULT_CSS = """
+    ExportDialog {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 1 2 0 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        #choices { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
+        .line { height: auto; margin-bottom: 1; }
+        .line > Label { width: 12; }
+        .line > Input, .line > Select { width: 1fr; }
+        Checkbox { height: 1; background: transparent; border: none; padding: 0; }
+        #kinds { height: auto; margin: 0 0 1 2; grid-gutter: 0 1; }
+        #personal { height: auto; display: none; }
+        #personal.-on { display: block; }
+        #found { height: auto; max-height: 10; margin-top: 1; display: none; }
+        #found.-on { display: block; }
+        #state { height: auto; color: $quiet; margin-top: 1; }
+        #state.-wrong { color: $error; }
+        .buttons { height: auto; margin: 1 0; align-horizontal: right; }
+        Button { margin-left: 2; min-width: 10; }
+    }
+    """
+    AUTO_FOCUS = "#format"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "export", "Export", priority=True),
+    ]
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        super().__init__()
+        self._ids = tuple(dict.fromkeys(ids))
+        self._found: list[tuple[OpenRoom, Session]] = []
+        self._path_shown = ""
+        self._work: Worker[None] | None = None
+
+    @property
+    def atlas(self) -> "AtlasApp":
+        return cast("AtlasApp", self.app)
+
+    # --- what is shown ----------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = tr("exporting.title", count=len(self._ids))
+            with VerticalScroll(id="choices", can_focus=False):
+                yield from self._choices()
+            yield Static(tr("exporting.plain"), id="state", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(tr("exporting.cancel"), id="cancel", compact=True)
+                yield Button(tr("exporting.preview"), id="preview", compact=True)
+                yield Button(tr("exporting.export"), id="export", variant="primary", compact=True)
+
+    def _choices(self) -> Iterator[Horizontal | Vertical | VerticalScroll | Checkbox]:
+        formats = [(one.title, one.name) for one in FORMATS.values()]
+        yield _line("format", Select(formats, value=_USUAL, allow_blank=False, id="format", compact=True))
+        yield _line("where", CleanInput(id="where", compact=True))
+        if len(self._ids) > 1:
+            yield Checkbox(tr("exporting.each"), id="each", compact=True)
+        yield Checkbox(tr("exporting.memories"), id="memories", compact=True)
+        private = Checkbox("", id="private", compact=True)
+        private.display = False
+        yield private
+        yield Checkbox(tr("exporting.redact"), id="redact", compact=True)
+        kinds = [Checkbox(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
+        words = CleanInput(id="words", compact=True, placeholder=tr("exporting.words.hint"))
+        yield Vertical(
+            ItemGrid(*kinds, id="kinds", min_column_width=16), _line("words", words), id="personal"
+        )
+        secret = CleanInput(password=True, id="secret", compact=True, placeholder=tr("exporting.seal.hint"))
+        yield _line("seal", secret, margin=True)
+        again = _line("seal.again", CleanInput(password=True, id="again", compact=True))
+        again.id = "again-line"
+        again.display = False
+        yield again
+        yield VerticalScroll(Static("", id="found-text", markup=False), id="found")
+
+    def on_mount(self) -> None:
+        self._start(self._look())
+
+    async def _look(self) -> None:
+        rooms = self.atlas.desk.rooms
+        self._found = [await rooms.find(session_id) for session_id in self._ids]
+        private = sum(session.room is RoomKind.PRIVATE for _, session in self._found)
+        if private:
+            box = self.query_one("#private", Checkbox)
+            box.label = tr("exporting.private", count=private)
+            box.display = True
+        self._suggest()
+        self._tell()
+
+    def _suggest(self) -> None:
+        """A path that fits what is chosen, as long as the person has not written another."""
+        field = self.query_one("#where", Input)
+        if field.value != self._path_shown:
+            return
+        one = self._found[0][1].title if len(self._found) == 1 and self._named else ""
+        stem = stem_of(clean_line(one) or f"Atlas {self.atlas.now():%Y-%m-%d}")
+        suffix = FORMATS[self._format].suffix
+        if self._each:
+            suffix = ".tar.age" if self._secret else ""
+        elif self._secret:
+            suffix += ".age"
+        self._path_shown = field.value = str(Path("~") / f"{stem}{suffix}")
+
+    @property
+    def _named(self) -> bool:
+        """Whether the title may stand in a file's name: a private one only when it goes out itself."""
+        return self._found[0][1].room is not RoomKind.PRIVATE or self._ticked("#private")
+
+    def _tell(self, text: str = "", *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        usual = tr("exporting.sealed") if self._secret else tr("exporting.plain")
+        if not text and not self._going:
+            usual = tr("exporting.nothing")
+        elif not text and any(session.room is RoomKind.OFF_RECORD for _, session in self._found):
+            usual = f"{usual} {tr('exporting.off_record')}"
+        state.update(clean(text or usual))
+
+    # --- what was chosen --------------------------------------------------------------------------
+
+    def _ticked(self, name: str) -> bool:
+        return any(box.value for box in self.query(name).results(Checkbox))
+
+    @property
+    def _format(self) -> str:
+        return str(self.query_one("#format", Select).value)
+
+    @property
+    def _each(self) -> bool:
+        return self._ticked("#each")
+
+    @property
+    def _secret(self) -> str:
+        return self.query_one("#secret", Input).value
+
+    @property
+    def _going(self) -> "list[tuple[OpenRoom, Session]]":
+        private = self._ticked("#private")
+        return [one for one in self._found if private or one[1].room is not RoomKind.PRIVATE]
+
+    def _path(self) -> Path:
+        """Raises `TargetRefused` when it begins with a user that there is not."""
+        given = self.query_one("#where", Input).value.strip()
+        try:
+            return Path(given).expanduser().absolute()
+        except RuntimeError:
+            raise TargetRefused(Path(given), "there is no such user") from None
+
+    def _order(self) -> Order:
+        redaction = None
+        if self._ticked("#redact"):
+            kinds = frozenset(kind for kind in _OWN_KINDS if self._ticked(f"#kind-{kind}"))
+            words = self.query_one("#words", Input).value.split(",")
+            redaction = Redaction(kinds, tuple(word.strip() for word in words if word.strip()))
+        return Order(self._format, self._each, self._ticked("#memories"), redaction)
+
+    def _service(self) -> ExportService:
+        chosen: list[Chosen] = []
+        for room in self.atlas.desk.open_rooms:
+            ids = tuple(session.id for store, session in self._going if store is room)
+            chosen += [Chosen(room.store, ids)] if ids else []
+        return ExportService(chosen, progress=self._progressed)
+
+    def _progressed(self, done: int, total: int) -> None:
+        self._tell(tr("exporting.writing", done=done, total=total))
+
+    def _target(self, path: Path, *, force: bool) -> Target:
+        secret = self._secret
+        if self._each and not secret:
+            return FolderTarget(path, force=force)
+        target = FileTarget(path, force=force)
+        return SealedTarget(target, Seal(passphrase=secret)) if secret else target
+
+    # --- events -----------------------------------------------------------------------------------
+
+    @on(Select.Changed, "#format")
+    @on(Checkbox.Changed)
+    @on(Input.Changed, "#secret")
+    def _chosen_anew(self) -> None:
+        self.query_one("#personal").set_class(self._ticked("#redact"), "-on")
+        self.query_one("#again-line").display = bool(self._secret)
+        self.query_one("#found").remove_class("-on")
+        if self._found:
+            self._suggest()
+            self._tell()
+
+    def on_input_submitted(self) -> None:
+        self.action_export()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        match event.button.id:
+            case "export":
+                self.action_export()
+            case "preview":
+                self._start(self._preview())
+            case _:
+                self.action_cancel()
+
+    def action_cancel(self) -> None:
+        """While something is written that is ended, and nothing of it is left; else the window closes."""
+        if self._work is not None and self._work.is_running:
+            self._work.cancel()
+            self._tell()
+        else:
+            self.dismiss(None)
+
+    def action_export(self) -> None:
+        if not self._going:
+            self._tell(tr("exporting.nothing"), wrong=True)
+        elif self._secret and self._secret != self.query_one("#again", Input).value:
+            self._tell(tr("exporting.differ"), wrong=True)
+            self.query_one("#again").focus()
+        elif not self.query_one("#where", Input).value.strip():
+            self._tell(tr("exporting.no_path"), wrong=True)
+        else:
+            self._start(self._export())
+
+    # --- at work ----------------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work = self.run_worker(work, group=_GROUP, exclusive=True, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        event.stop()
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            words = explain(event.worker.error)
+            self._tell(f"{words.title}. {words.message}", wrong=True)
+
+    async def _preview(self) -> None:
+        self._tell(tr("exporting.reading"))
+        order = self._order()
+        report = await self._service().preview(order)
+        self.query_one("#found-text", Static).update(_preview_words(report, order))
+        self.query_one("#found").add_class("-on")
+        self._tell()
+
+    async def _export(self) -> None:
+        path = self._path()
+        try:
+            report = await self._write(path, force=False)
+        except TargetExists as there:
+            if not await self._may_replace(there.path):
+                self._tell()
+                return
+            report = await self._write(path, force=True)
+        self.atlas.say(_done_words(report, path))
+        self.dismiss(report)
+
+    async def _write(self, path: Path, *, force: bool) -> Report:
+        return await self._service().write(self._order(), self._target(path, force=force))
+
+    async def _may_replace(self, path: Path) -> bool:
+        text = tr("exporting.replace.text", where=path)
+        return await self.atlas.push_screen_wait(
+            ConfirmScreen(
+                tr("exporting.replace.title"),
+                text,
+                agree=tr("exporting.replace.agree"),
+                refuse=tr("exporting.replace.refuse"),
+            )
+        )
+
+
+def _preview_words(report: Report, order: Order) -> Content:
+    lines: list[Content | str | tuple[str, str]] = [
+        tr("exporting.would", count=report.sessions, messages=report.messages) + "\n"
+    ]
+    if order.redaction is None:
+        lines.append(tr("exporting.not_redacted"))
+    elif not report.found:
+        lines.append(tr("exporting.nothing_found"))
+    else:
+        lines.append((tr("exporting.taken_out"), "bold"))
+        for one in report.found[:_SHOWN]:
+            lines += [f"\n{one.count:>4} × ", (clean_line(one.text), "bold"), f" → {one.mark}"]
+        if len(report.found) > _SHOWN:
+            lines.append("\n" + tr("exporting.and_more", count=len(report.found) - _SHOWN))
+    return Content.assemble(*lines)
+
+
+def _done_words(report: Report, path: Path) -> str:
+    told = tr("exporting.done", count=report.sessions, where=path)
+    return f"{told}\n{tr('exporting.missing', count=report.missing)}" if report.missing else told
+
+
+def _line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:
+    line = Horizontal(Label(tr(f"exporting.{name}")), field, classes="line")
+    if margin:
+        line.styles.margin = (1, 0, 1, 0)
+    return line
