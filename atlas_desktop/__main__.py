@@ -39,6 +39,8 @@ COMMANDS = {
     "chat": ("chat", "talk line by line"),
     "sessions": ("sessions", "past conversations"),
     "memory": ("memory", "what is remembered"),
+    "personas": ("personas", "instructions for the model, by name"),
+    "templates": ("templates", "prompts with {variables}, by name"),
     "export": ("exporting", "write conversations out"),
     "import": ("importing", "take in conversations from files"),
     "models": ("models", "download, import, choose and measure models"),

@@ -3,17 +3,20 @@
 import argparse
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.turns import (
     add_turn_options,
+    attachments_of,
     on_interrupt,
     open_for,
     options_for,
     refuse_what_is_for_new_sessions,
-    with_attachments,
+    with_persona,
+    written_out,
 )
 from atlas_desktop.explain import Exit, UsageError
 
@@ -35,7 +38,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         action="store_true",
-        help="say a text that is too long in parts, attachments before your words",
+        help="say a text that is too long in parts, the whole text of attached files before your words",
     )
     parser.set_defaults(handler=ask, exclusive=True)
 
@@ -48,14 +51,16 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     if not text.strip():
         raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
     refuse_what_is_for_new_sessions(args)
-    said, attached = with_attachments(text, args.attach), with_attachments("", args.attach).lstrip()
+    attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)
     session = None if args.session == "new" else args.session
-    options = options_for(ctx, args)
-    parts = [said]
-    if args.split:
-        # What is asked comes last, next to the answer.
-        whole = "\n\n".join(filter(None, [attached, text]))
+    options = await with_persona(ctx, room, options_for(ctx, args), args)
+    parts = [text]
+    if not args.split:
+        options = replace(options, attachments=attached)
+    else:
+        # Every word of the files is said then. What is asked comes last, next to the answer.
+        whole = "\n\n".join(filter(None, [written_out(attached), text]))
         parts = await room.chat.in_parts(whole, session=session, options=options)
     for number, part in enumerate(parts, 1):
         turn = room.chat.turn(part, session=session, options=part_options(options, number, len(parts)))

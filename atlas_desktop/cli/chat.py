@@ -7,18 +7,19 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.cli.turns import (
     add_turn_options,
+    attachments_of,
     on_interrupt,
     open_for,
     options_for,
     refuse_what_is_for_new_sessions,
-    with_attachments,
+    with_persona,
 )
 from atlas_desktop.explain import Exit, UsageError, explain
 from atlas_desktop.services.cleaning import clean
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.sessions import SessionView
     from atlas_desktop.services.turn import Turn, TurnOptions
+    from memory.attachments.entities import NewAttachment
     from memory.context.beginning import Compaction
     from memory.lifecycle.forgetting import Target
 
@@ -47,11 +49,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 async def chat(ctx: Context, args: argparse.Namespace) -> int:
     refuse_what_is_for_new_sessions(args)
+    attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)
-    options = options_for(ctx, args)
-    first = with_attachments("", args.attach).lstrip() if args.attach else ""
-    session = None if args.session == "new" else (await room.sessions.view(args.session)).session.id
-    talk = Conversation(ctx, room, options, session, pending=first)
+    options = await with_persona(ctx, room, options_for(ctx, args), args)
+    session = None if args.session == "new" else (await room.store.get_session(args.session)).id
+    talk = Conversation(ctx, room, options, session, attached=list(attached))
     # Lines that a program sends follow one another at once: what is due is done between them.
     scripted = not sys.stdin.isatty()
     room.recall.start(talk.report)
@@ -79,14 +81,14 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
 class Conversation:
     """The state of one `atlas chat`: which session is talked in, and whether it is over.
 
-    `stopped` says whether the newest reply was stopped.
+    `attached` goes to the session with the next words. `stopped` says whether the newest reply was stopped.
     """
 
     ctx: Context
     room: "OpenRoom"
     options: "TurnOptions"
     session: str | None
-    pending: str = ""
+    attached: "list[NewAttachment]" = field(default_factory=list)
     ended: bool = False
     stopped: bool = False
     to_forget: "Target | None" = None
@@ -131,7 +133,7 @@ class Conversation:
                 name, rest, *_ = (*command.split(maxsplit=1), "", "")
                 await self._command(name)(rest.strip())
             elif text.strip():
-                await self._say(text)
+                await self.say(text)
         except Exception as error:  # noqa: BLE001 - every error has its words, and the talk goes on
             self.report(error)
 
@@ -161,10 +163,10 @@ class Conversation:
 
     # --- turns ------------------------------------------------------------------------------------
 
-    async def _say(self, text: str) -> None:
-        if self.pending:
-            text, self.pending = f"{text}\n\n{self.pending}", ""
-        await self.run(self.room.chat.turn(text, session=self.session, options=self.options))
+    async def say(self, text: str) -> None:
+        """Says something, with what is attached and not said yet."""
+        options = replace(self.options, attachments=tuple(self.attached))
+        await self.run(self.room.chat.turn(text, session=self.session, options=options))
 
     async def run(self, turn: "Turn") -> None:
         """Runs a turn and prints what it tells. Ctrl-C ends the reply, which is kept."""
@@ -182,6 +184,7 @@ class Conversation:
                 async for event in events:
                     if isinstance(event, Accepted):
                         self.session = event.session.id
+                        self.attached.clear()
                     if self.ctx.json:
                         print(dumps(shapes.event(event)), flush=True)
                     elif isinstance(event, Delta):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.cli import context_shapes, forgetting
 from atlas_desktop.cli.chat_memories import MemoryCommands
 from atlas_desktop.cli.chat_rooms import RoomCommands
+from atlas_desktop.cli.chat_tools import ToolCommands
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.context_commands import compaction_text
 from atlas_desktop.cli.sessions import marked
@@ -41,6 +42,7 @@ class ChatCommands:
             "/forget": self.forget,
             **MemoryCommands(self._talk).by_name(),
             **RoomCommands(self._talk).by_name(),
+            **ToolCommands(self._talk).by_name(),
             "/save": self.save,
             "/quit": self.quit,
         }

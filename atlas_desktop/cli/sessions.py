@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_commands, context_shapes, retention, room_commands, shapes
+from atlas_desktop.cli import context_commands, context_shapes, organising, retention, room_commands, shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
 
@@ -25,6 +25,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     listing = add("list", list_sessions, "list sessions, the latest first")
     listing.add_argument("--binned", action="store_true", help="what is in the bin")
+    listing.add_argument("--archived", action="store_true", help="what is archived")
     listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
     listing.add_argument("--limit", metavar="N", type=int, help="at most N")
     add("show", show, "print one session").add_argument("session", metavar="ID")
@@ -35,25 +36,34 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
     delete = add("delete", delete_session, "move a session to the bin, or erase it for good")
-    delete.add_argument("session", metavar="ID")
+    delete.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
     delete.add_argument(
         "--forever", action="store_true", help="erase it and all that was made from it, with a receipt"
     )
-    add("restore", restore_session, "bring a session back from the bin").add_argument("session", metavar="ID")
+    restore = add("restore", restore_session, "bring a session back from the bin")
+    restore.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
     fork = add("fork", fork_session, "begin a new session with a copy of what was said")
     fork.add_argument("session", metavar="ID")
-    fork.add_argument("--message", metavar="ID", help="the last message to take along (the newest)")
+    fork.add_argument("message", metavar="MESSAGE", nargs="?", help="the last message to take along (the newest)")
+    fork.add_argument("--message", metavar="ID", dest="at", help=argparse.SUPPRESS)
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)
+    organising.register(add)
     room_commands.register(add)
     retention.register(add)
 
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
     await ctx.unlock()
-    wanted = {"containing": args.containing, "binned": args.binned, "limit": args.limit}
+    wanted = {
+        "containing": args.containing,
+        "binned": args.binned,
+        "archived": args.archived,
+        "limit": args.limit,
+    }
     found = [s for room in ctx.desk.open_rooms for s in await room.sessions.recent(**wanted)]
-    found.sort(key=lambda s: (s.updated_at, s.id), reverse=True)
+    first = not (args.binned or args.archived)
+    found.sort(key=lambda s: (first and s.pinned_at is not None, s.updated_at, s.id), reverse=True)
     found = found[: args.limit]
     ctx.emit(
         [shapes.session(s) for s in found],
@@ -77,6 +87,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
     view = await room.sessions.view(args.session)
     summaries = await room.sessions.summaries(view.session.id)
+    attached = await room.attachments.attached(view.session.id)
 
     def text() -> str:
         head = f"{marked(view.session)}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
@@ -88,6 +99,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
             **shapes.session(view.session),
             "messages": [shapes.message(m) for m in view.messages],
             "summaries": [context_shapes.summary(s) for s in summaries],
+            "attachments": [shapes.attachment(a) for a in attached],
         },
         text,
     )
@@ -124,25 +136,37 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
 
 async def fork_session(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
-    session = await room.sessions.fork(args.session, message=args.message, title=args.title)
+    session = await room.sessions.fork(args.session, message=args.at or args.message, title=args.title)
     ctx.emit(shapes.session(session), f"{session.id}  {session.title}")
     return Exit.DONE
 
 
 async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock_for(args.session)
-    view = await room.sessions.view(args.session)
+    from memory.organising.entities import MarksPatch
+
+    named = organising.refs(args.sessions)
     if args.forever:
-        ctx.confirm(f"Erase “{view.session.title}” for good, with everything that was made from it?")
-        receipt = await room.forgetting.erase_session(view.session.id)
-        ctx.emit(shapes.receipt(receipt), lambda: receipt_text(receipt))
-        return Exit.DONE if receipt.verified else Exit.FAILED
-    ctx.confirm(f"Move “{view.session.title}” to the bin?")
-    session = await room.sessions.delete(view.session.id)
+        return await _erase(ctx, named)
+    await ctx.unlock()
+    found = [(await ctx.desk.rooms.find(ref))[1] for ref in named]
+    what = f"“{found[0].title}”" if len(found) == 1 else f"{len(found)} sessions"
+    ctx.confirm(f"Move {what} to the bin?")
+    how = "moved to the bin; `atlas sessions restore` brings it back"
+    return await organising.apply(ctx, named, MarksPatch(binned=True), how)
+
+
+async def _erase(ctx: Context, named: list[str]) -> int:
+    await ctx.unlock()
+    found = [await ctx.desk.rooms.find(ref) for ref in named]
+    what = f"“{found[0][1].title}”" if len(found) == 1 else f"{len(found)} sessions"
+    ctx.confirm(f"Erase {what} for good, with everything that was made from it?")
+    receipts = [await room.forgetting.erase_session(session.id) for room, session in found]
+    values = [shapes.receipt(one) for one in receipts]
     ctx.emit(
-        shapes.session(session), f"Moved to the bin; `atlas sessions restore {session.id}` brings it back."
+        values[0] if len(values) == 1 else {"receipts": values},
+        lambda: "\n".join(map(receipt_text, receipts)),
     )
-    return Exit.DONE
+    return Exit.DONE if all(one.verified for one in receipts) else Exit.FAILED
 
 
 def receipt_text(value: "Receipt") -> str:
@@ -154,7 +178,8 @@ def receipt_text(value: "Receipt") -> str:
 
 
 async def restore_session(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock_for(args.session)
-    session = await room.sessions.restore(args.session)
-    ctx.emit(shapes.session(session), f"Restored: {session.title}")
-    return Exit.DONE
+    from memory.organising.entities import MarksPatch
+
+    return await organising.apply(
+        ctx, organising.refs(args.sessions), MarksPatch(binned=False), "brought back from the bin"
+    )

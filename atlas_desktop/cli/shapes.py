@@ -9,6 +9,7 @@ from atlas_desktop.services.forgetting_told import counts
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
     from atlas_desktop.services.forgetting import Receipt
+    from memory.attachments.entities import Attachment
     from memory.background import RunReport
     from memory.entities import Message, SearchHit, Session
     from memory.jobs import Job
@@ -51,6 +52,18 @@ def message(value: "Message") -> dict[str, Any]:
         "important": value.important,
         "model": value.model,
         "parent": value.parent_id,
+    }
+
+
+def attachment(value: "Attachment") -> dict[str, Any]:
+    """A file that a session reads, without its text; `characters` is how long that is."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "media_type": value.media_type,
+        "bytes": value.size,
+        "characters": len(value.text),
+        "added_at": value.added_at.isoformat(),
     }
 
 

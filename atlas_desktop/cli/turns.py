@@ -2,7 +2,7 @@
 
 import argparse
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +15,9 @@ from atlas_desktop.explain import UsageError
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.turn import TurnOptions
+    from memory.attachments.entities import NewAttachment
 
-ATTACHMENT_LIMIT = 1_000_000
+TEXT_LIMIT = 1_000_000
 _MODES = ("normal", "reads", "blank", "off")
 
 
@@ -30,8 +31,13 @@ def add_turn_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="P", help="project of a new session")
     parser.add_argument("--system", metavar="FILE", help="instructions of a new session, from FILE")
     parser.add_argument(
-        "--attach", metavar="FILE", action="append", default=[], help="add a text file to the message"
+        "--attach",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="let the session read a file: text, Markdown, code or the text of a PDF",
     )
+    parser.add_argument("--persona", metavar="NAME", help="the persona of a new session")
     parser.add_argument("--max-tokens", metavar="N", type=_at_least(int, 1), help="longest reply")
     parser.add_argument(
         "--temperature", metavar="T", type=_at_least(float, 0), help="variety; 0 is always the likeliest"
@@ -105,37 +111,63 @@ def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
     )
 
 
-def with_attachments(text: str, files: list[str]) -> str:
-    """The message with the text of files behind it, each in a fence of its own under its name."""
-    from atlas_desktop.services.cleaning import clean_line
+async def attachments_of(files: list[str]) -> "tuple[NewAttachment, ...]":
+    """What is read out of the files. Raises `AttachmentRefused`."""
+    from atlas_desktop.services.attachments import read_attachment
 
-    parts = [text]
-    for name in files:
-        body = _read_text(name)
+    return tuple([await read_attachment(name) for name in files])
+
+
+async def with_persona(
+    ctx: Context, room: "OpenRoom", options: "TurnOptions", args: argparse.Namespace
+) -> "TurnOptions":
+    """The options with what the persona of a new session asks for; what the command line gives goes first.
+
+    Raises `PersonaNotFound`.
+    """
+    from atlas_desktop.services.personas import persona_for
+
+    if not args.persona:
+        return options
+    persona = await persona_for(room, ctx.opened or [room], args.persona)
+    if persona.model and not args.model:
+        ctx.desk.models.installed_model(persona.model)
+        ctx.desk.chosen_model = persona.model
+        await ctx.desk.switch_model()
+    if persona.temperature is not None and args.temperature is None:
+        options = replace(options, params=replace(options.params, temperature=persona.temperature))
+    return replace(options, system=options.system or persona.system_prompt)
+
+
+def written_out(attachments: "Sequence[NewAttachment]") -> str:
+    """The texts of files as part of a message, each in a fence of its own under its name."""
+    parts = []
+    for one in attachments:
         fence = "```"
-        while fence in body:
+        while fence in one.text:
             fence += "`"
-        parts.append(f"{clean_line(Path(name).name)}:\n{fence}\n{body.rstrip()}\n{fence}")
+        parts.append(f"{one.name}:\n{fence}\n{one.text}\n{fence}")
     return "\n\n".join(parts)
 
 
 def _read_text(name: str) -> str:
     path = Path(name)
     try:
-        if path.stat().st_size > ATTACHMENT_LIMIT:
-            raise UsageError(f"{path.name} is larger than 1 MB.", "Attach a part of it.")
+        if path.stat().st_size > TEXT_LIMIT:
+            raise UsageError(f"{path.name} is larger than 1 MB.", "Give a shorter one.")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{path.name} is not UTF-8 text.", "Only text files can be attached.") from None
+        raise UsageError(f"{path.name} is not UTF-8 text.", "Give a file of plain text.") from None
     except OSError as error:
         raise UsageError(f"{path.name}: {error.strerror}.", "Check the path that you gave.") from None
 
 
 def refuse_what_is_for_new_sessions(args: argparse.Namespace) -> None:
     """What a session was begun with cannot be changed by saying something in it."""
-    if args.session != "new" and (args.system or args.project):
+    if args.session != "new" and (args.system or args.project or args.persona):
         raise UsageError(
-            "--system and --project belong to a new session.", "Leave them out, or leave out --session."
+            "--system, --persona and --project belong to a new session.",
+            "Leave them out, or leave out --session.",
         )
 
 

@@ -7,6 +7,8 @@ input, one answer on standard output.
 
 import os
 import sys
+import sysconfig
+from pathlib import Path
 
 import msgspec
 
@@ -23,12 +25,11 @@ _PER_PAGE = "\n\n"
 
 
 def main() -> None:
-    _bound()
-    data = sys.stdin.buffer.read()
+    # Whatever the reader prints must not get into the answer.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        answer = read(data)
-        out.write(msgspec.json.encode(answer))
+        _bound()
+        out.write(msgspec.json.encode(read(sys.stdin.buffer.read())))
 
 
 def _bound() -> None:
@@ -44,7 +45,9 @@ def _bound() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    confine([])
+    # Codecs and fonts' tables are read when they are first needed: installed code may be read.
+    paths = sysconfig.get_paths()
+    confine([Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")])
 
 
 def read(data: bytes) -> PdfText:

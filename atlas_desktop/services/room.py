@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atlas_desktop.services.attaching import AttachmentService
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.continuity import ContinuityService
@@ -12,10 +13,14 @@ from atlas_desktop.services.epochs import EpochService
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.knowledge import KnowledgeService
 from atlas_desktop.services.learning import LearningService
+from atlas_desktop.services.organising import OrganisingService
+from atlas_desktop.services.personas import PersonaService
+from atlas_desktop.services.projects import ProjectService
 from atlas_desktop.services.recall import RecallService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.summaries import SummaryService
+from atlas_desktop.services.timing import TimingService
 from atlas_desktop.services.titles import Titler
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.upkeep import UpkeepService
@@ -74,6 +79,10 @@ class OpenRoom:
     knowledge: KnowledgeService
     upkeep: UpkeepService
     learning: LearningService
+    projects: ProjectService
+    organising: OrganisingService
+    attachments: AttachmentService
+    personas: PersonaService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -135,6 +144,11 @@ class RoomParts:
             snapshots=snapshots,
         )
         summaries = SummaryService(lambda: self.compactor(store, background), background)
+        knowledge = KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember)
+        learning = LearningService(
+            store, self.clock, background, lambda: self.settings().memory, self.model, recall.remember
+        )
+        TimingService(store, self.clock, background)
         room = OpenRoom(
             store=store,
             sessions=SessionService(store),
@@ -152,7 +166,7 @@ class RoomParts:
             retention=RetentionService(
                 store, self.clock, background, epochs, lambda: self.settings().retention
             ),
-            knowledge=KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember),
+            knowledge=knowledge,
             upkeep=UpkeepService(
                 store,
                 self.clock,
@@ -161,14 +175,13 @@ class RoomParts:
                 lambda: self.model().chat,
                 recall.complete,
             ),
-            learning=LearningService(
-                store,
-                self.clock,
-                background,
-                lambda: self.settings().memory,
-                self.model,
-                recall.remember,
+            learning=learning,
+            projects=ProjectService(store, knowledge, self.clock),
+            organising=OrganisingService(
+                store, background, epochs, remember=recall.remember, important=learning.important
             ),
+            attachments=AttachmentService(store, epochs),
+            personas=PersonaService(store, self.settings().chat.system_prompt),
             snapshots=snapshots,
         )
         return room

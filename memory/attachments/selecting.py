@@ -10,13 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from memory.recall.words import content_words
+
 NEAREST_FIRST = 48
 """Passages that are looked at by meaning: those that fit best by their words."""
 _K1, _B = 1.2, 0.75
 _NEIGHBOUR = 0.5
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_ENDINGS = ("ing", "ies", "ed", "es", "ly", "s")
+_ENDINGS = ("ing", "ed", "es", "ly", "s")
 _SHORTEST_STEM = 3
 
 
@@ -32,6 +34,8 @@ def terms(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    if word.endswith("ies") and len(word) - _SHORTEST_STEM >= _SHORTEST_STEM:
+        return f"{word[:-3]}y"
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word[: -len(ending)]
@@ -40,7 +44,7 @@ def _stem(word: str) -> str:
 
 def by_words(question: str, passages: Sequence[str]) -> list[float]:
     """BM25 of each passage."""
-    asked = set(terms(question))
+    asked = set(content_words(terms(question)))
     counted = [Counter(terms(passage)) for passage in passages]
     lengths = [counts.total() for counts in counted]
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0

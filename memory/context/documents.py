@@ -153,7 +153,7 @@ class Documents:
                 free -= size
             else:
                 partly.append(one)
-        room = min(budget.working // 6, free)
+        room = min(budget.working // 5, free)
         for number, one in enumerate(partly):
             share = room // (len(partly) - number)
             text, use = await self._passages(one, messages[-1].content, earlier, own, share)
@@ -182,7 +182,7 @@ class Documents:
                 break
             cost = (await self._counter.count([f"- {lines[at]}\n"]))[0]
             if cost > left:
-                break
+                continue
             left -= cost
             chosen.append(at)
         held = len(chosen) + there

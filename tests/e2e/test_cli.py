@@ -282,7 +282,12 @@ def test_attached_files_are_read_as_text(program: Program, tmp_path: Path) -> No
     note.write_text("The boat is called Alba.\n")
     said = program.json("ask", "What is the boat called?", "--attach", str(note), "--max-tokens", "16")
     shown = program.json("sessions", "show", said["session"])
-    assert "note.md:\n```\nThe boat is called Alba.\n```" in shown["messages"][0]["content"]
+    assert shown["messages"][0]["content"] == "What is the boat called?"
+    (attached,) = shown["attachments"]
+    assert (attached["name"], attached["media_type"], attached["bytes"]) == ("note.md", "text/markdown", 25)
+    (tier,) = [tier for tier in said["context"] if tier["tier"] == "document"]
+    assert (tier["ids"], tier["tokens"] > 5) == ([attached["id"]], True)
+    assert said["documents"][0]["reading"] == "whole"
     note.write_bytes(b"\xff\xfe\x00")
     assert program.run("ask", "x", "--attach", str(note), "--json").returncode == 2
 

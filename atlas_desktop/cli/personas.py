@@ -1,0 +1,134 @@
+"""`atlas personas`: ways for the model to be, by name."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from memory.personas.entities import Persona
+
+_NOT_STORED = "A name and instructions are needed."
+_HOW = "Give both; `-` reads the instructions from standard input."
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    group = subparsers.add_parser("personas", parents=[common], help="instructions for the model, by name")
+    commands = group.add_subparsers(dest="personas_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
+        )
+        parser.set_defaults(handler=handler, exclusive=True)
+        return parser
+
+    add("list", list_personas, "list personas")
+    add("show", show, "print one with its instructions").add_argument("persona", metavar="NAME")
+    new = add("add", add_persona, "keep instructions under a name")
+    new.add_argument("persona", metavar="NAME")
+    new.add_argument("text", metavar="TEXT", help="the instructions; `-` reads them from standard input")
+    _options(new)
+    edit = add("edit", edit_persona, "change a persona; sessions that took it up keep what they have")
+    edit.add_argument("persona", metavar="NAME")
+    edit.add_argument("--name", metavar="NAME", help="its new name")
+    edit.add_argument("--text", metavar="TEXT", help="its new instructions; `-` reads them")
+    _options(edit)
+    add("remove", remove_persona, "remove a persona").add_argument("persona", metavar="NAME")
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="M", help="the model that it asks for; empty: whichever is in use")
+    parser.add_argument("--temperature", metavar="T", type=float, help="the variety that it asks for")
+
+
+def as_json(value: "Persona") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "name": value.name,
+        "system_prompt": value.system_prompt,
+        "model": value.model,
+        "temperature": value.temperature,
+        "created_at": value.created_at.isoformat(),
+        "updated_at": value.updated_at.isoformat(),
+    }
+
+
+def line(value: "Persona") -> str:
+    """A persona in one line."""
+    asks = [f"model {value.model}"] if value.model else []
+    asks += [f"temperature {value.temperature:g}"] if value.temperature is not None else []
+    first = " ".join(value.system_prompt.split())
+    short = first if len(first) <= 70 else f"{first[:69].rstrip()}…"
+    asked = f" ({', '.join(asks)})" if asks else ""
+    return f"{value.name}{asked}: {short}"
+
+
+def read_text(given: str) -> str:
+    """What is given on the command line, or on standard input."""
+    return sys.stdin.read() if given == "-" else given
+
+
+async def list_personas(ctx: Context, _args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.personas.personas()
+    none = "There are none yet: `atlas personas add NAME TEXT`."
+    ctx.emit([as_json(one) for one in found], lambda: "\n".join(map(line, found)) or none)
+    return Exit.DONE
+
+
+async def show(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.personas.persona(args.persona)
+    ctx.emit(as_json(found), f"{line(found)}\n\n{found.system_prompt}")
+    return Exit.DONE
+
+
+async def add_persona(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.personas.entities import NewPersona
+
+    new = NewPersona(args.persona, read_text(args.text), args.model or None, _heat(args.temperature))
+    room = await ctx.unlock()
+    try:
+        made = await room.personas.add(new)
+    except ValueError:
+        raise UsageError(_NOT_STORED, _HOW) from None
+    ctx.emit(as_json(made), f"Kept: {line(made)}")
+    return Exit.DONE
+
+
+async def edit_persona(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.personas.entities import NewPersona
+
+    text = None if args.text is None else read_text(args.text)
+    room = await ctx.unlock()
+    old = await room.personas.persona(args.persona)
+    new = NewPersona(
+        old.name if args.name is None else args.name,
+        old.system_prompt if text is None else text,
+        old.model if args.model is None else args.model or None,
+        old.temperature if args.temperature is None else _heat(args.temperature),
+    )
+    try:
+        made = await room.personas.change(old.id, new)
+    except ValueError:
+        raise UsageError(_NOT_STORED, _HOW) from None
+    ctx.emit(as_json(made), f"Changed: {line(made)}")
+    return Exit.DONE
+
+
+async def remove_persona(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.personas.persona(args.persona)
+    ctx.confirm(f"Remove the persona “{found.name}”?")
+    gone = await room.personas.remove(found.id)
+    ctx.emit(as_json(gone), f"Removed: {gone.name}")
+    return Exit.DONE
+
+
+def _heat(given: float | None) -> float | None:
+    if given is not None and not 0 <= given < 1e9:  # also refuses nan
+        raise UsageError(f"{given} is no temperature.", "Give a number from 0 up.")
+    return given

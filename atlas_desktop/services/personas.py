@@ -1,0 +1,146 @@
+"""Personas and templates of prompts: kept, found in the rooms that may lend them, and put to use."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from memory.entities import RoomKind, Session, SessionPatch
+from memory.errors import PersonaNotFound, TemplateNotFound
+from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
+from memory.ports import SessionStore
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+
+NEW_EPOCH = (
+    "With your next words a new epoch begins: the model reads this conversation again, "
+    "under other instructions."
+)
+_VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")
+
+
+def variables(text: str) -> list[str]:
+    """The `{words in braces}` of a template, each once, in their order. `{{` and `}}` are braces."""
+    found = (match.group(1) for match in _VARIABLE.finditer(text))
+    return list(dict.fromkeys(" ".join(name.split()) for name in found if name and name.strip()))
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A template with its variables replaced; one without a value stays as it is written."""
+
+    def value(match: re.Match[str]) -> str:
+        if match.group(1) is None:
+            return match.group(0)[0]
+        return values.get(" ".join(match.group(1).split()), match.group(0))
+
+    return _VARIABLE.sub(value, text)
+
+
+class PersonaService:
+    """Of one room. Raises as `memory.personas.ports.PersonaStore`."""
+
+    def __init__(self, store: SessionStore, default_system: str) -> None:
+        self._store = store
+        self._default_system = default_system
+
+    async def personas(self) -> list[Persona]:
+        return await self._store.personas.personas()
+
+    async def persona(self, ref: str) -> Persona:
+        return await self._store.personas.persona(ref)
+
+    async def add(self, new: NewPersona) -> Persona:
+        return await self._store.personas.add_persona(_cleaned(new))
+
+    async def change(self, ref: str, new: NewPersona) -> Persona:
+        """Sessions that took it up keep the words that they have."""
+        return await self._store.personas.change_persona(ref, _cleaned(new))
+
+    async def remove(self, ref: str) -> Persona:
+        return await self._store.personas.remove_persona(ref)
+
+    async def templates(self) -> list[Template]:
+        return await self._store.personas.templates()
+
+    async def template(self, ref: str) -> Template:
+        return await self._store.personas.template(ref)
+
+    async def add_template(self, new: NewTemplate) -> Template:
+        return await self._store.personas.add_template(NewTemplate(clean_line(new.name), clean(new.text)))
+
+    async def change_template(self, ref: str, new: NewTemplate) -> Template:
+        cleaned = NewTemplate(clean_line(new.name), clean(new.text))
+        return await self._store.personas.change_template(ref, cleaned)
+
+    async def remove_template(self, ref: str) -> Template:
+        return await self._store.personas.remove_template(ref)
+
+    # --- the instructions of a session ------------------------------------------------------------
+
+    async def instruct(self, session_id: str, text: str | None) -> Session:
+        """Gives a session other instructions, None for the usual ones; its next turn begins a new epoch."""
+        system = self._default_system if text is None else clean(text).strip()
+        return await self._store.update_session(session_id, SessionPatch(system_prompt=system))
+
+    def instructions(self, session: Session) -> str:
+        return self._default_system if session.system_prompt is None else session.system_prompt
+
+
+def _cleaned(new: NewPersona) -> NewPersona:
+    return NewPersona(clean_line(new.name), clean(new.system_prompt), new.model, new.temperature)
+
+
+# --- which rooms lend to which ------------------------------------------------------------------------
+
+
+def lenders(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> "list[OpenRoom]":
+    """The room itself and the open one: nothing goes from the private room into another."""
+    others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
+    return [here, *others]
+
+
+async def personas_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> list[Persona]:
+    """Those that can be taken up here, by name; the room's own go before others of the same name."""
+    known: dict[str, Persona] = {}
+    for room in lenders(here, rooms):
+        for one in await room.personas.personas():
+            known.setdefault(one.name.casefold(), one)
+    return [known[name] for name in sorted(known)]
+
+
+async def persona_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", ref: str) -> Persona:
+    """Raises `PersonaNotFound`, `AmbiguousId`."""
+    for room in lenders(here, rooms):
+        try:
+            return await room.personas.persona(ref)
+        except PersonaNotFound:
+            continue
+    raise PersonaNotFound(ref)
+
+
+async def templates_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> list[Template]:
+    """As `personas_for`."""
+    known: dict[str, Template] = {}
+    for room in lenders(here, rooms):
+        for one in await room.personas.templates():
+            known.setdefault(one.name.casefold(), one)
+    return [known[name] for name in sorted(known)]
+
+
+async def template_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", ref: str) -> Template:
+    """Raises `TemplateNotFound`, `AmbiguousId`."""
+    for room in lenders(here, rooms):
+        try:
+            return await room.personas.template(ref)
+        except TemplateNotFound:
+            continue
+    raise TemplateNotFound(ref)
+
+
+async def persona_of(here: "OpenRoom", rooms: "Sequence[OpenRoom]", session: Session) -> Persona | None:
+    """The persona whose words a session goes by, if it still is what it was."""
+    if not session.system_prompt:
+        return None
+    known = await personas_for(here, rooms)
+    return next((one for one in known if one.system_prompt == session.system_prompt), None)
