@@ -54,6 +54,9 @@ CREATE TEMP TRIGGER note_memory_moved AFTER UPDATE OF project_id ON main.memorie
 WHEN old.project_id IS NOT new.project_id
 BEGIN SELECT note('vector', new.id); END;
 
+CREATE TEMP TRIGGER note_memory_gained_source AFTER INSERT ON main.memory_sources
+BEGIN SELECT note('memory', new.memory_id); END;
+
 CREATE TEMP TRIGGER note_memory_lost_source AFTER DELETE ON main.memory_sources
 BEGIN SELECT note('memory', old.memory_id); END;
 

@@ -292,10 +292,19 @@ class InMemoryContext:
             raise SummaryNotFound(summary_id)
         return found
 
-    def take_in(self, summaries: Sequence[Summary]) -> None:
-        """Keeps summaries that come from another room."""
+    def considered_of(self, session_id: str) -> dict[str, list[Considered]]:
+        """What was looked at for the replies of a session."""
+        return {
+            reply: list(found)
+            for reply, found in self._considered.items()
+            if reply in self._rows.messages and self._rows.messages[reply].session_id == session_id
+        }
+
+    def take_in(self, summaries: Sequence[Summary], considered: Mapping[str, list[Considered]]) -> None:
+        """Keeps what comes from another room."""
         for one in summaries:
             self._keep(one)
+        self._considered.update(considered)
 
     def _keep(self, summary: Summary) -> Summary:
         self._summaries[summary.id] = summary

@@ -61,6 +61,16 @@ class Known:
         held += new
         return bool(new)
 
+    def copy_sources(self, target: str, ids: Mapping[str, str]) -> None:
+        """What was learned from messages rests on their copies in the session `target`, too."""
+        for key, held in self.sources.items():
+            copies = [
+                replace(s, message_id=ids[s.message_id], session_id=target)
+                for s in held
+                if s.message_id in ids
+            ]
+            self.add_sources(key, copies)
+
     def learned_in(self, key: str) -> set[str]:
         """The sessions that it was learned in."""
         return {one.session_id for one in self.sources[key]}

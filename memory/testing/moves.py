@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 
 from memory.attachments.entities import Attachment
+from memory.context.considering import Considered
 from memory.context.entities import Summary
 from memory.entities import Message, RoomKind, Session
 from memory.errors import SessionNotFound
@@ -30,6 +31,7 @@ class _Parcel(msgspec.Struct):
     session: Session
     messages: list[Message]
     summaries: list[Summary]
+    considered: dict[str, list[Considered]]
     memories: list[_Memory]
     attachments: list[Attachment]
 
@@ -64,6 +66,7 @@ class InMemoryMoveStore:
             self._rows.session(session_id),
             [one for one in self._rows.messages.values() if one.session_id == session_id],
             await self._context.summaries(session_id),
+            self._context.considered_of(session_id),
             [
                 _Memory(self._known.memories[key], list(sources), list(self._known.versions[key]))
                 for key, sources in self._known.sources.items()
@@ -75,6 +78,7 @@ class InMemoryMoveStore:
         parcel.memories = [one for one in parcel.memories if one.memory.id not in self._known.memories]
         for one in parcel.memories:
             one.sources = [source for source in one.sources if source.session_id == session_id]
+        _keep_own(parcel)
         move = Move(session_id, destination, self._clock.now())
         self._waiting[session_id] = (move, sealer.seal(msgspec.msgpack.encode(parcel), session_id))
         return Departure(
@@ -99,7 +103,7 @@ class InMemoryMoveStore:
             return False
         self._rows.keep(replace(session, room=self._rows.room))
         self._rows.messages.update({message.id: message for message in opened.messages})
-        self._context.take_in(opened.summaries)
+        self._context.take_in(opened.summaries, opened.considered)
         self._attachments.take_in(opened.attachments)
         for one in opened.memories:
             self._known.take_in(one.memory, one.sources, one.versions)
@@ -112,3 +116,11 @@ class InMemoryMoveStore:
     async def take_back(self, session_id: str, sealer: Sealer) -> None:
         await self.arrive(sealer.unseal(await self.parcel(session_id), session_id))
         await self.delivered(session_id)
+
+
+def _keep_own(parcel: _Parcel) -> None:
+    """Takes out what was looked at of anything that stays behind."""
+    own = {one.id for one in parcel.messages} | {one.id for one in parcel.summaries}
+    own |= {one.memory.id for one in parcel.memories}
+    for reply, found in parcel.considered.items():
+        parcel.considered[reply] = [one for one in found if one.id in own]

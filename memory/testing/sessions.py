@@ -221,6 +221,7 @@ class InMemorySessionStore:
         for message in branch:
             self._rows.put(copy_of(message, target.id, ids), now)
         self._memories.count_as_learned(target.id)
+        self._memories.known.copy_sources(target.id, ids)
         outside = {m.id for m in self._rows.messages.values() if m.session_id == session_id} - set(ids)
         held = self._attachments.copy(session_id, target.id)
         self._context.copy(session_id, target.id, {**ids, **held}, outside)

@@ -16,6 +16,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.ports import SessionStore
 from models.messages import Role
 from tests.contract.talk import assistant, talk, texts, user
@@ -213,3 +214,29 @@ async def test_what_cannot_be_forked(store: SessionStore) -> None:
         await store.fork_session(session.id, said[0].id, "f")
     with pytest.raises(RoomClosed):
         await store.edit_message(said[0].id, "x")
+
+
+async def test_what_was_learned_rests_on_the_copy_too(store: SessionStore) -> None:
+    session, said = await talk(store, 4)
+    known = await store.memories.add(
+        NewMemory(
+            MemoryKind.FACT,
+            "Tea is green.",
+            MemoryOrigin.PATTERN,
+            (
+                MemorySource(said[0].id, session.id, "message 0"),
+                MemorySource(said[2].id, session.id, "message 2"),
+            ),
+        )
+    )
+    fork = await store.fork_session(session.id, said[1].id, "copy")
+    copy = (await store.branch(fork.id))[0]
+
+    assert await store.memories.learned_from([copy.id]) == [known]
+    held = await store.memories.sources(known.id)
+    assert sorted(one.session_id for one in held) == [session.id] * 2 + [fork.id]
+    await store.erase_session(session.id)
+    assert await store.memories.sources(known.id) == [MemorySource(copy.id, fork.id, "message 0")]
+    await store.erase_session(fork.id)
+    assert await store.memories.select() == []
+    assert (await store.verify()).problems == ()

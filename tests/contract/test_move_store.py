@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.context.considering import Considered, Fate
 from memory.context.entities import NewSummary
 from memory.entities import (
     MemoryMode,
@@ -133,6 +134,22 @@ async def test_there_and_back_again_nothing_has_changed(pair: Pair) -> None:
     assert await everything(source, session.id) == before
     assert {one.id for one in await source.list_sessions()} == {session.id, other.id}
     assert await target.list_sessions() == []
+
+
+async def test_what_was_looked_at_goes_along_but_for_what_stays(pair: Pair) -> None:
+    source, target = pair
+    stays = await talked(source, "something else", project=None)
+    session = await talked(source, "the red kayak leaks", "and the paddle is split")
+    said = await source.branch(session.id)
+    reply = said[-1].id
+    other = (await source.branch(stays.id))[0]
+    own = Considered("message", said[0].id, Fate.TOLD, 0.75, {"lexical": 0.5})
+    foreign = Considered("message", other.id, Fate.TOO_FAR, 0.5, {"lexical": 0.25})
+    await source.context.record_considered(session.id, reply, [foreign, own])
+    await move(source, target, session.id)
+    assert await target.context.considered(reply) == [own]
+    assert await target.context.considered_in(own.id) == [(reply, own)]
+    assert await source.context.considered(reply) == []
 
 
 async def test_on_its_way_it_is_in_neither_room_and_can_arrive_later(pair: Pair) -> None:

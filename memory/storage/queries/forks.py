@@ -1,5 +1,6 @@
 """A new session that begins with a copy of another one's branch."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -23,8 +24,9 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str, now: datet
     for message in branch:
         _copy_message(conn, message, target, ids)
     sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
-    # It is learned from where it was said.
+    # It is learned from where it was said; but it says the same, and goes on to when that is forgotten.
     sessions.count_as_learned(conn, target)
+    _copy_sources(conn, target, ids)
 
     kept = Kept(
         summaries.of_session(conn, session_id),
@@ -84,4 +86,16 @@ def _copy_message(conn: Connection, message: Message, target: str, ids: Mapping[
             status.value,
             message.id,
         ),
+    )
+
+
+def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None:
+    """What was learned from the messages rests on their copies, too."""
+    conn.execute(
+        """
+        INSERT INTO memory_sources (memory_id, message_id, session_id, quote)
+        SELECT s.memory_id, c.value, ?, s.quote FROM json_each(?) AS c
+        JOIN memory_sources AS s ON s.message_id = c.key
+        """,
+        (target, json.dumps(dict(ids))),
     )

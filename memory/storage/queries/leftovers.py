@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from memory.context.entities import TOLD
 from memory.storage.connection import Connection
 from memory.storage.queries import recalled
 from memory.storage.words import beginnings, pieces
@@ -74,7 +75,7 @@ def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
 def _recalled_still(conn: Connection, ids: set[str]) -> int:
     """Turns in which one of the ids was recalled, and whose preface is not empty."""
     return sum(
-        part.tier == recalled.RECALL and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
+        part.tier in TOLD and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
         for turn in recalled.naming(conn, ids)
         for part in turn.parts
     )

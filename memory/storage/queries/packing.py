@@ -169,6 +169,7 @@ def _keep_own_words(rows: dict[str, list[Row]]) -> None:
     for message in rows["messages"]:
         if message["id"] in emptied:
             message["preface"] = ""
+    rows["considered"] = [row for row in rows["considered"] if row["item_id"] in own]
     # An epoch goes on with the prefaces of its session, as they were.
     rows["epochs"] = [
         epoch
