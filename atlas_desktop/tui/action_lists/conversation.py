@@ -84,7 +84,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "session.export",
         "Export the conversation",
-        "Write this conversation (or the one marked in the list) to a file: Markdown, web page, PDF and others; "
+        "Write this conversation (or the one marked in the list) to a file: Markdown, web page, PDF, others; "
         "without personal data, or encrypted, if you like.",
         Where.CHAT,
         "export",

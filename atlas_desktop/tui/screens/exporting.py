@@ -41,7 +41,7 @@ class ExportDialog(ModalScreen[Report | None]):
     """Exports the sessions of these ids, from whichever open rooms they are in; those of the private room
     only when that is asked for in the window. Dismissed with what was written, or None."""
 
-    DEFAULT_CSS = """
+    CSS = """
     ExportDialog {
         align: center middle;
         background: $background 70%;
@@ -50,10 +50,12 @@ class ExportDialog(ModalScreen[Report | None]):
             background: $surface; border: round $primary;
             border-title-color: $primary; border-title-style: bold;
         }
-        #choices { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
+        #choices { height: auto; max-height: 60vh; scrollbar-size-vertical: 1; }
         .line { height: auto; margin-bottom: 1; }
         .line > Label { width: 12; }
         .line > Input, .line > Select { width: 1fr; }
+        .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
+        .line > Input:focus { background: $primary 25%; }
         Checkbox { height: 1; background: transparent; border: none; padding: 0; }
         #kinds { height: auto; margin: 0 0 1 2; grid-gutter: 0 1; }
         #personal { height: auto; display: none; }
@@ -101,13 +103,13 @@ class ExportDialog(ModalScreen[Report | None]):
         yield _line("format", Select(formats, value=_USUAL, allow_blank=False, id="format", compact=True))
         yield _line("where", CleanInput(id="where", compact=True))
         if len(self._ids) > 1:
-            yield Checkbox(tr("exporting.each"), id="each", compact=True)
-        yield Checkbox(tr("exporting.memories"), id="memories", compact=True)
-        private = Checkbox("", id="private", compact=True)
+            yield _Tick(tr("exporting.each"), id="each", compact=True)
+        yield _Tick(tr("exporting.memories"), id="memories", compact=True)
+        private = _Tick("", id="private", compact=True)
         private.display = False
         yield private
-        yield Checkbox(tr("exporting.redact"), id="redact", compact=True)
-        kinds = [Checkbox(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
+        yield _Tick(tr("exporting.redact"), id="redact", compact=True)
+        kinds = [_Tick(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
         words = CleanInput(id="words", compact=True, placeholder=tr("exporting.words.hint"))
         yield Vertical(
             ItemGrid(*kinds, id="kinds", min_column_width=16), _line("words", words), id="personal"
@@ -279,7 +281,9 @@ class ExportDialog(ModalScreen[Report | None]):
         order = self._order()
         report = await self._service().preview(order)
         self.query_one("#found-text", Static).update(_preview_words(report, order))
-        self.query_one("#found").add_class("-on")
+        found = self.query_one("#found")
+        found.add_class("-on")
+        self.call_after_refresh(found.scroll_visible)
         self._tell()
 
     async def _export(self) -> None:
@@ -329,6 +333,15 @@ def _preview_words(report: Report, order: Order) -> Content:
 def _done_words(report: Report, path: Path) -> str:
     told = tr("exporting.done", count=report.sessions, where=path)
     return f"{told}\n{tr('exporting.missing', count=report.missing)}" if report.missing else told
+
+
+class _Tick(Checkbox):
+    """Empty when it is off: Textual's own shows the same sign in another colour."""
+
+    def _get_inner(self) -> str:
+        return "X" if self.value else " "
+
+    BUTTON_INNER = property(_get_inner)
 
 
 def _line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:
