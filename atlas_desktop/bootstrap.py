@@ -11,7 +11,7 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.entities import RoomKind
+from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults

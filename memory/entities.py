@@ -4,30 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from memory.kinds import Freshness as Freshness
+from memory.kinds import MemoryMode as MemoryMode
+from memory.kinds import RoomKind as RoomKind
 from models.messages import Role
-
-
-class RoomKind(StrEnum):
-    OPEN = "open"
-    PRIVATE = "private"
-    OFF_RECORD = "off"
-
-
-class MemoryMode(StrEnum):
-    """normal: uses and adds memory; reads: uses only; blank: neither; off: nothing is ever written."""
-
-    NORMAL = "normal"
-    READS = "reads"
-    BLANK = "blank"
-    OFF = "off"
-
-
-class Freshness(StrEnum):
-    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone."""
-
-    CURRENT = "current"
-    ROLLED_BACK = "rolled_back"
-    UNKNOWN = "unknown"
 
 
 class MessageStatus(StrEnum):

@@ -11,9 +11,9 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.entities import Freshness, RoomKind
 from memory.errors import RoomClosed
 from memory.gate import ForegroundGate, Power
+from memory.kinds import Freshness, RoomKind
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 

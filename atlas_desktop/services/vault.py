@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memory.entities import RoomKind, RoomReport
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
+from memory.kinds import RoomKind
 from memory.vault.counter import noticed_at
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import Passphrase
@@ -18,6 +18,7 @@ from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 
 if TYPE_CHECKING:
+    from memory.entities import RoomReport
     from memory.ports import SessionStore
 
 OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["SessionStore"]]
@@ -37,7 +38,7 @@ class VaultReport:
     """What a check of keyslots and room found."""
 
     status: VaultStatus
-    room: RoomReport
+    room: "RoomReport"
 
     @property
     def sound(self) -> bool:

@@ -1,11 +1,40 @@
 """What is done while nobody waits for it, so that nobody waits for it later."""
 
 import gc
+from importlib import import_module
+
+AHEAD = (
+    # What the key is derived with comes first: a person may be quick.
+    "argon2.low_level",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "cryptography.hazmat.primitives.kdf.hkdf",
+    "memory.storage.room",
+    "atlas_desktop.tui.screens.chat",
+    "atlas_desktop.services.room",
+    "memory.vault.upkeep",
+    "memory.storage.snapshots",
+    "atlas_desktop.services.scheduled_backup",
+    "atlas_desktop.services.backup",
+    "atlas_desktop.tui.shelf",
+    "atlas_desktop.tui.drafts",
+    "atlas_desktop.tui.screens.confirm",
+    "atlas_desktop.tui.screens.dialogs",
+    "models.host",
+    "models.tuned",
+    "models.watch",
+    "models.fetch",
+    "models.discover",
+    "atlas_desktop.services.models",
+    "watchdog.observers",
+    "numpy",
+)
+"""What the way from the passphrase to the conversation imports, in the order in which it is needed."""
 
 
 def load_conversation() -> None:
     """Imports what the conversation needs."""
-    import atlas_desktop.tui.screens.chat  # noqa: F401
+    for name in AHEAD:
+        import_module(name)
 
 
 def load_highlighter() -> None:
@@ -13,6 +42,12 @@ def load_highlighter() -> None:
     from atlas_desktop.tui.widgets.markdown import load_highlighter
 
     load_highlighter()
+
+
+def release_the_collector() -> None:
+    """Lets it work again. What the first screen is made of stays for as long as the program runs."""
+    gc.freeze()
+    gc.enable()
 
 
 def calm_the_collector() -> None:
@@ -23,3 +58,4 @@ def calm_the_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    gc.enable()

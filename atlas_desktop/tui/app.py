@@ -12,7 +12,7 @@ from atlas_desktop.tui.arrivals import Arrivals
 from atlas_desktop.tui.leaving import Relaunch
 from atlas_desktop.tui.looks import Looks
 from atlas_desktop.tui.ports import ModelShelf, Now
-from memory.entities import RoomKind
+from memory.kinds import RoomKind
 from models.errors import ModelFileMissing, NoModel
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ class AtlasApp(Looks):
 
     def _load_ahead(self) -> None:
         """Imports what the conversation needs while the person types the passphrase."""
+        self.call_after_refresh(ahead.release_the_collector)
         self.attempt(asyncio.to_thread(ahead.load_conversation), group="ahead")
 
     async def turn_to(self, screen: "Screen[None]") -> None:

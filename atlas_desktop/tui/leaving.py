@@ -14,7 +14,7 @@ from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.reporting import Reporting
 from atlas_desktop.tui.vigil import Vigil
-from memory.entities import RoomKind
+from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.arrivals import Arrivals

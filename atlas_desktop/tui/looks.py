@@ -30,9 +30,15 @@ class Looks(Leaving):
         for theme in themes.THEMES.values():
             self.register_theme(theme)
         self._paint()
+        self.stylesheet.set_variables(self.get_css_variables())
         self._move()
         self._listen()
         self._write()
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual declares it
+        # When it starts Textual has every style read once more, for the colours that they were read with.
+        if self._dom_ready:
+            super().refresh_css(animate)
 
     def setting_changed(self, key: str) -> None:
         """Follows a change as far as that can be done while the program runs."""

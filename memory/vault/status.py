@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.entities import RoomKind
+from memory.kinds import RoomKind
 from memory.vault.kdf import KdfParams
 from memory.vault.keyslots import CopyState, Keyslots
 from memory.vault.slots import KeyringSlot, PassphraseSlot, RecoverySlot, Slot

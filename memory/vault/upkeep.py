@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from memory.entities import RoomKind
+from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
 
 RoomKeys = Mapping[RoomKind, RoomKey]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from memory.clock import SystemClock
-from memory.entities import RoomKind
 from memory.errors import (
     KeyringOff,
     KeyringUnavailable,
@@ -21,6 +20,7 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
+from memory.kinds import RoomKind
 from memory.vault import passphrase as words
 from memory.vault import recovery
 from memory.vault.files import make_private_folder

@@ -26,8 +26,9 @@ from atlas_desktop.tui.screens.chat_rooms import RoomActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
-from atlas_desktop.tui.widgets.bars import HeadLine, KeyLine, Standing, StatusLine, UndoBar
+from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
+from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar

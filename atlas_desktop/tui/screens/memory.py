@@ -15,8 +15,8 @@ from textual.widgets.option_list import Option
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.memories import PAGE, Shelf
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
-from atlas_desktop.tui.widgets.bars import KeyLine
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, TABS, Entry, details, nothing, row
 
 if TYPE_CHECKING:

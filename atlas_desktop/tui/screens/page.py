@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.tui.widgets.bars import KeyLine
+from atlas_desktop.tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp

@@ -1,7 +1,6 @@
 """The lines around the conversation: what it is, how it stands, what can be undone."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from textual import events
@@ -11,13 +10,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from atlas_desktop.services.cleaning import clean_line
-from memory.entities import MemoryMode, RoomKind
-
-if TYPE_CHECKING:
-    from textual.screen import Screen
+from memory.kinds import MemoryMode, RoomKind
 
 UNDO_S = 10
 TITLE_CELLS = 30
@@ -184,22 +180,3 @@ class UndoBar(Horizontal):
     def on_click(self, event: events.Click) -> None:
         if event.widget is not None and event.widget.id == "undo":
             self.post_message(self.Undone())
-
-
-class KeyLine(Footer):
-    """The keys of a screen. Made anew only when others are to be shown: that lays the whole screen out."""
-
-    def __init__(self) -> None:
-        super().__init__(compact=True, show_command_palette=False)
-        self._shown: list[tuple[str, str, bool]] = []
-
-    def bindings_changed(self, screen: "Screen[object]") -> None:
-        if not self.app.app_focus or screen is not self.screen:
-            return
-        active = screen.active_bindings.values()
-        shown = [
-            (one.binding.key, one.binding.description, one.enabled) for one in active if one.binding.show
-        ]
-        if shown != self._shown:
-            self._shown = shown
-            super().bindings_changed(screen)

@@ -1,0 +1,26 @@
+"""The few words that every part of the program shares, and that cost next to nothing to import."""
+
+from enum import StrEnum
+
+
+class RoomKind(StrEnum):
+    OPEN = "open"
+    PRIVATE = "private"
+    OFF_RECORD = "off"
+
+
+class MemoryMode(StrEnum):
+    """normal: uses and adds memory; reads: uses only; blank: neither; off: nothing is ever written."""
+
+    NORMAL = "normal"
+    READS = "reads"
+    BLANK = "blank"
+    OFF = "off"
+
+
+class Freshness(StrEnum):
+    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone."""
+
+    CURRENT = "current"
+    ROLLED_BACK = "rolled_back"
+    UNKNOWN = "unknown"
