@@ -17,7 +17,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="what to read")
     parser.add_argument(
-        "--format", choices=("auto", "jsonl"), default="auto", help="jsonl: one session a line (auto)"
+        "--format",
+        choices=("auto", "chatgpt", "claude", "openwebui", "lmstudio", "jan", "llm", "jsonl", "markdown"),
+        default="auto",
+        help="whose files they are (default: each is looked into)",
     )
     parser.add_argument("--project", metavar="P", help="put all sessions into this project")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be taken in")
@@ -26,20 +29,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.importing import Importer, ImportReport
+    from atlas_desktop.services.importing import Format, Importer, ImportOptions
 
     for path in args.files:
         if not path.is_file():
             raise UsageError(f"{path} is not a file.", "Check the path that you gave.")
     room = await ctx.unlock()
-    report = ImportReport()
-    learned_in = None if args.learn else room.store.memories
-    importer = Importer(room.store.transfer, learned_in=learned_in)
-    for path in args.files:
-        try:
-            await importer.jsonl(path, project=args.project, dry_run=args.dry_run, report=report)
-        except PermissionError:
-            raise UsageError(f"{path} cannot be read.", "Check who may read it.") from None
+    options = ImportOptions(
+        format=None if args.format == "auto" else Format(args.format),
+        project=args.project,
+        dry_run=args.dry_run,
+        learn=args.learn,
+    )
+    report = await Importer(room.store.transfer).take(args.files, options)
     if report.messages and not args.dry_run:
         await room.remember()
         if args.learn:

@@ -14,7 +14,8 @@ class TransferStore(Protocol):
 
         A session or message is known by the id that its origin gave it, or, when that is an id of this
         program, by that. Marks, title and project of a known session stay as they are; the branch that is
-        shown changes only where the session was not used here since. With `dry_run` nothing is stored. Raises `MessageNotFound` when a parent or the head is none of the messages.
+        shown changes only where the session was not used here since. With `dry_run` nothing is stored.
+        Raises `MessageNotFound` when a parent or the head is none of the messages.
         """
         ...
 

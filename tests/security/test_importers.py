@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.importing import Importer, ImportReport
+from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock
@@ -26,9 +26,7 @@ Import = Callable[[SessionStore, Path], Awaitable[ImportReport]]
 
 
 async def jsonl(store: SessionStore, file: Path) -> ImportReport:
-    report = ImportReport()
-    await Importer(store.transfer).jsonl(file, report=report)
-    return report
+    return await Importer(store.transfer).take([file], ImportOptions(Format.JSONL))
 
 
 IMPORTERS: dict[str, Import] = {"jsonl": jsonl}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from atlas_desktop.services.importing import Importer, ImportReport
+from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport
 from memory.ports import SessionStore
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
@@ -37,9 +37,7 @@ class Importing(Scenario):
                 file.write(json.dumps({**line, "messages": said}) + "\n")
 
     async def take(self, store: SessionStore) -> ImportReport:
-        report = ImportReport()
-        await Importer(store.transfer).jsonl(self.file, report=report)
-        return report
+        return await Importer(store.transfer).take([self.file], ImportOptions(learn=True))
 
     async def act(self, given: str, say: Say) -> None:
         store = await self.place.open(create=True)

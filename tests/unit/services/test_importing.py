@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas_desktop.services.exporting import Exporter
-from atlas_desktop.services.importing import Importer, ImportReport, Unreadable, read_line
+from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport, Unreadable
+from atlas_desktop.services.importing.lines import read_line
 from memory.entities import NewMessage
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
@@ -42,9 +43,7 @@ def line(**changes: Any) -> bytes:
 
 
 async def take(store: SessionStore, path: Path, **options: Any) -> ImportReport:
-    report = ImportReport()
-    await Importer(store.transfer).jsonl(path, report=report, **options)
-    return report
+    return await Importer(store.transfer).take([path], ImportOptions(Format.JSONL, **options))
 
 
 async def lines_of(store: SessionStore) -> list[str]:
@@ -77,7 +76,7 @@ def test_a_line_is_read_with_its_times_and_its_unknown_fields() -> None:
         (line(id=""), "at $.id"),
         (line(created_at=None, messages=[]), "no time"),
         (line(messages=[LINE["messages"][0]] * 2), "two messages with the same id"),
-        (b"[" * 100_000, "not a JSON object"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"\xff\xfe", "not"),
     ],
 )
@@ -113,7 +112,7 @@ async def test_a_project_may_be_given(tmp_path: Path) -> None:
 
 
 async def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.services.importing.LONGEST_LINE", 1000)
+    monkeypatch.setattr("atlas_desktop.services.importing.lines.LONGEST_LINE", 1000)
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"x" * 5000 + b"\n" + line())
     report = await take(InMemorySessionStore(), file)

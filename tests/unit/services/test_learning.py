@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.importing import Importer, ImportReport
+from atlas_desktop.services.importing import Importer, ImportOptions
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.room import Model
 from atlas_desktop.setting_types import JobSettings, MemorySettings
@@ -146,8 +146,7 @@ async def test_from_imports_is_learned_only_if_that_is_wished(
     line = {"id": "c", "created_at": "2024-02-03T04:05:06Z", "messages": [said]}
     file = tmp_path / "talk.jsonl"
     file.write_bytes(msgspec.json.encode(line))
-    importer = Importer(place.store.transfer, learned_in=None if learn else place.store.memories)
-    await importer.jsonl(file, report=ImportReport())
+    await Importer(place.store.transfer).take([file], ImportOptions(learn=learn))
     await place.service.everything()
     await place.background.run()
     assert await place.known() == (["I hate olives."] if learn else [])

@@ -1,0 +1,133 @@
+"""The content of ChatGPT's messages as readable text, by its `content_type`."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from atlas_desktop.services.importing.values import mapping, number, sequence, text, texts
+from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
+
+_MARKER = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")
+_EVERYBODY = ("all", "")
+
+
+def words_of(message: dict[str, Any]) -> str:
+    """Everything that a message says, the names of its attachments after it."""
+    content = mapping(message.get("content"))
+    about = mapping(message.get("metadata"))
+    kind = text(content.get("content_type"))
+    recipient = text(message.get("recipient"))
+    render = _KINDS.get(kind, _text)
+    words = render(content)
+    if recipient not in _EVERYBODY:
+        words = _asked(recipient, content, words)
+    names = [text(mapping(one).get("name")) for one in sequence(about.get("attachments"))]
+    return joined((_without_markers(words, about), attached(names)))
+
+
+def _asked(recipient: str, content: dict[str, Any], words: str) -> str:
+    """What the model asked of a tool. A document that it wrote there is shown as one."""
+    said = text(content.get("text")) or "\n".join(texts(content.get("parts")))
+    try:
+        given = mapping(msgspec.json.decode(said)) if said.startswith("{") else {}
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+        given = {}
+    if written := text(given.get("content")):
+        kind = text(given.get("type"))
+        body = fenced(written, kind.removeprefix("code/")) if kind.startswith("code/") else written
+        return joined((aside("Document", text(given.get("name"))), body))
+    language = text(content.get("language"))
+    if recipient == "python":
+        language = "python"
+    elif given:
+        language = "json"
+    elif language == "unknown":
+        language = ""
+    body = fenced(said, language) if content.get("content_type") in ("code", "text") else words
+    return joined((aside("Asked", recipient), body))
+
+
+def _text(content: dict[str, Any]) -> str:
+    """`parts` of any kind, or `text`, or `result`: also of kinds that are not known yet."""
+    parts = [_part(part) for part in sequence(content.get("parts"))]
+    return joined([*parts, text(content.get("text")), text(content.get("result"))])
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    fields = mapping(part)
+    kind = text(fields.get("content_type"))
+    if kind == "image_asset_pointer":
+        return _image(fields)
+    if kind == "audio_transcription":
+        return text(fields.get("text"))
+    if "video" in kind:
+        return aside("Voice and video")
+    if "audio" in kind:
+        return aside("Voice")
+    return text(fields.get("text"))
+
+
+def _image(fields: dict[str, Any]) -> str:
+    prompt = text(mapping(mapping(fields.get("metadata")).get("dalle")).get("prompt"))
+    width, height = number(fields.get("width")), number(fields.get("height"))
+    size = f"{width:.0f}×{height:.0f}" if width and height else ""
+    return aside("Image made", prompt) if prompt else aside("Image", size)
+
+
+def _code(content: dict[str, Any]) -> str:
+    language = text(content.get("language"))
+    return fenced(text(content.get("text")), "" if language == "unknown" else language)
+
+
+def _output(content: dict[str, Any]) -> str:
+    return fenced(text(content.get("text")))
+
+
+def _browsed(content: dict[str, Any]) -> str:
+    return joined((text(content.get("summary")), text(content.get("result"))))
+
+
+def _cited(content: dict[str, Any]) -> str:
+    source = [text(content.get("title")) or text(content.get("domain")), text(content.get("url"))]
+    return joined((aside("Source", *source), quoted(text(content.get("text")))))
+
+
+def _failed(content: dict[str, Any]) -> str:
+    return joined((aside("Error", text(content.get("name"))), text(content.get("text"))))
+
+
+def _thought(content: dict[str, Any]) -> str:
+    thoughts = [mapping(one) for one in sequence(content.get("thoughts"))]
+    return joined(quoted(joined((text(one.get("summary")), text(one.get("content"))))) for one in thoughts)
+
+
+def _recap(content: dict[str, Any]) -> str:
+    return quoted(text(content.get("content")))
+
+
+_KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "code": _code,
+    "execution_output": _output,
+    "citable_code_output": lambda content: fenced(text(content.get("output_str"))),
+    "tether_browsing_display": _browsed,
+    "tether_quote": _cited,
+    "system_error": _failed,
+    "thoughts": _thought,
+    "reasoning_recap": _recap,
+}
+
+
+def _without_markers(words: str, about: dict[str, Any]) -> str:
+    """References to sources are private characters in the text: what they stand for takes their place."""
+    if "\ue200" not in words:
+        return words
+    for one in sequence(about.get("content_references"))[:1000]:
+        fields = mapping(one)
+        found, shown = text(fields.get("matched_text")), text(fields.get("alt"))
+        if found and "\ue200" in found:
+            words = words.replace(found, shown)
+    return _MARKER.sub("", words)

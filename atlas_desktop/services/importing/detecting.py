@@ -1,0 +1,96 @@
+"""What a file is, by what is in it. Names of files say nothing."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from atlas_desktop.services.importing.entities import Format, Unreadable
+from atlas_desktop.services.importing.scanning import decoded, objects
+from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.services.importing.values import mapping, sequence, text
+
+HEAD = 256 * 1024
+_LOOKED_AT = 25
+_SQLITE = b"SQLite format 3\x00"
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+def format_of(part: Part) -> Format | None:
+    """None for what no importer reads. Raises `Unreadable`, `OSError`."""
+    head = part.head(HEAD)
+    if head.startswith(_SQLITE):
+        return Format.LLM
+    if head.lstrip(_BLANK)[:1] in (b"[", b"{"):
+        return next((kind for one in _first(part) if (kind := kind_of(one)) is not None), None)
+    if any(map(_is_session, head.split(b"\n"))):
+        return Format.JSONL
+    from atlas_desktop.services.importing.markdown import is_transcript
+
+    return Format.MARKDOWN if is_transcript(head.decode("utf-8", "replace")) else None
+
+
+def _first(part: Part) -> Iterator[Any]:
+    return (value for _, value in islice(objects(part, lambda _where, _why: None), _LOOKED_AT))
+
+
+def _is_session(line: bytes) -> bool:
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return kind_of(decoded(line)) is Format.JSONL
+    except Unreadable:
+        return False
+
+
+def kind_of(value: Any) -> Format | None:
+    """Whose format one object is in."""
+    fields = mapping(value)
+    for kind, has in _KINDS.items():
+        if has(fields):
+            return kind
+    return None
+
+
+def _is_chatgpt(fields: dict[str, Any]) -> bool:
+    nodes = mapping(fields.get("mapping"))
+    return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values()) or (
+        "mapping" in fields and "current_node" in fields
+    )
+
+
+def _is_claude(fields: dict[str, Any]) -> bool:
+    return "chat_messages" in fields or ("docs" in fields and "prompt_template" in fields)
+
+
+def _is_open_webui(fields: dict[str, Any]) -> bool:
+    chat = mapping(fields.get("chat")) or fields
+    return bool(mapping(mapping(chat.get("history")).get("messages"))) or (
+        "chat" in fields and isinstance(chat.get("messages"), list)
+    )
+
+
+def _is_lm_studio(fields: dict[str, Any]) -> bool:
+    return any("versions" in mapping(one) for one in sequence(fields.get("messages")))
+
+
+def _is_jan(fields: dict[str, Any]) -> bool:
+    return text(fields.get("object")) in ("thread", "thread.message") or (
+        "thread_id" in fields and "content" in fields
+    )
+
+
+def _is_line(fields: dict[str, Any]) -> bool:
+    messages = sequence(fields.get("messages"))
+    return "id" in fields and (
+        any("role" in mapping(one) for one in messages) or fields.get("messages") == []
+    )
+
+
+_KINDS = {
+    Format.CHATGPT: _is_chatgpt,
+    Format.CLAUDE: _is_claude,
+    Format.OPEN_WEBUI: _is_open_webui,
+    Format.LM_STUDIO: _is_lm_studio,
+    Format.JAN: _is_jan,
+    Format.JSONL: _is_line,
+}

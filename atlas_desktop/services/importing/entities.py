@@ -1,0 +1,134 @@
+"""The values of an import: what was read, what was left out, and what it came to."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory.entities import MemoryMode, MessageStatus
+from models.messages import Role
+
+MOST_TOLD = 1000
+"""How many of the things that were left out are named one by one; of the rest there is the number."""
+
+
+class Format(StrEnum):
+    """Whose files they are."""
+
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    OPEN_WEBUI = "openwebui"
+    LM_STUDIO = "lmstudio"
+    JAN = "jan"
+    LLM = "llm"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+
+
+class Unreadable(Exception):
+    """Something that is not what it should be. `why` names the place in it, never its content."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(slots=True)
+class Said:
+    """A message as its origin tells of it. One without content stands for a link of the tree alone.
+
+    `parent` may name a message that is not there, or that comes later; `created_at` may be missing.
+    """
+
+    id: str
+    parent: str | None
+    role: Role
+    content: str = field(repr=False)
+    created_at: datetime | None = None
+    speaker: str = field(default="", repr=False)
+    model: str | None = None
+    status: MessageStatus = MessageStatus.COMPLETE
+    stop_reason: str | None = None
+    important: bool = False
+    meta: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True)
+class Talk:
+    """A conversation as its origin tells of it, in any order and with any gaps."""
+
+    id: str
+    said: list[Said] = field(repr=False)
+    title: str = field(default="", repr=False)
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    head: str | None = None
+    project: str | None = field(default=None, repr=False)
+    tags: list[str] = field(default_factory=list, repr=False)
+    system_prompt: str | None = field(default=None, repr=False)
+    model: str | None = None
+    memory_mode: MemoryMode = MemoryMode.NORMAL
+    starred: bool = False
+    important: bool = False
+    meta: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What is the same for every file. `format` None: each file is looked into.
+
+    `project` and `memory_mode` take the place of what a file says; without `learn` nothing will be learned
+    from what comes in.
+    """
+
+    format: Format | None = None
+    project: str | None = None
+    memory_mode: MemoryMode | None = None
+    dry_run: bool = False
+    learn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was left out. `why` never quotes it."""
+
+    where: str
+    why: str
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """Counts of what was stored; `already_there` are messages that had been stored before.
+
+    `known_sessions` had been there before. `formats` says of each file what it was taken for, `unknown` which
+    were taken for nothing. `first` and `last` are the times of the oldest and the newest message.
+    """
+
+    sessions: int = 0
+    messages: int = 0
+    already_there: int = 0
+    known_sessions: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    more_skipped: int = 0
+    formats: dict[str, Format] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    first: datetime | None = None
+    last: datetime | None = None
+
+    def skip(self, where: str, why: str) -> None:
+        if len(self.skipped) < MOST_TOLD:
+            self.skipped.append(Skipped(where, why))
+        else:
+            self.more_skipped += 1
+
+    def seen(self, first: datetime, last: datetime) -> None:
+        self.first = first if self.first is None else min(first, self.first)
+        self.last = last if self.last is None else max(last, self.last)
+
+
+@dataclass(slots=True)
+class Meter:
+    """How far the reading has come, in bytes of `total`."""
+
+    total: int = 0
+    done: int = 0

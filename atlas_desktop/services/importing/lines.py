@@ -1,0 +1,193 @@
+"""Lines of this program's own: one session a line, as it is written by an export."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.importing.entities import Unreadable
+from atlas_desktop.services.importing.scanning import Note, decoded, objects
+from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.services.importing.values import aware, json_text
+from memory.entities import MemoryMode, MessageStatus, TitleSource
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from models.messages import Role
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of one session."""
+
+_Id = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+_Status = Literal["complete", "partial", "failed"]
+_StopReason = Literal["stop", "length", "cancelled", "error"]
+
+
+class MessageLine(msgspec.Struct, frozen=True):
+    """A message as a line holds it. Without `parent` it answers the one before it."""
+
+    id: _Id
+    role: Role
+    content: str
+    speaker: str = ""
+    created_at: datetime | None = None
+    parent: _Id | msgspec.UnsetType | None = msgspec.UNSET
+    status: _Status = "complete"
+    stop_reason: _StopReason | None = None
+    important: bool = False
+    model: str | None = None
+
+
+class SessionLine(msgspec.Struct, frozen=True):
+    """A session as a line holds it."""
+
+    id: _Id
+    messages: list[dict[str, Any]]
+    title: str = ""
+    title_source: TitleSource = TitleSource.IMPORTED
+    project: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    tags: list[str] = []
+    memory_mode: Literal["normal", "reads", "blank"] = "normal"
+    system_prompt: str | None = None
+    model: str | None = None
+    starred: bool = False
+    important: bool = False
+    head: str | None = None
+
+
+_SESSION_FIELDS = frozenset(SessionLine.__struct_fields__)
+_MESSAGE_FIELDS = frozenset(MessageLine.__struct_fields__)
+
+
+def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
+    """The sessions of files of lines, and of documents that hold the same objects.
+
+    Raises `Unreadable`, `OSError`.
+    """
+    for part in parts:
+        head = part.head(64 * 1024)
+        begun = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        document = begun[:1] == b"[" or begun.split(b"\n", 1)[0].strip() == b"{"
+        for where, value in objects(part, note) if document else _decoded(part, note):
+            try:
+                session = session_of(value)
+            except Unreadable as fault:
+                note(where, fault.why)
+            else:
+                yield where, session
+
+
+def _decoded(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(_lines(part), start=1):
+        where = f"{part.where}:{number}"
+        if line is None:
+            note(where, f"longer than {LONGEST_LINE} bytes")
+        elif line.strip():
+            try:
+                yield where, _value(line)
+            except Unreadable as fault:
+                note(where, fault.why)
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return decoded(line)
+    except Unreadable as fault:
+        raise Unreadable("not a JSON object" if fault.why == "not JSON" else fault.why) from None
+
+
+def read_line(line: bytes) -> TravellingSession:
+    """A session from one line. Fields that are not known travel in `meta`. Raises `Unreadable`."""
+    return session_of(_value(line))
+
+
+def session_of(raw: Any) -> TravellingSession:
+    """A session from the value of a line. Raises `Unreadable`."""
+    try:
+        given = msgspec.convert(raw, SessionLine)
+        rows = [msgspec.convert(message, MessageLine) for message in given.messages]
+    except msgspec.ValidationError as fault:
+        raise Unreadable(_place(fault)) from None
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
+    created = _aware(given.created_at) or next(
+        (moment for row in rows if (moment := _aware(row.created_at)) is not None), None
+    )
+    if created is None:
+        raise Unreadable("no time: `created_at` is missing")
+    if len({row.id for row in rows}) != len(rows):
+        raise Unreadable("two messages with the same id")
+    messages = tuple(_messages(rows, given.messages, created))
+    latest = max((message.created_at for message in messages), default=created)
+    return TravellingSession(
+        id=given.id,
+        title=clean(given.title),
+        created_at=created,
+        updated_at=_aware(given.updated_at) or max(created, latest),
+        messages=messages,
+        title_source=given.title_source,
+        project=clean(given.project or "") or None,
+        tags=tuple(tag for one in given.tags if (tag := clean(one))),
+        memory_mode=MemoryMode(given.memory_mode),
+        system_prompt=None if given.system_prompt is None else clean(given.system_prompt),
+        model=None if given.model is None else clean(given.model),
+        starred=given.starred,
+        important=given.important,
+        head=given.head,
+        meta=_rest(raw, _SESSION_FIELDS),
+    )
+
+
+def _messages(
+    rows: list[MessageLine], raw: list[dict[str, Any]], begun: datetime
+) -> Iterator[TravellingMessage]:
+    before: str | None = None
+    for row, fields in zip(rows, raw, strict=True):
+        yield TravellingMessage(
+            id=row.id,
+            parent=before if row.parent is msgspec.UNSET else row.parent,
+            role=row.role,
+            speaker=clean(row.speaker),
+            content=clean(row.content),
+            created_at=_aware(row.created_at) or begun,
+            status=MessageStatus(row.status),
+            stop_reason=row.stop_reason,
+            important=row.important,
+            model=None if row.model is None else clean(row.model),
+            meta=_rest(fields, _MESSAGE_FIELDS),
+        )
+        before = row.id
+
+
+def _rest(raw: dict[str, Any], known: frozenset[str]) -> str:
+    return json_text({key: value for key, value in raw.items() if key not in known})
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """Times without an offset are taken as UTC. Raises `Unreadable` at the ends of time."""
+    try:
+        return None if moment is None else aware(moment)
+    except OverflowError:
+        raise Unreadable("a time that is none") from None
+
+
+def _place(fault: msgspec.ValidationError) -> str:
+    """What is wrong and where, without the words that msgspec may quote from the line."""
+    _, _, path = str(fault).partition(" - at `")
+    expected = str(fault).split(",")[0].split(" - at ")[0]
+    said = expected if expected.startswith(("Expected", "Object missing")) else "Not what is expected"
+    return f"{said} at {path.rstrip('`')}" if path else said
+
+
+def _lines(part: Part) -> Iterator[bytes | None]:
+    """The lines of a file; None for one that is too long to be held."""
+    with part.open() as file:
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) <= LONGEST_LINE:
+                yield line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LONGEST_LINE)
+            yield None

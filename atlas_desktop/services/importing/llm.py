@@ -1,0 +1,144 @@
+"""The database of the `llm` command line tool (`logs.db`), in any of its schema versions.
+
+It is opened to be read only, as it is: no log beside it is written back, and nothing in it is run. Tables are
+read, never views. Responses of one conversation follow one another; each is a prompt and its reply.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.services.importing.llm_schema import Row, rows_of, tables_of
+from atlas_desktop.services.importing.scanning import Note
+from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.services.importing.tree import session_of
+from atlas_desktop.services.importing.values import digest, identifier, moment, text
+from atlas_desktop.services.importing.wording import aside, attached, fenced, joined
+from memory.transfer.entities import TravellingSession
+from models.messages import Role
+
+_STEPS_AT_ONCE = 100_000
+_MOST_ROUNDS = 200_000
+
+
+def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
+    """Raises `Unreadable`, `OSError`."""
+    for part in parts:
+        if part.path is None:
+            raise Unreadable("a database in an archive is not read: unpack it first")
+        log = part.path.with_name(part.path.name + "-wal")
+        if log.is_file() and log.stat().st_size:
+            note(f"{part.where}-wal", "the newest entries are in a log that is not written back yet")
+        try:
+            yield from _sessions(part, note)
+        except (sqlite3.Error, OverflowError) as fault:
+            raise Unreadable("the database is damaged, or not one of llm") from fault
+
+
+def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]:
+    assert part.path is not None
+    address = f"{part.path.resolve().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as conn:
+        conn.execute("PRAGMA query_only = ON")
+        conn.execute("PRAGMA trusted_schema = OFF")
+        conn.execute("PRAGMA temp_store = MEMORY")
+        conn.text_factory = lambda data: data.decode("utf-8", "replace")
+        rounds = iter(range(_MOST_ROUNDS))
+        conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)
+        tables = tables_of(conn)
+        if not {"responses", "logs", "log"} & tables.keys():
+            raise Unreadable("a database without the tables of llm")
+        for table in ("responses", "logs", "log"):
+            if table in tables:
+                for place, rows in enumerate(rows_of(conn, table, tables), start=1):
+                    where = f"{part.where}:{table}:{place}"
+                    try:
+                        talk = _talk(conn, rows, tables)
+                        yield where, session_of(talk, otherwise=part.changed_at)
+                    except Unreadable as fault:
+                        note(where, fault.why)
+
+
+def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]) -> Talk:
+    said: list[Said] = []
+    for row in rows:
+        said += _turn(conn, row, said[-1].id if said else None, tables)
+    first = rows[0]
+    system = next((words for row in reversed(rows) if (words := text(row.get("system")))), "")
+    key = identifier(first.get("conversation")) or f"llm-{identifier(first.get('id'))}"
+    return Talk(
+        id=key,
+        said=said,
+        title=text(first.get("name")),
+        system_prompt=system or None,
+        model=text(rows[-1].get("model")) or None,
+        meta={"imported_from": "llm"},
+    )
+
+
+def _turn(
+    conn: sqlite3.Connection, row: Row, parent: str | None, tables: dict[str, set[str]]
+) -> Iterator[Said]:
+    own = identifier(row.get("id")) or digest(parent or "", text(row.get("prompt")))
+    at = moment(row.get("at"))
+    prompt = joined(
+        (
+            *_held(conn, _FRAGMENTS, own, tables),
+            text(row.get("prompt")),
+            *_tool_results(conn, own, tables),
+            attached(_held(conn, _ATTACHMENTS, own, tables)),
+        )
+    )
+    asked = Said(f"{own}:prompt", parent, Role.USER, prompt, at)
+    yield asked
+    calls = _held(conn, _CALLS, own, tables, width=2)
+    asked_of_tools = [joined((aside("Asked", name), fenced(given, "json"))) for name, given in calls]
+    reply = joined((text(row.get("response")), *asked_of_tools))
+    yield Said(f"{own}:response", asked.id, Role.ASSISTANT, reply, at, model=text(row.get("model")) or None)
+
+
+_FRAGMENTS = (
+    {"prompt_fragments": {"response_id", "fragment_id"}, "fragments": {"id", "content"}},
+    """
+    SELECT f.content FROM prompt_fragments AS p JOIN fragments AS f ON f.id = p.fragment_id
+    WHERE p.response_id = ? ORDER BY p.rowid
+    """,
+)
+_ATTACHMENTS = (
+    {"prompt_attachments": {"response_id", "attachment_id"}, "attachments": {"id", "path", "url", "type"}},
+    """
+    SELECT coalesce(a.path, a.url, a.type) FROM prompt_attachments AS p
+    JOIN attachments AS a ON a.id = p.attachment_id WHERE p.response_id = ? ORDER BY p.rowid
+    """,
+)
+_CALLS = (
+    {"tool_calls": {"response_id", "name", "arguments"}},
+    "SELECT name, arguments FROM tool_calls WHERE response_id = ? ORDER BY rowid",
+)
+_RESULTS = (
+    {"tool_results": {"response_id", "name", "output"}},
+    "SELECT name, output FROM tool_results WHERE response_id = ? ORDER BY rowid",
+)
+
+
+def _held(
+    conn: sqlite3.Connection,
+    what: tuple[dict[str, set[str]], str],
+    response: str,
+    tables: dict[str, set[str]],
+    *,
+    width: int = 1,
+) -> list[Any]:
+    """What goes with a response, in a schema that has it."""
+    needed, query = what
+    if any(not columns <= tables.get(name, set()) for name, columns in needed.items()):
+        return []
+    rows = conn.execute(query, (response,)).fetchall()
+    return [text(row[0]) if width == 1 else tuple(map(text, row)) for row in rows]
+
+
+def _tool_results(conn: sqlite3.Connection, response: str, tables: dict[str, set[str]]) -> list[str]:
+    found = _held(conn, _RESULTS, response, tables, width=2)
+    return [joined((aside("Result", name), fenced(output))) for name, output in found]

@@ -1,0 +1,219 @@
+"""Transcripts in Markdown: this program's own export, and what people paste and other programs write.
+
+A message begins with who speaks: a heading (`## You`, `### Assistant · 2024-05-01 10:00`), bold words
+(`**User:** …`), or, where there is neither, a name and a colon at the beginning of a line (`User: …`).
+Nothing in a block of code begins a message.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.services.importing.front_matter import front_matter
+from atlas_desktop.services.importing.scanning import LONGEST, Note
+from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.services.importing.tree import session_of
+from atlas_desktop.services.importing.values import digest, moment, text, texts
+from memory.entities import MemoryMode, MessageStatus
+from memory.transfer.entities import TravellingSession
+from models.messages import Role
+
+_WHO = {
+    **dict.fromkeys(("user", "you", "me", "human", "person", "question", "q", "prompt", "i"), Role.USER),
+    **dict.fromkeys(
+        ("assistant", "ai", "bot", "model", "answer", "a", "response", "chatgpt", "gpt", "claude", "gemini",
+         "copilot", "llama", "mistral", "deepseek", "atlas", "chatbot"),
+        Role.ASSISTANT,
+    ),
+    **dict.fromkeys(("system", "instructions"), Role.SYSTEM),
+}  # fmt: skip
+_NAME = r"(?P<who>[^\W\d_][^\n*:#·|]{0,60}?)"
+_WHEN = r"(?:\s*[·|(\[—–-]+\s*(?P<when>\d{4}-\d\d-\d\d[^\n)\]·|]{0,40}))?"
+_HEADING = re.compile(
+    rf"(?P<level>#{{1,6}})\s+(?:\S\s+)?\**{_NAME}\**{_WHEN}[\])]?:?\**(?P<rest>\s*·[^\n]*)?\s*"
+)
+_BOLD = re.compile(rf"(?P<mark>\*\*|__){_NAME}{_WHEN}[\])]?\s*:?(?P=mark)\s*:?(?:\s(?P<said>.*))?")
+_PLAIN = re.compile(rf"{_NAME}{_WHEN}[\])]?:(?:\s(?P<said>.*))?")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_RULE = re.compile(r" {0,3}(?:-{3,}|\*{3,}|_{3,})\s*")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~&$])")
+_STYLES = (_HEADING, _BOLD, _PLAIN)
+_FEWEST = 2
+
+
+def is_transcript(words: str) -> bool:
+    """Whether somebody speaks in the text, as far as its beginning tells."""
+    return _style_of(front_matter(words)[1].split("\n")) is not None
+
+
+def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
+    """Raises `Unreadable`, `OSError`."""
+    for part in parts:
+        with part.open() as stream:
+            data = stream.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            note(part.where, f"longer than {LONGEST} bytes")
+            continue
+        try:
+            words = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            note(part.where, "not UTF-8")
+            continue
+        title = PurePosixPath(part.name.replace("\\", "/")).stem
+        for number, talk in enumerate(talks_of(words.replace("\r\n", "\n"), title), start=1):
+            where = f"{part.where}:{number}"
+            try:
+                yield where, session_of(talk, otherwise=part.changed_at)
+            except Unreadable as fault:
+                note(where, fault.why)
+
+
+def talks_of(words: str, title: str) -> Iterator[Talk]:
+    """The conversations of a text; `title` is for one that names none."""
+    known, body = front_matter(words)
+    lines = body.split("\n")
+    style = _style_of(lines)
+    if style is None:
+        yield Talk("", [])
+        return
+    for chapter in _chapters(lines, style):
+        yield _talk(chapter, known, title)
+
+
+@dataclass(slots=True)
+class _Turn:
+    who: str
+    when: str | None
+    marks: str
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Chapter:
+    title: str
+    turns: list[_Turn] = field(default_factory=list)
+
+
+def _style_of(lines: Sequence[str]) -> "re.Pattern[str] | None":
+    """The first way of naming speakers that names one who is known, twice or beside another."""
+    for style in _STYLES:
+        named = [
+            who for _, line in _outside_code(lines) if (found := style.fullmatch(line))
+            and (who := _key(found["who"])) in _WHO
+        ]  # fmt: skip
+        if len(named) >= _FEWEST or (named and style is not _PLAIN):
+            return style
+    return None
+
+
+def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    fence = ""
+    for place, line in enumerate(lines):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif found:
+            fence = found[1]
+        else:
+            yield place, line
+
+
+def _chapters(lines: Sequence[str], style: "re.Pattern[str]") -> Iterator[_Chapter]:
+    """A heading of the first level that is nobody's name begins another conversation."""
+    outside = dict(_outside_code(lines))
+    level = _level(outside.values()) if style is _HEADING else 0
+    chapter = _Chapter("")
+    for place, line in enumerate(lines):
+        plain = place in outside
+        found = style.fullmatch(line) if plain else None
+        if found and _speaks(found, style, level):
+            chapter.turns.append(_turn(found, style))
+        elif plain and line.startswith("# ") and (style is not _HEADING or level > 1):
+            if chapter.turns:
+                yield chapter
+                chapter = _Chapter("")
+            chapter.title = chapter.title or _ESCAPED.sub(r"\1", line[2:].strip().rstrip("#").rstrip())
+        elif chapter.turns:
+            chapter.turns[-1].lines.append(line)
+    if chapter.turns:
+        yield chapter
+
+
+def _level(lines: Any) -> int:
+    """How deep the headings are that name somebody who is known: the shallowest."""
+    found = (_HEADING.fullmatch(line) for line in lines)
+    return min(len(one["level"]) for one in found if one and _key(one["who"]) in _WHO)
+
+
+def _speaks(found: "re.Match[str]", style: "re.Pattern[str]", level: int) -> bool:
+    """Whether it begins a message. Names that are not known count in headings with a time."""
+    if style is _HEADING:
+        return len(found["level"]) == level and (_key(found["who"]) in _WHO or found["when"] is not None)
+    return _key(found["who"]) in _WHO
+
+
+def _turn(found: "re.Match[str]", style: "re.Pattern[str]") -> _Turn:
+    groups = found.groupdict()
+    turn = _Turn(found["who"].strip(), found["when"], groups.get("rest") or "")
+    if style is not _HEADING and groups.get("said"):
+        turn.lines.append(groups["said"])
+    return turn
+
+
+def _key(who: str) -> str:
+    name = _ESCAPED.sub(r"\1", who).strip().lower()
+    return name.removesuffix(" said").removesuffix(" says") if name.endswith((" said", " says")) else name
+
+
+def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> Talk:
+    said: list[Said] = []
+    for turn in chapter.turns:
+        content = _content(turn.lines)
+        if not content:
+            continue
+        parent = said[-1].id if said else None
+        key = _key(turn.who)
+        role = _WHO.get(key, Role.USER)
+        name = "" if key in _WHO else _ESCAPED.sub(r"\1", turn.who)
+        one = Said(digest(parent or "", role, content), parent, role, content, moment(turn.when), name)
+        one.important = "important" in turn.marks
+        if role is Role.ASSISTANT and ("partial" in turn.marks or "stopped" in turn.marks):
+            one.status = MessageStatus.PARTIAL
+        said.append(one)
+    title = text(known.get("title")) or chapter.title or otherwise
+    begun = moment(known.get("created_at")) or moment(known.get("date")) or moment(known.get("created"))
+    mode = text(known.get("memory_mode"))
+    first = said[0].content if said else ""
+    return Talk(
+        id=text(known.get("id")) or digest("markdown", title, str(begun or ""), first),
+        said=said,
+        title=title,
+        created_at=begun,
+        updated_at=moment(known.get("updated_at")) or moment(known.get("updated")),
+        project=text(known.get("project")) or None,
+        tags=texts(known.get("tags")) or text(known.get("tags")).replace(",", " ").split(),
+        system_prompt=text(known.get("system_prompt")) or None,
+        model=text(known.get("model")) or None,
+        memory_mode=MemoryMode(mode) if mode in ("normal", "reads", "blank") else MemoryMode.NORMAL,
+        starred=known.get("starred") is True,
+        important=known.get("important") is True,
+        meta={"imported_from": "markdown"},
+    )
+
+
+def _content(lines: list[str]) -> str:
+    """Without the empty lines and rules around it."""
+    first, end = 0, len(lines)
+    while first < end and _is_frame(lines[first]):
+        first += 1
+    while first < end and _is_frame(lines[end - 1]):
+        end -= 1
+    return "\n".join(lines[first:end]).rstrip()
+
+
+def _is_frame(line: str) -> bool:
+    return not line.strip() or _RULE.fullmatch(line) is not None

@@ -1,0 +1,116 @@
+"""Open WebUI's export of chats: an array of records, each with its `chat`; or one `chat` alone.
+
+Messages are kept as a tree in `chat.history`; the oldest versions have a plain list instead.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from atlas_desktop.services.importing import reading
+from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.services.importing.scanning import Note
+from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text, texts
+from atlas_desktop.services.importing.wording import attached, joined, quoted
+from memory.entities import MessageStatus
+from memory.transfer.entities import TravellingSession
+from models.messages import Role
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.ASSISTANT}
+_DETAILS = re.compile(r"<details\b([^>]{0,20000})>(.*?)</details>\s*", re.DOTALL)
+_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+
+
+def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
+    """Raises `Unreadable`, `OSError`."""
+    return reading.sessions(parts, note, talk_of)
+
+
+def talk_of(value: Any) -> Talk:
+    """Raises `Unreadable`."""
+    fields = mapping(value)
+    chat = mapping(fields.get("chat")) or fields
+    history = mapping(chat.get("history"))
+    nodes = mapping(history.get("messages"))
+    if not nodes and not isinstance(chat.get("messages"), list):
+        raise Unreadable("no conversation: `history` and `messages` are missing")
+    said = [_said(key, mapping(one)) for key, one in nodes.items()] or list(
+        _one_after_another(sequence(chat.get("messages")))
+    )
+    models = texts(chat.get("models"))
+    tags = [*_names(chat.get("tags")), *_names(mapping(fields.get("meta")).get("tags"))]
+    archived = {"archived": True} if fields.get("archived") is True else {}
+    return Talk(
+        id=identifier(fields.get("id")) or identifier(chat.get("id")),
+        said=said,
+        title=text(chat.get("title")) or text(fields.get("title")),
+        created_at=moment(fields.get("created_at")) or moment(chat.get("timestamp")),
+        updated_at=moment(fields.get("updated_at")),
+        head=text(history.get("currentId")) or None,
+        project=text(mapping(fields.get("folder")).get("name")) or None,
+        tags=list(dict.fromkeys(tags)),
+        system_prompt=text(chat.get("system")) or text(mapping(chat.get("params")).get("system")) or None,
+        model=models[0] if models else None,
+        starred=fields.get("pinned") is True,
+        meta={"imported_from": "openwebui", **archived},
+    )
+
+
+def _names(value: Any) -> list[str]:
+    """Tags are words, or in older versions objects with a name."""
+    return [name for one in sequence(value) if (name := text(one) or text(mapping(one).get("name")))]
+
+
+def _said(key: str, fields: dict[str, Any]) -> Said:
+    role = _ROLES.get(text(fields.get("role")), Role.ASSISTANT)
+    said = Said(
+        identifier(key),
+        text(fields.get("parentId")) or None,
+        role,
+        _words(fields),
+        moment(fields.get("timestamp")),
+    )
+    if role is Role.ASSISTANT:
+        said.model = text(fields.get("model")) or text(fields.get("modelName")) or None
+        if fields.get("error") or fields.get("done") is False:
+            said.status = MessageStatus.PARTIAL
+    return said
+
+
+def _one_after_another(messages: list[Any]) -> Iterator[Said]:
+    before: str | None = None
+    for one in messages:
+        fields = mapping(one)
+        said = _said(text(fields.get("id")), {"parentId": before, **fields})
+        said.id = said.id or digest(before or "", said.role, said.content)
+        yield said
+        before = said.id
+
+
+def _words(fields: dict[str, Any]) -> str:
+    content = fields.get("content")
+    if not isinstance(content, str):
+        content = joined(text(mapping(part).get("text")) for part in sequence(content))
+    files = [mapping(one) for one in sequence(fields.get("files"))]
+    names = [
+        text(one.get("name")) or text(mapping(one.get("file")).get("filename")) or text(one.get("type"))
+        for one in files
+    ]
+    error = fields.get("error")
+    failed = text(mapping(error).get("content")) or text(error)
+    return joined((_without_details(content), f"[Error: {failed}]" if failed else "", attached(names)))
+
+
+def _without_details(words: str) -> str:
+    """What was thought is quoted; calls of tools, which are folded away too, keep their one-line summary."""
+    if "<details" not in words:
+        return words
+
+    def shown(found: re.Match[str]) -> str:
+        body = _SUMMARY.sub("", found[2])
+        lines = "\n".join(line.removeprefix("> ").removeprefix("&gt; ") for line in body.strip().split("\n"))
+        summary = _SUMMARY.search(found[2])
+        return f"{quoted(joined((summary[1] if summary else '', lines)))}\n\n"
+
+    return _DETAILS.sub(shown, words)

@@ -1,0 +1,195 @@
+"""The objects of a JSON file one after another, without holding the file, and whatever is wrong with some.
+
+An array of conversations may be a gigabyte long. Its objects are found by their brackets alone and decoded
+one by one, so that one that is broken costs nothing but itself: where brackets do not match, the inner ones
+are taken for unclosed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import msgspec
+
+from atlas_desktop.services.importing.entities import Unreadable
+from atlas_desktop.services.importing.sources import Part
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of one conversation."""
+_CHUNK = 1024 * 1024
+_LARGEST_STEP = 16 * _CHUNK
+# Up to the next bracket that is in no string, or to a quote whose string does not end in what was read.
+_NEXT = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]"])', re.DOTALL)
+_OPENERS = {b"}": b"{", b"]": b"["}
+_BOM = b"\xef\xbb\xbf"
+_HEAD = 64 * 1024
+_WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads|data|items)\.item")
+
+Note = Callable[[str, str], None]
+"""Is told where something was left out, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The bytes of one object or array, or None and why they could not be had. `number` counts from 1."""
+
+    number: int
+    data: bytes | None
+    why: str = ""
+
+
+def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
+    """Each value of a JSON file that is an object or an array, with its place: those of an array, or those in
+    the one list that an object wraps, or those that stand one after another.
+
+    Raises `Unreadable`, `OSError`.
+    """
+    wrapped = _wrapped(part.head(_HEAD))
+    if wrapped is not None:
+        yield from _streamed(part, wrapped, note)
+        return
+    with part.open() as stream:
+        for piece in pieces(stream):
+            where = f"{part.where}:{piece.number}"
+            try:
+                if piece.data is None:
+                    raise Unreadable(piece.why)
+                value = decoded(piece.data)
+            except Unreadable as fault:
+                note(where, fault.why)
+                continue
+            yield where, value
+
+
+def _wrapped(head: bytes) -> str | None:
+    """Where an object that wraps a list of conversations has it."""
+    import ijson  # type: ignore[import-untyped]
+
+    if not head.lstrip(_BOM + b" \t\r\n").startswith(b"{"):
+        return None
+    try:
+        for prefix, event, _ in ijson.parse(head.removeprefix(_BOM), use_float=True):
+            if event == "start_map" and _WRAPPED.fullmatch(prefix):
+                return str(prefix)
+    except ijson.JSONError:
+        # The head ends in the middle of something, or is no JSON: then it wraps nothing.
+        return None
+    return None
+
+
+def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
+    import ijson
+
+    number = 0
+    with part.open() as stream:
+        try:
+            for value in ijson.items(stream, prefix, use_float=True):
+                number += 1
+                yield f"{part.where}:{number}", value
+        except (ijson.JSONError, UnicodeDecodeError, ValueError):
+            note(f"{part.where}:{number + 1}", "not JSON, and nothing after it can be read")
+
+
+def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:
+    """What an array holds, or, where there is none, what stands one after another; values that are neither
+    objects nor arrays are passed over."""
+    yield from _Scanner(stream, LONGEST if longest is None else longest).pieces()
+
+
+def decoded(data: bytes) -> Any:
+    """The value of JSON text. Raises `Unreadable`."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        # The standard library's reader is slower, and knows halves of surrogate pairs and NaN.
+        try:
+            return json.loads(data.removeprefix(_BOM))
+        except UnicodeDecodeError:
+            raise Unreadable("not UTF-8") from None
+        except (ValueError, RecursionError):
+            raise Unreadable("not JSON") from None
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
+
+
+class _Scanner:
+    def __init__(self, stream: BinaryIO, longest: int) -> None:
+        self._stream = stream
+        self._longest = longest
+        self._buffer = b""
+        self._at = 0
+        # Of the object that is being read: where it begins, its open brackets, and how many of each kind.
+        self._start: int | None = None
+        self._open: list[bytes] = []
+        self._count = {b"{": 0, b"[": 0}
+        self._number = 0
+
+    def pieces(self) -> Iterator[Piece]:
+        step = _CHUNK
+        in_array: bool | None = None
+        while True:
+            match = _NEXT.match(self._buffer, self._at)
+            if match is None or match[1] == b'"':
+                if not self._more(step):
+                    break
+                if len(self._buffer) > 2 * self._longest:
+                    yield self._piece(None, f"longer than {self._longest} bytes, and so is what follows")
+                    return
+                step = min(step * 2, _LARGEST_STEP)
+                continue
+            step = _CHUNK
+            self._at = match.end()
+            bracket = match[1]
+            if in_array is None and bracket == b"[":
+                in_array = True
+            elif bracket not in _OPENERS:
+                in_array = in_array or False
+                self._opens(bracket)
+            elif self._open:
+                yield from self._closes(_OPENERS[bracket])
+            elif in_array and bracket == b"]":
+                return
+        if self._open:
+            yield self._piece(None, "the file ends in the middle of it")
+
+    def _more(self, step: int) -> bool:
+        """Reads on; what is done with is let go."""
+        more = self._stream.read(step)
+        if not more:
+            return False
+        if self._start is not None and self._at - self._start > self._longest:
+            self._start = None
+        keep = self._at if self._start is None else self._start
+        self._buffer = self._buffer[keep:] + more
+        self._at -= keep
+        self._start = None if self._start is None else 0
+        return True
+
+    def _opens(self, bracket: bytes) -> None:
+        if not self._open:
+            self._start = self._at - 1
+        self._open.append(bracket)
+        self._count[bracket] += 1
+
+    def _closes(self, opener: bytes) -> Iterator[Piece]:
+        """A bracket that closes nothing of the object is passed over."""
+        if not self._count[opener]:
+            return
+        while True:
+            popped = self._open.pop()
+            self._count[popped] -= 1
+            if popped == opener:
+                break
+        if self._open:
+            return
+        if self._start is None or self._at - self._start > self._longest:
+            yield self._piece(None, f"longer than {self._longest} bytes")
+        else:
+            yield self._piece(self._buffer[self._start : self._at])
+
+    def _piece(self, data: bytes | None, why: str = "") -> Piece:
+        self._number += 1
+        self._start = None
+        return Piece(self._number, data, why)

@@ -1,0 +1,100 @@
+"""How fast an export of another program comes in: read, stored durably, and searchable by its words.
+
+A ChatGPT export is made, with questions of some 25 words and answers of some 160, and taken into a room.
+Figures are of the wall clock, and of this process's own time, which a busy machine changes less.
+"""
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from atlas_desktop.services.importing import Importer
+from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.storage.room import open_room
+from memory.vault.keys import RoomKey
+
+_VOCABULARY = 30_000
+
+
+def register(subparsers: Any) -> None:
+    parser = subparsers.add_parser("import", help="messages a second from a file to durable and searchable")
+    parser.add_argument("--sessions", type=int, default=1000)
+    parser.add_argument("--messages", type=int, default=20, help="messages a session")
+    parser.add_argument("--again", action="store_true", help="measure a second import of the same file too")
+    parser.set_defaults(run=run)
+
+
+async def run(args: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "conversations.json"
+        write(file, args.sessions, args.messages)
+        store = await open_room(
+            Path(folder) / "rooms" / "open.db", RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True
+        )
+        for name in ("first time", "again")[: 2 if args.again else 1]:
+            wall, used = time.perf_counter(), time.process_time()
+            report = await Importer(store.transfer).take([file])
+            wall, used = time.perf_counter() - wall, time.process_time() - used
+            count = report.messages + report.already_there
+            print(f"{name}: {count:,} messages in {report.sessions + report.known_sessions:,} conversations")
+            print(f"  {count / wall:,.0f} messages/s; {count / used:,.0f} a second of processor time")
+        found = await store.search("w7", limit=1)
+        print(f"  {file.stat().st_size / 1e6:,.0f} MB of JSON; found by its words: {bool(found)}")
+        print(f"  resident memory {psutil.Process().memory_info().rss / 1e6:,.0f} MB")
+        await store.close()
+
+
+def write(file: Path, sessions: int, messages: int) -> None:
+    """A `conversations.json` of that size, always the same."""
+    with file.open("w", encoding="utf-8") as out:
+        out.write("[")
+        for number, conversation in enumerate(conversations(sessions, messages)):
+            out.write(",\n" * (number > 0) + json.dumps(conversation))
+        out.write("]")
+
+
+def conversations(sessions: int, messages: int) -> Iterator[dict[str, Any]]:
+    chance = random.Random(4711)
+    words = [f"w{n}" if n % 3 else f"word{n}" for n in range(_VOCABULARY)]
+    # Words of a language follow Zipf's law, more or less.
+    weights = list(accumulate(1 / (n + 3) for n in range(_VOCABULARY)))
+    for number in range(sessions):
+        nodes: dict[str, Any] = {}
+        parent: str | None = None
+        for place in range(messages):
+            asked = place % 2 == 0
+            said = " ".join(chance.choices(words, cum_weights=weights, k=25 if asked else 160))
+            key = f"{number:08x}-0000-4000-8000-{place:012x}"
+            nodes[key] = {
+                "id": key,
+                "parent": parent,
+                "children": [],
+                "message": {
+                    "id": key,
+                    "author": {"role": "user" if asked else "assistant", "name": None, "metadata": {}},
+                    "create_time": 1.7e9 + number * 3600 + place,
+                    "content": {"content_type": "text", "parts": [said]},
+                    "status": "finished_successfully",
+                    "weight": 1.0,
+                    "metadata": {} if asked else {"model_slug": "gpt-4o", "finish_details": {"type": "stop"}},
+                    "recipient": "all",
+                },
+            }
+            parent = key
+        yield {
+            "title": f"Conversation {number}",
+            "create_time": 1.7e9 + number * 3600,
+            "update_time": 1.7e9 + number * 3600 + messages,
+            "mapping": nodes,
+            "current_node": parent,
+            "conversation_id": f"{number:08x}-0000-4000-8000-ffffffffffff",
+        }
