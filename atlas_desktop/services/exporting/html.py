@@ -164,7 +164,8 @@ def _plain(text: str) -> str:
 def _parser(*, breaks: bool) -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": breaks}).enable(["table", "strikethrough"])
+    options = {"html": False, "breaks": breaks, "xhtmlOut": False}
+    parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: _SAFE_LINK.fullmatch(url) is not None  # type: ignore[method-assign]
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _link)
