@@ -115,6 +115,16 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """A message in the outline of its session: where it stands in the tree, and how its text begins."""
+
+    id: str
+    parent_id: str | None
+    role: Role
+    excerpt: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message before it is stored."""
 

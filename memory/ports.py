@@ -15,6 +15,7 @@ from memory.entities import (
     MessagePatch,
     NewMessage,
     NewSession,
+    Node,
     RoomKind,
     RoomReport,
     SearchHit,
@@ -30,6 +31,7 @@ from memory.personas.ports import PersonaStore
 from memory.recall.ports import EvidenceStore
 from memory.retention import RetentionStore
 from memory.rooms.ports import MoveStore
+from memory.search.ports import FindStore
 from memory.transfer.ports import TransferStore
 from memory.vectors.ports import VectorStore
 
@@ -112,6 +114,11 @@ class SessionStore(Protocol):
     @property
     def insights(self) -> InsightStore:
         """What the room tells of its own use."""
+        ...
+
+    @property
+    def find(self) -> FindStore:
+        """What is in the room, by the language of queries."""
         ...
 
     @property
@@ -241,12 +248,18 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
+        """Every message of a session, on any branch, in the order in which they were stored; of their texts
+        the first `excerpt` characters. Raises `SessionNotFound`."""
+        ...
+
     async def variants(self, message_id: str) -> list[Message]:
         """The message and its siblings of the same role, oldest first."""
         ...
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
-        """Messages that hold the words of `query`, best first. Raises `BadQuery`."""
+        """Messages that hold the words of `query`, best first: `find` without its language. Raises
+        `BadQuery`."""
         ...
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:

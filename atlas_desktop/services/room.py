@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.services.attaching import AttachmentService
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.continuity import ContinuityService
 from atlas_desktop.services.documents import PassageEmbedder
 from atlas_desktop.services.epochs import EpochService
+from atlas_desktop.services.filing import FilingService
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.knowledge import KnowledgeService
 from atlas_desktop.services.learning import LearningService
@@ -83,6 +85,7 @@ class OpenRoom:
     organising: OrganisingService
     attachments: AttachmentService
     personas: PersonaService
+    branches: BranchService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -149,6 +152,13 @@ class RoomParts:
             store, self.clock, background, lambda: self.settings().memory, self.model, recall.remember
         )
         TimingService(store, self.clock, background)
+        FilingService(
+            store,
+            lambda: self.model().embedder,
+            background,
+            lambda: self.settings().sessions,
+            recall.complete,
+        )
         room = OpenRoom(
             store=store,
             sessions=SessionService(store),
@@ -181,6 +191,7 @@ class RoomParts:
                 store, background, epochs, remember=recall.remember, important=learning.important
             ),
             attachments=AttachmentService(store, epochs),
+            branches=BranchService(store),
             personas=PersonaService(store, self.settings().chat.system_prompt),
             snapshots=snapshots,
         )

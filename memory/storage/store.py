@@ -10,6 +10,7 @@ from memory.entities import (
     MessagePatch,
     NewMessage,
     NewSession,
+    Node,
     RoomKind,
     RoomReport,
     SearchHit,
@@ -26,6 +27,7 @@ from memory.storage.context import SqlContext
 from memory.storage.database import Database
 from memory.storage.drafts import SqlDraftStore
 from memory.storage.evidence import SqlEvidenceStore
+from memory.storage.finding.store import SqlFindStore
 from memory.storage.insights import SqlInsightStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
@@ -33,12 +35,14 @@ from memory.storage.moves import SqlMoveStore
 from memory.storage.organising import SqlOrganisingStore
 from memory.storage.personas import SqlPersonaStore
 from memory.storage.projects import SqlProjectStore
-from memory.storage.queries import check, erasure, forgetting, forks, messages, parting, search, sessions
+from memory.storage.queries import check, erasure, forgetting, forks, messages, parting, sessions
+from memory.storage.reader import Reader
 from memory.storage.retention import SqlRetentionStore
 from memory.storage.schema import version_of
 from memory.storage.transfer import SqlTransferStore
 from memory.storage.values import micros
 from memory.storage.vectors import SqlVectorStore
+from memory.storage.words import plain_query
 
 
 class _NotDone(Exception):
@@ -59,11 +63,15 @@ class SqlSessionStore:
         clock: Clock,
         *,
         freshness: Freshness = Freshness.CURRENT,
+        reader: Reader | None = None,
     ) -> None:
+        """Searches go by `reader`, a connection of their own, if there is one."""
         self._freshness = freshness
         self._database = database
         self._room = room
         self._clock = clock
+        self._reader = reader
+        self._find = SqlFindStore(database, reader or database, room, clock)
         self._context = SqlContext(database, clock)
         self._jobs = SqlJobStore(database, clock)
         notes = ChangeNotes()
@@ -135,6 +143,10 @@ class SqlSessionStore:
     @property
     def insights(self) -> SqlInsightStore:
         return self._insights
+
+    @property
+    def find(self) -> SqlFindStore:
+        return self._find
 
     @property
     def attachments(self) -> SqlAttachmentStore:
@@ -311,11 +323,15 @@ class SqlSessionStore:
 
         return await self._database.read(work)
 
+    async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
+        return await self._database.read(lambda conn: messages.outline(conn, session_id, excerpt))
+
     async def variants(self, message_id: str) -> list[Message]:
         return await self._database.read(lambda conn: messages.variants(conn, messages.get(conn, message_id)))
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
-        return await self._database.read(lambda conn: search.search(conn, query, limit))
+        page = await self._find.messages(plain_query(query), limit=limit)
+        return [SearchHit(hit.message, hit.session.title, hit.score, hit.snippet.text) for hit in page.hits]
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
@@ -340,6 +356,9 @@ class SqlSessionStore:
         return RoomReport(self._room, *counted, version, tuple(problems), self._freshness)
 
     async def close(self) -> None:
+        # The last connection that closes moves the write-ahead log into the file.
+        if self._reader is not None:
+            await self._reader.close()
         await self._database.close()
 
     async def _set_columns(self, session_id: str, changes: dict[str, object]) -> Session:

@@ -14,6 +14,7 @@ from memory.entities import (
     MessageStatus,
     NewMessage,
     NewSession,
+    Node,
     RoomKind,
     RoomReport,
     SearchHit,
@@ -315,6 +316,15 @@ class InMemorySessionStore:
             path.append(message)
             at = None if message.id in since else message.parent_id
         return path[::-1]
+
+    async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
+        self._rows.require_open()
+        self._rows.session(session_id)
+        return [
+            Node(one.id, one.parent_id, one.role, one.content[:excerpt])
+            for one in self._rows.messages.values()
+            if one.session_id == session_id
+        ]
 
     async def variants(self, message_id: str) -> list[Message]:
         self._rows.require_open()

@@ -11,10 +11,11 @@ from memory.entities import (
 from memory.errors import (
     MessageNotFound,
     SessionBinned,
+    SessionNotFound,
 )
 from memory.ports import SessionStore
 from models.messages import Role
-from tests.contract.talk import assistant, begin, texts, user
+from tests.contract.talk import assistant, begin, talk, texts, user
 
 
 async def test_messages_follow_the_head(store: SessionStore) -> None:
@@ -180,3 +181,16 @@ async def test_a_branch_may_begin_at_the_newest_of_some_messages_or_hold_only_th
     found = await store.branch(session.id, newest=2)
     assert [m.content for m in found] == ["4", "5"]
     assert await store.branch(session.id, newest=50) == said
+
+
+async def test_an_outline_holds_every_branch_and_the_beginnings_of_texts(store: SessionStore) -> None:
+    session, said = await talk(store, 4)
+    edited = await store.edit_message(said[2].id, "other words, and more")
+    found = await store.outline(session.id, excerpt=5)
+    assert [(n.id, n.parent_id, n.role) for n in found] == [
+        (m.id, m.parent_id, m.role) for m in [*said, edited]
+    ]
+    assert found[-1].excerpt == "other"
+    assert {node.excerpt for node in await store.outline(session.id)} == {""}
+    with pytest.raises(SessionNotFound):
+        await store.outline("00000000-0000-7000-8000-000000000000")

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from memory.entities import Message, MessagePatch, MessageStatus, NewMessage
+from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, Node
 from memory.errors import MessageNotFound, SessionNotFound
 from memory.storage.connection import Connection
 from memory.storage.values import micros, moment, new_id, pack_tokens, storable, unpack_tokens
@@ -162,6 +162,18 @@ def branch(
         (session_id, leaf_id, json.dumps(list(since)), _ENDLESS if newest is None else newest),
     )
     return [message_of(row) for row in rows]
+
+
+def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
+    """Every message of a session as stored, with so many first characters. Raises `SessionNotFound`."""
+    head_of(conn, session_id)
+    begins = "substr(content, 1, ?2)" if excerpt else "''"
+    rows = conn.execute(
+        f"SELECT id, parent_id, role, {begins} FROM messages WHERE session_id = ?1 ORDER BY seq",
+        (session_id, excerpt) if excerpt else (session_id,),
+    )
+    roles = {role.value: role for role in Role}
+    return [Node(row[0], row[1], roles[row[2]], row[3]) for row in rows]
 
 
 def variants(conn: Connection, message: Message) -> list[Message]:
