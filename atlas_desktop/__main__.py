@@ -43,6 +43,7 @@ COMMANDS = {
     "memory": ("memory", "what is remembered"),
     "personas": ("personas", "instructions for the model, by name"),
     "templates": ("templates", "prompts with {variables}, by name"),
+    "insights": ("insights", "your own statistics, computed here"),
     "export": ("exporting", "write conversations out"),
     "import": ("importing", "take in conversations from files"),
     "models": ("models", "download, import, choose and measure models"),

@@ -120,6 +120,12 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=-1, le=1, description="Below this likeness to what was talked about, the topic has changed."),
     ] = 0.3
     reminder: Annotated[bool, Meta(description="Show what it was about when a session is resumed.")] = True
+    categories: Annotated[
+        bool, Meta(description="Give conversations everyday categories; yours are never changed.")
+    ] = True
+    suggest_tags: Annotated[
+        bool, Meta(description="Suggest tags that you have used for conversations like it.")
+    ] = True
     private_idle_minutes: Annotated[
         int, Meta(ge=1, le=1440, description="The private room closes when it was not used for so long.")
     ] = 5

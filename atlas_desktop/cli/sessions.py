@@ -44,7 +44,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     restore.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
     fork = add("fork", fork_session, "begin a new session with a copy of what was said")
     fork.add_argument("session", metavar="ID")
-    fork.add_argument("message", metavar="MESSAGE", nargs="?", help="the last message to take along (the newest)")
+    fork.add_argument(
+        "message", metavar="MESSAGE", nargs="?", help="the last message to take along (the newest)"
+    )
     fork.add_argument("--message", metavar="ID", dest="at", help=argparse.SUPPRESS)
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)

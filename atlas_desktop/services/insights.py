@@ -1,15 +1,32 @@
-"""A person's own statistics: computed here, kept nowhere."""
+"""A person's own statistics: computed here from what is open, kept nowhere."""
 
-from dataclasses import dataclass
-from datetime import datetime
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, tzinfo
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
 
 from memory.entities import RoomKind
-from memory.insights.entities import DayCount, Growth, Speed, Stored, Topic, Totals, Used
+from memory.insights.calendar import by_month, monday
+from memory.insights.entities import DayCount, Growth, Speed, Stored, Timed, Topic, Totals, Used
+
+if TYPE_CHECKING:
+    from memory.ports import SessionStore
+
+CLUSTERED = 400
+"""Sessions that groups are looked for in, the latest used ones."""
+_DEPTH = 4
+_MOST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """Of the rooms that were open. `days` and `weeks` are without those on which nothing was said."""
+    """Of the rooms that were open. `days` and `weeks` are without those on which nothing was said; a week is
+    named by its Monday. Topics are tags, projects and categories, the most frequent first, and clusters."""
 
     rooms: tuple[RoomKind, ...]
     since: datetime | None
@@ -22,3 +39,203 @@ class Insights:
     growth: tuple[Growth, ...]
     most_used: tuple[Used, ...]
     took_ms: float
+
+
+async def insights(
+    stores: "Sequence[SessionStore]",
+    zone: tzinfo | None = None,
+    *,
+    since: datetime | None = None,
+    home: Path | None = None,
+    clusters: bool = True,
+) -> Insights:
+    """Everything of these rooms together, by the days of `zone` (None: this computer's). `home` is
+    looked at for what lies beside the rooms; without `clusters` no groups are looked for."""
+    began = time.perf_counter()
+    each = [await _of(store, zone, since, clusters=clusters) for store in stores]
+    days = _days(one for found in each for one in found.days)
+    beside = await asyncio.to_thread(_beside, home) if home is not None else []
+    return Insights(
+        rooms=tuple(store.room for store in stores),
+        since=since,
+        totals=_with_tokens(_totals([found.totals for found in each]), days),
+        days=days,
+        weeks=_days(replace(one, day=monday(one.day)) for one in days),
+        topics=_topics(one for found in each for one in found.topics),
+        speed=_speed([one for found in each for one in found.timings], zone),
+        storage=_storage([*(one for found in each for one in found.storage), *beside]),
+        growth=_growth([found.growth for found in each]),
+        most_used=tuple(
+            sorted((one for found in each for one in found.most_used), key=lambda one: -one.uses)[:_MOST]
+        ),
+        took_ms=1000 * (time.perf_counter() - began),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    totals: Totals
+    days: Sequence[DayCount]
+    topics: Sequence[Topic]
+    timings: Sequence[Timed]
+    storage: Sequence[Stored]
+    growth: Sequence[Growth]
+    most_used: Sequence[Used]
+
+
+async def _of(store: "SessionStore", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
+    told = store.insights
+    topics = await told.topics(zone, since)
+    return _Room(
+        totals=await told.totals(),
+        days=await told.days(zone, since),
+        topics=[*topics, *(await _clusters(store, zone, since) if clusters else [])],
+        timings=await told.timings(since),
+        storage=await told.storage(),
+        growth=await told.growth(zone, since),
+        most_used=await told.most_used(limit=_MOST),
+    )
+
+
+async def _clusters(store: "SessionStore", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
+    """Groups by meaning, with the model of which there are most vectors: none has to be started for this."""
+    counts = (await store.vectors.counts()).by_model
+    if not counts:
+        return []
+    from memory.insights.clusters import clusters
+
+    model = max(counts, key=lambda one: (counts[one], one))
+    recent = [
+        one
+        for one in await store.list_sessions(limit=CLUSTERED, archived=None)
+        if since is None or one.updated_at >= since
+    ]
+    begun = {one.id: one.created_at for one in recent}
+    filed = await store.organising.filed(model, session_ids=list(begun), limit=CLUSTERED, depth=_DEPTH)
+    found = await asyncio.to_thread(clusters, filed)
+    return [
+        Topic(
+            "cluster",
+            ", ".join(one.words[:3]),
+            len(one.session_ids),
+            by_month([begun[session] for session in one.session_ids], zone),
+            one.words,
+            one.session_ids,
+        )
+        for one in found
+    ]
+
+
+# --- putting rooms together ------------------------------------------------------------------------
+
+
+def _days(counts: Iterable[DayCount]) -> tuple[DayCount, ...]:
+    """Counts of one day added up. A session of two days counts in both."""
+    found: dict[date, DayCount] = {}
+    for one in counts:
+        known = found.get(one.day)
+        found[one.day] = one if known is None else _added(known, one)
+    return tuple(found[day] for day in sorted(found))
+
+
+def _added(first: DayCount, second: DayCount) -> DayCount:
+    names = [field.name for field in fields(DayCount) if field.name != "day"]
+    return DayCount(first.day, **{name: getattr(first, name) + getattr(second, name) for name in names})
+
+
+def _totals(each: Sequence[Totals]) -> Totals:
+    began = [one.first_at for one in each if one.first_at is not None]
+    ended = [one.last_at for one in each if one.last_at is not None]
+    return Totals(
+        sessions=sum(one.sessions for one in each),
+        archived=sum(one.archived for one in each),
+        messages=sum(one.messages for one in each),
+        memories=sum(one.memories for one in each),
+        projects=sum(one.projects for one in each),
+        first_at=min(began, default=None),
+        last_at=max(ended, default=None),
+    )
+
+
+def _with_tokens(totals: Totals, days: Sequence[DayCount]) -> Totals:
+    return replace(
+        totals,
+        tokens_written=sum(one.tokens_written for one in days),
+        tokens_read=sum(one.tokens_read for one in days),
+    )
+
+
+def _topics(topics: Iterable[Topic]) -> tuple[Topic, ...]:
+    found: dict[tuple[str, str], Topic] = {}
+    for one in topics:
+        known = found.get((one.kind, one.name))
+        if known is not None:
+            months = {
+                month: known.months.get(month, 0) + one.months.get(month, 0)
+                for month in sorted({*known.months, *one.months})
+            }
+            one = replace(
+                one,
+                sessions=known.sessions + one.sessions,
+                months=months,
+                session_ids=(*known.session_ids, *one.session_ids),
+            )
+        found[one.kind, one.name] = one
+    kinds = ("tag", "project", "category", "cluster")
+    return tuple(sorted(found.values(), key=lambda one: (kinds.index(one.kind), -one.sessions, one.name)))
+
+
+def _speed(timings: Sequence[Timed], zone: tzinfo | None) -> tuple[Speed, ...]:
+    held: dict[tuple[date, str], list[Timed]] = defaultdict(list)
+    for one in timings:
+        held[monday(one.at.astimezone(zone).date()), one.model].append(one)
+    return tuple(
+        Speed(
+            model,
+            week,
+            len(found),
+            median(one.first_token_ms for one in found),
+            median(one.tokens_per_second for one in found),
+        )
+        for (week, model), found in sorted(held.items())
+    )
+
+
+def _storage(stored: Sequence[Stored]) -> tuple[Stored, ...]:
+    held: dict[str, list[Stored]] = defaultdict(list)
+    for one in stored:
+        held[one.kind].append(one)
+    found = []
+    for kind, same in held.items():
+        rows = [one.rows for one in same if one.rows is not None]
+        found.append(Stored(kind, sum(one.bytes for one in same), sum(rows) if rows else None))
+    return tuple(sorted(found, key=lambda one: (-one.bytes, one.kind)))
+
+
+def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
+    """The total of a room in a week in which nothing was learned there is that of its week before."""
+    weeks = sorted({one.week for found in each for one in found})
+    merged = [Growth(week, 0, 0) for week in weeks]
+    for found in each:
+        known = {one.week: one for one in found}
+        total = 0
+        for place, week in enumerate(weeks):
+            here = known.get(week)
+            total = here.total if here is not None else total
+            before = merged[place]
+            merged[place] = Growth(week, before.added + (here.added if here else 0), before.total + total)
+    return tuple(merged)
+
+
+def _beside(home: Path) -> list[Stored]:
+    """What lies beside the rooms' own files, by kind."""
+    found = []
+    for kind, pattern in (
+        ("snapshots", "rooms/*-states.db*"),
+        ("models", "models/**/*"),
+        ("backups", "backups/**/*"),
+    ):
+        sizes = [path.stat().st_size for path in home.glob(pattern) if path.is_file()]
+        if sizes:
+            found.append(Stored(kind, sum(sizes), len(sizes)))
+    return found

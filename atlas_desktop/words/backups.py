@@ -38,13 +38,6 @@ WORDS: Words = {
         f"The system says: {e.detail}. No backup was made; older ones are as they were.",
         "Choose a folder that you may write to, with --output or the setting backup.folder.",
     ),
-    memory.ProjectNotFound: named(
-        "project_not_found",
-        "There is no such project",
-        "No conversation belongs to a project of that name. Nothing was changed.",
-        "`atlas sessions list --json` names the project of each session.",
-        Exit.USAGE,
-    ),
     memory.NothingToSalvage: named(
         "nothing_to_salvage",
         "There is nothing to salvage",

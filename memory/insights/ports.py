@@ -9,15 +9,18 @@ from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Tot
 
 class InsightStore(Protocol):
     """Counts of one room; what is in the bin counts nowhere but in storage. `since` bounds the time that
-    something was said, done or learned; days are those of `zone`. Raises as `memory.ports.SessionStore`."""
+    something was said, done or learned; days are those of `zone` (None: this
+    computer's). Raises as `memory.ports.SessionStore`."""
 
     async def totals(self) -> Totals: ...
 
-    async def days(self, zone: tzinfo, since: datetime | None = None) -> list[DayCount]:
+    async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
         """Days on which something was said, the earliest first."""
         ...
 
-    async def topics(self, zone: tzinfo, since: datetime | None = None, *, limit: int = 20) -> list[Topic]:
+    async def topics(
+        self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20
+    ) -> list[Topic]:
         """Tags, categories and projects, of each kind the most frequent first."""
         ...
 
@@ -33,7 +36,7 @@ class InsightStore(Protocol):
         """The largest first."""
         ...
 
-    async def growth(self, zone: tzinfo, since: datetime | None = None) -> list[Growth]:
+    async def growth(self, zone: tzinfo | None, since: datetime | None = None) -> list[Growth]:
         """Weeks in which memories were learned, the earliest first."""
         ...
 

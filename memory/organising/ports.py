@@ -64,6 +64,10 @@ class OrganisingStore(Protocol):
         """Sets a category that the program found. False, and nothing changes, when a person has decided."""
         ...
 
+    async def release(self, session_id: str) -> None:
+        """Lets the program decide on the category again, as if it never had looked."""
+        ...
+
     async def filed(
         self,
         model: str | None,
@@ -71,9 +75,11 @@ class OrganisingStore(Protocol):
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        depth: int = 24,
     ) -> list[Filed]:
         """What there is to go by, of these sessions or of the latest ones (`tagged`: those with tags),
-        outside the bin and where memory may be used. `model` is the fingerprint of the vectors."""
+        outside the bin and where memory may be used. `model` is the fingerprint of the vectors,
+        of which the earliest `depth` of each session are taken."""
         ...
 
     async def to_file(self, *, limit: int = 100) -> list[str]:

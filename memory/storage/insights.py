@@ -17,10 +17,12 @@ class SqlInsightStore:
     async def totals(self) -> Totals:
         return await self._database.read(statistics.totals)
 
-    async def days(self, zone: tzinfo, since: datetime | None = None) -> list[DayCount]:
+    async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
         return await self._database.read(lambda conn: statistics.days(conn, zone, since))
 
-    async def topics(self, zone: tzinfo, since: datetime | None = None, *, limit: int = 20) -> list[Topic]:
+    async def topics(
+        self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20
+    ) -> list[Topic]:
         return await self._database.read(lambda conn: statistics.topics(conn, zone, since, limit))
 
     async def timings(self, since: datetime | None = None, *, limit: int = 20_000) -> list[Timed]:
@@ -33,7 +35,7 @@ class SqlInsightStore:
     async def storage(self) -> list[Stored]:
         return await self._database.read(statistics.storage)
 
-    async def growth(self, zone: tzinfo, since: datetime | None = None) -> list[Growth]:
+    async def growth(self, zone: tzinfo | None, since: datetime | None = None) -> list[Growth]:
         return await self._database.read(lambda conn: statistics.growth(conn, zone, since))
 
     async def most_used(self, *, limit: int = 10) -> list[Used]:

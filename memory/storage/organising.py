@@ -42,6 +42,9 @@ class SqlOrganisingStore:
     async def file(self, session_id: str, category: str) -> bool:
         return await self._database.write(lambda conn: filing.file(conn, session_id, category))
 
+    async def release(self, session_id: str) -> None:
+        await self._database.write(lambda conn: filing.release(conn, session_id))
+
     async def filed(
         self,
         model: str | None,
@@ -49,9 +52,10 @@ class SqlOrganisingStore:
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        depth: int = 24,
     ) -> list[Filed]:
         return await self._database.read(
-            lambda conn: filing.filed(conn, model, session_ids, limit, tagged=tagged)
+            lambda conn: filing.filed(conn, model, session_ids, limit, depth, tagged=tagged)
         )
 
     async def to_file(self, *, limit: int = 100) -> list[str]:

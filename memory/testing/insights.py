@@ -4,8 +4,8 @@ from collections import defaultdict
 from datetime import date, datetime, tzinfo
 
 from memory.entities import Message
+from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used
-from memory.storage.queries.statistics import by_month, monday
 from memory.testing.rows import Rows
 from models.messages import Role
 
@@ -27,7 +27,7 @@ class InMemoryInsightStore:
             last_at=max((one.updated_at for one in own), default=None),
         )
 
-    async def days(self, zone: tzinfo, since: datetime | None = None) -> list[DayCount]:
+    async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
         held: dict[date, list[Message]] = defaultdict(list)
         begun: dict[date, int] = defaultdict(int)
         for one in self._rows.messages.values():
@@ -50,7 +50,9 @@ class InMemoryInsightStore:
             for day in sorted({*held, *begun})
         ]
 
-    async def topics(self, zone: tzinfo, since: datetime | None = None, *, limit: int = 20) -> list[Topic]:
+    async def topics(
+        self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20
+    ) -> list[Topic]:
         own = [
             one
             for one in self._rows.sessions.values()
@@ -96,7 +98,7 @@ class InMemoryInsightStore:
     async def storage(self) -> list[Stored]:
         return [Stored("messages", 0, len(self._rows.messages))]
 
-    async def growth(self, zone: tzinfo, since: datetime | None = None) -> list[Growth]:
+    async def growth(self, zone: tzinfo | None, since: datetime | None = None) -> list[Growth]:
         weeks: dict[date, int] = defaultdict(int)
         for one in self._rows.memories.values():
             if one.state in ("inbox", "kept"):

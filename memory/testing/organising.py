@@ -109,6 +109,10 @@ class InMemoryOrganisingStore:
         self._rows.keep(replace(session, category=category, category_source=CategorySource.MODEL))
         return True
 
+    async def release(self, session_id: str) -> None:
+        session = self._rows.session(session_id)
+        self._rows.keep(replace(session, category="", category_source=CategorySource.NONE))
+
     async def filed(
         self,
         model: str | None,  # noqa: ARG002 - it has no vectors
@@ -116,6 +120,7 @@ class InMemoryOrganisingStore:
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        depth: int = 24,  # noqa: ARG002 - as above
     ) -> list[Filed]:
         self._rows.require_open()
         found = [

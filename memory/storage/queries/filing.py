@@ -13,7 +13,6 @@ from memory.storage.values import storable
 _LISTED = "(SELECT value FROM json_each(?))"
 _MESSAGES = 4
 _CHARACTERS = 500
-_VECTORS = 24
 """Of a session so many messages are looked at, the earliest ones."""
 
 
@@ -71,6 +70,11 @@ def file(conn: Connection, session_id: str, category: str) -> bool:
     return bool(changed.rowcount)
 
 
+def release(conn: Connection, session_id: str) -> None:
+    """Raises `SessionNotFound`."""
+    sessions.set_columns(conn, session_id, {"category": "", "category_source": "none"})
+
+
 def to_file(conn: Connection, limit: int) -> list[str]:
     rows = conn.execute(
         """
@@ -85,7 +89,13 @@ def to_file(conn: Connection, limit: int) -> list[str]:
 
 
 def filed(
-    conn: Connection, model: str | None, session_ids: Collection[str] | None, limit: int, *, tagged: bool
+    conn: Connection,
+    model: str | None,
+    session_ids: Collection[str] | None,
+    limit: int,
+    depth: int,
+    *,
+    tagged: bool,
 ) -> list[Filed]:
     where = ["s.deleted_at IS NULL", "s.memory_mode IN ('normal', 'reads')"]
     parameters: list[object] = []
@@ -105,10 +115,10 @@ def filed(
         """,
         (*parameters, max(limit, 0)),
     ).fetchall()
-    return [_filed(conn, row, model) for row in rows]
+    return [_filed(conn, row, model, depth) for row in rows]
 
 
-def _filed(conn: Connection, row: Any, model: str | None) -> Filed:
+def _filed(conn: Connection, row: Any, model: str | None, depth: int) -> Filed:
     own, title, category, locked, tags, rejected = row
     said = conn.execute(
         f"""
@@ -123,22 +133,22 @@ def _filed(conn: Connection, row: Any, model: str | None) -> Filed:
         tuple(json.loads(tags)),
         category,
         bool(locked),
-        None if model is None else centroid(conn, own, model),
+        None if model is None else centroid(conn, own, model, depth),
         tuple(json.loads(rejected)),
     )
 
 
-def centroid(conn: Connection, session_id: str, model: str) -> bytes | None:
+def centroid(conn: Connection, session_id: str, model: str, depth: int) -> bytes | None:
     """The mean of the vectors of a session's earliest messages, of length 1; None without any."""
     import numpy as np
 
     rows = conn.execute(
-        f"""
+        """
         SELECT data FROM vectors
         WHERE session_id = ? AND kind = 'message' AND part = 0 AND model = ?
-        ORDER BY kind, owner_id LIMIT {_VECTORS}
+        ORDER BY kind, owner_id LIMIT ?
         """,
-        (session_id, model),
+        (session_id, model, depth),
     ).fetchall()
     if not rows:
         return None

@@ -2,10 +2,11 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 from collections import defaultdict
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 from itertools import accumulate
 from typing import Any
 
+from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Stored, Topic, Totals, Used
 from memory.storage.connection import Connection
 from memory.storage.values import micros, moment
@@ -38,7 +39,7 @@ def totals(conn: Connection) -> Totals:
     )
 
 
-def days(conn: Connection, zone: tzinfo, since: datetime | None) -> list[DayCount]:
+def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[DayCount]:
     """By the hour first: only the zone knows which hours make a day."""
     begin = 0 if since is None else micros(since)
     found: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
@@ -80,7 +81,7 @@ def days(conn: Connection, zone: tzinfo, since: datetime | None) -> list[DayCoun
     return [DayCount(at, sessions=len(sessions[at]), **found[at]) for at in sorted(found)]
 
 
-def topics(conn: Connection, zone: tzinfo, since: datetime | None, limit: int) -> list[Topic]:
+def topics(conn: Connection, zone: tzinfo | None, since: datetime | None, limit: int) -> list[Topic]:
     found = []
     for kind, join, name in _TOPICS:
         named: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -106,14 +107,7 @@ def topics(conn: Connection, zone: tzinfo, since: datetime | None, limit: int) -
     return found
 
 
-def by_month(times: list[datetime], zone: tzinfo) -> dict[str, int]:
-    counts: dict[str, int] = defaultdict(int)
-    for at in times:
-        counts[f"{at.astimezone(zone):%Y-%m}"] += 1
-    return dict(sorted(counts.items()))
-
-
-def growth(conn: Connection, zone: tzinfo, since: datetime | None) -> list[Growth]:
+def growth(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[Growth]:
     weeks: dict[date, int] = defaultdict(int)
     for hour, count in conn.execute(
         f"""
@@ -129,10 +123,6 @@ def growth(conn: Connection, zone: tzinfo, since: datetime | None) -> list[Growt
         for (week, added), total in zip(ordered, reached, strict=True)
         if first is None or week >= first
     ]
-
-
-def monday(day: date) -> date:
-    return day - timedelta(days=day.weekday())
 
 
 def most_used(conn: Connection, limit: int) -> list[Used]:

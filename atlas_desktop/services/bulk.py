@@ -1,0 +1,93 @@
+"""What is done to many sessions at once, whichever open room each of them is in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memory.entities import RoomKind
+from memory.errors import CannotMerge
+from memory.organising.entities import MarksPatch, Merged, Organised
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.room import OpenRoom
+    from memory.entities import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was changed, by room: `Bulk.put_back` undoes it."""
+
+    by_room: tuple[tuple[RoomKind, tuple[Organised, ...]], ...]
+
+    @property
+    def changed(self) -> tuple[Organised, ...]:
+        return tuple(one for _, made in self.by_room for one in made if one.changed)
+
+    @property
+    def all(self) -> tuple[Organised, ...]:
+        return tuple(one for _, made in self.by_room for one in made)
+
+
+class Bulk:
+    """Of one desk. A `ref` is an id, a unique prefix of one, or `last`; raises `SessionNotFound`,
+    `AmbiguousId` before anything is changed. What is in one room is changed in one step."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+
+    async def apply(self, refs: Sequence[str], patch: MarksPatch) -> Done:
+        """Raises ValueError for a tag, category or project that is empty or too long."""
+        return Done(
+            tuple(
+                [
+                    (room.store.room, tuple(await room.organising.apply(ids, patch)))
+                    for room, ids in await self.grouped(refs)
+                ]
+            )
+        )
+
+    async def put_back(self, done: Done) -> Done:
+        """Undoes it, in the rooms that still are open."""
+        kept = dict(done.by_room)
+        return Done(
+            tuple(
+                [
+                    (room.store.room, tuple(await room.organising.put_back(kept[room.store.room])))
+                    for room in self._desk.open_rooms
+                    if room.store.room in kept
+                ]
+            )
+        )
+
+    async def undo_last(self) -> Done:
+        """Undoes the last change of each open room."""
+        return Done(
+            tuple(
+                [
+                    (room.store.room, tuple(await room.organising.undo_last()))
+                    for room in self._desk.open_rooms
+                ]
+            )
+        )
+
+    async def merge(self, ref: str, others: Sequence[str]) -> "tuple[Session, Merged]":
+        """As `OrganisingService.merge`; all must be in one room."""
+        groups = await self.grouped([ref, *others])
+        if len(groups) != 1:
+            raise CannotMerge("room")
+        ((room, ids),) = groups
+        # A session that was named twice is not merged with itself in silence.
+        if len(ids) != len(others) + 1:
+            raise CannotMerge("same")
+        return await room.organising.merge(ids[0], ids[1:])
+
+    async def grouped(self, refs: Sequence[str]) -> "list[tuple[OpenRoom, list[str]]]":
+        """Full ids by room, each once, in the order given."""
+        found: dict[RoomKind, tuple[OpenRoom, list[str]]] = {}
+        for ref in refs:
+            room, session = await self._desk.rooms.find(ref)
+            ids = found.setdefault(room.store.room, (room, []))[1]
+            if session.id not in ids:
+                ids.append(session.id)
+        return list(found.values())
