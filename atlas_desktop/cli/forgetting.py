@@ -1,6 +1,7 @@
 """`atlas memory forget`, and `/forget` in a conversation: what would go, then the receipt of what went."""
 
 import argparse
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,25 @@ if TYPE_CHECKING:
     from atlas_desktop.cli.memory_browse import Add
     from memory.lifecycle.forgetting import Affected, Target
 
+_LAST = "last"
 _HOW = "Write /forget last, /forget this or /forget ID."
 
 
 def register(add: "Add") -> None:
     forget = add("forget", forget_for_good, "erase for good, with all that was made from it, and a receipt")
-    forget.add_argument("ids", metavar="ID", nargs="*", help="memories (or anything else that has an id)")
+    forget.add_argument(
+        "ids",
+        metavar="ID",
+        nargs="*",
+        help="anything that has an id; last: what you said last",
+    )
     forget.add_argument("--message", metavar="ID", action="append", help="a message, with its variants")
     forget.add_argument("--session", metavar="ID", action="append", help="a whole session")
     forget.add_argument("--project", metavar="P", help="all of a project")
     forget.add_argument("--about", metavar="TEXT", help="all that holds these words: a name, a topic")
     forget.add_argument("--since", metavar="D", help="from this day or moment on")
     forget.add_argument("--before", metavar="D", help="before this day or moment")
-    forget.add_argument("--everything", action="store_true", help="all that is said and known in this room")
+    forget.add_argument("--everything", action="store_true", help="all that is said and known here")
     forget.add_argument("--dry-run", action="store_true", help="only say what would go")
 
 
@@ -33,15 +40,17 @@ async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.cli import shapes
 
     target = _target(args)
-    room = await ctx.unlock()
-    affected = await room.forgetting.preview(target)
+    await ctx.unlock()
+    forgetting = ctx.desk.rooms.forgetting
+    plan = await forgetting.preview(await _named(ctx, target))
+    affected = plan.affected
     if args.dry_run:
         ctx.emit(preview(affected), lambda: preview_text(affected))
         return Exit.DONE
     if not ctx.yes:
         ctx.note(preview_text(affected))
         ctx.confirm("Forget this for good?")
-    receipt = await room.forgetting.forget(target, previewed=affected)
+    receipt = await forgetting.forget(plan)
     ctx.emit(shapes.receipt(receipt), lambda: receipt_text(receipt))
     return Exit.DONE if receipt.verified else Exit.FAILED
 
@@ -65,6 +74,27 @@ def _target(args: argparse.Namespace) -> "Target":
             "Give an ID, --message, --session, --project, --about, --since, --before or --everything.",
         )
     return target
+
+
+async def _named(ctx: Context, target: "Target") -> "Target":
+    """With what `last` stands for: of sessions the one used last, else the words said last in it."""
+    from atlas_desktop.services.forgetting_rooms import newest_words
+
+    refs = (*target.ids, *target.messages, *target.sessions)
+    if _LAST not in refs:
+        return target
+    room, session = await ctx.desk.rooms.find(_LAST)
+    said = await newest_words(room, session.id) if _LAST in (*target.ids, *target.messages) else ()
+    return replace(
+        target,
+        ids=_but_last(target.ids),
+        messages=(*_but_last(target.messages), *said),
+        sessions=tuple(session.id if ref == _LAST else ref for ref in target.sessions),
+    )
+
+
+def _but_last(refs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(ref for ref in refs if ref != _LAST)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -97,7 +127,9 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
         raise UsageError(
             "Nothing is waiting to be forgotten.", "Write /forget last, /forget this or /forget ID."
         )
-    affected = await talk.room.forgetting.preview(target)
+    forgetting = talk.ctx.desk.rooms.forgetting
+    plan = await forgetting.preview(target)
+    affected = plan.affected
     if not agreed and not talk.ctx.yes:
         talk.to_forget = target
         _tell(
@@ -108,25 +140,24 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
         )
         return
     talk.to_forget = None
-    receipt = await talk.room.forgetting.forget(target, previewed=affected)
+    receipt = await forgetting.forget(plan)
     if talk.session in {one.id for one in affected.sessions}:
         talk.session = None
     _tell(talk, "forgotten", receipt_text(receipt), shapes.receipt(receipt))
 
 
 async def _meant(talk: "Conversation", word: str) -> "Target":
+    from atlas_desktop.services.forgetting_rooms import newest_words
     from memory.lifecycle.forgetting import Target
 
     if word == "this":
         return Target(sessions=(talk.begun(),))
-    if word != "last":
+    if word != _LAST:
         return Target(ids=(word,))
-    said = (await talk.room.sessions.view(talk.begun())).messages
-    newest = next((at for at, m in reversed(list(enumerate(said))) if m.role == "user" and m.content), None)
-    if newest is None:
+    said = await newest_words(talk.room, talk.begun())
+    if not said:
         raise UsageError("You have said nothing here yet.", "Say something first.")
-    # What was answered to it goes with it.
-    return Target(messages=tuple(message.id for message in said[newest:]))
+    return Target(messages=said)
 
 
 def _tell(talk: "Conversation", code: str, text: str, value: dict[str, Any]) -> None:

@@ -37,7 +37,11 @@ _LEAST = 0.01
 
 def register(add: Add) -> None:
     why = add("why", why_of, "tell where a memory, a message or a reply comes from, and what else there was")
-    why.add_argument("id", metavar="ID", help="of a memory, a message or a reply, or the beginning of it")
+    why.add_argument(
+        "id",
+        metavar="ID",
+        help="of a memory, a message or a reply, or the beginning of it; last: the latest reply",
+    )
     profile = add("profile", profile_of, "print the page of what is known of you")
     profile.add_argument("--project", metavar="P", help="with the memories of this project")
 
@@ -45,7 +49,14 @@ def register(add: Add) -> None:
 async def why_of(ctx: Context, args: argparse.Namespace) -> int:
     from memory.errors import MemoryNotFound
 
-    for room in await rooms.opened(ctx):
+    opened = await rooms.opened(ctx)
+    if args.id == "last":
+        room, session = await ctx.desk.rooms.find(args.id)
+        await room.recall.load()
+        found = await room.why.of_last_reply(session.id)
+        ctx.emit({**as_json(found), "room": room.store.room.value}, described(found))
+        return Exit.DONE
+    for room in opened:
         await room.recall.load()
         try:
             found = await room.why.why(args.id)

@@ -10,6 +10,7 @@ from memory.errors import AmbiguousId, SessionNotFound, WrongPassphrase
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.forgetting_rooms import RoomsForgetting
     from atlas_desktop.services.room import OpenRoom
     from memory.rooms.ports import Sealer
     from memory.vault.keys import RoomKey
@@ -31,6 +32,13 @@ class RoomsService:
         self._now = now
         self._used_at = 0.0
         self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def forgetting(self) -> "RoomsForgetting":
+        """Forgetting in all rooms that are open."""
+        from atlas_desktop.services.forgetting_rooms import RoomsForgetting
+
+        return RoomsForgetting(lambda: self._desk.open_rooms)
 
     # --- the private room -------------------------------------------------------------------------
 

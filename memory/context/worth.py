@@ -27,6 +27,7 @@ _TOLD, _TOLD_BY_WORDS = 0.55, 0.4
 _MOST_TOLD = 2
 _LEAST = 0.2
 _LEAST_OF_BEST = 0.4
+_LEAST_NEW = 0.25
 _ONLY_ASKS = re.compile(r"[^.!?。]*[?？]+\s*")
 
 
@@ -72,10 +73,16 @@ def closeness(hit: Hit) -> float:
 
 def says_more(text: str, passage: str) -> bool:
     """Whether a passage tells anything that is not in `text` already: no echo, no small talk, and more than
-    a question."""
+    a question.
+
+    What answers a question may differ from it by a single word. Beside words that ask for nothing, a passage
+    that shares more than three quarters of its own with them only says the same once more.
+    """
     if is_small_talk(passage) or _ONLY_ASKS.fullmatch(passage.strip()):
         return False
-    return not _words(passage) <= _words(text)
+    words = _words(passage)
+    new = len(words - _words(text))
+    return new > 0 and (asks(text) or new >= _LEAST_NEW * len(words))
 
 
 def _words(text: str) -> set[str]:

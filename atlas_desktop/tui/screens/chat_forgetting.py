@@ -7,7 +7,6 @@ from textual.dom import DOMNode
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
-from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -53,7 +52,9 @@ class ForgetActions(DOMNode):
         if target is None:
             self.atlas.say("You have said nothing here yet.")
             return
-        affected = await room.forgetting.preview(target)
+        forgetting = self.atlas.desk.rooms.forgetting
+        plan = await forgetting.preview(target)
+        affected = plan.affected
         asked = ConfirmScreen(
             "Forget for good?",
             preview_text(affected, shown=_SHOWN, ids=False),
@@ -62,7 +63,7 @@ class ForgetActions(DOMNode):
         )
         if not await self.atlas.push_screen_wait(asked):
             return
-        receipt = await room.forgetting.forget(target, previewed=affected)
+        receipt = await forgetting.forget(plan)
         if self.current.id == session_id and session_id is not None:
             gone = session_id in {one.id for one in affected.sessions}
             await (self._show_new() if gone else self._open(session_id))
@@ -70,6 +71,7 @@ class ForgetActions(DOMNode):
         await self.transcript.note(Remark(receipt_text(receipt)))
 
     async def _meant(self, room: "OpenRoom", word: str) -> "Target | None":
+        from atlas_desktop.services.forgetting_rooms import newest_words
         from memory.lifecycle.forgetting import Target
 
         if word not in {"last", "this"}:
@@ -78,7 +80,5 @@ class ForgetActions(DOMNode):
             return None
         if word == "this":
             return Target(sessions=(self.current.id,))
-        said = (await room.sessions.view(self.current.id)).messages
-        own = [at for at, message in enumerate(said) if message.role is Role.USER and message.content]
-        # What was answered to it goes with it.
-        return Target(messages=tuple(message.id for message in said[own[-1] :])) if own else None
+        said = await newest_words(room, self.current.id)
+        return Target(messages=said) if said else None

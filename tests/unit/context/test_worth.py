@@ -54,6 +54,15 @@ def test_what_asks_for_nothing_has_only_what_is_very_close() -> None:
     assert len(worthwhile(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
 
 
+def test_what_nearly_repeats_a_request_is_not_brought_back_and_an_answer_of_one_word_is() -> None:
+    told = "Turn 40: tell me one short thing about tea and remember the number 2480. I like long walks."
+    before = "Turn 25: tell me one short thing about rain and remember the number 1925. I like long walks."
+    assert worthwhile(told, [hit(before, 0.95, 0.8)]) == []
+    moved, answer = hit("I moved to Graz.", 0.8), hit("My cat is called Wobbegong.", 0.8)
+    assert worthwhile("I moved to Linz.", [moved]) == [moved]
+    assert worthwhile("What is it that my cat is called?", [answer]) == [answer]
+
+
 def test_what_was_marked_may_be_less_close() -> None:
     assert worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3)]) == []
     assert len(worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3, marked=True)])) == 1

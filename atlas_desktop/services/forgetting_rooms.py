@@ -1,0 +1,131 @@
+"""Forgetting in every room that is open: what is meant is looked for in each, and told as one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.services.forgetting import Receipt
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.lifecycle.forgetting import Affected, Target
+from models.messages import Role
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+    from memory.entities import Erased
+
+_REFS = ("ids", "messages", "sessions", "memories")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What of a target is in one room, and what that comes to."""
+
+    room: "OpenRoom"
+    target: Target
+    affected: Affected
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would go, room by room and, as `affected`, together."""
+
+    shares: tuple[Share, ...]
+
+    @property
+    def affected(self) -> Affected:
+        return _together([share.affected for share in self.shares])
+
+
+class RoomsForgetting:
+    """`ForgettingService` for all rooms that are open now; a closed one is as if it were not there.
+
+    Everything raises what that does. Interrupted between two rooms, it is asked for again.
+    """
+
+    def __init__(self, rooms: "Callable[[], Sequence[OpenRoom]]") -> None:
+        self._rooms = rooms
+
+    async def preview(self, target: Target) -> Plan:
+        """What would go; nothing is changed. What is named by its id is in one room, the rest in any."""
+        shares = []
+        for room, share in await self._divided(target):
+            shares.append(Share(room, share, await room.forgetting.preview(share)))
+        return Plan(tuple(shares))
+
+    async def forget(self, plan: Plan) -> Receipt:
+        """Erases what was previewed; no reply may be under way in it."""
+        receipts = [
+            await share.room.forgetting.forget(share.target, previewed=share.affected)
+            for share in plan.shares
+        ]
+        return Receipt(
+            _sum([receipt.erased for receipt in receipts]),
+            sum(receipt.snapshots for receipt in receipts),
+            all(receipt.verified for receipt in receipts),
+            sum(receipt.rewritten for receipt in receipts),
+        )
+
+    async def _divided(self, target: Target) -> "list[tuple[OpenRoom, Target]]":
+        """What of the target is to be looked for in each room. Raises ValueError when nothing is meant."""
+        if target.empty:
+            raise ValueError("it is not said what to forget")
+        rooms = list(self._rooms())
+        if len(rooms) == 1:
+            return [(rooms[0], target)]
+        named: list[dict[str, Any]] = [dict.fromkeys(_REFS, ()) for _ in rooms]
+        for kind in _REFS:
+            for ref in getattr(target, kind):
+                at = await _where(rooms, kind, ref)
+                named[at][kind] += (ref,)
+        shares = [(room, replace(target, **refs)) for room, refs in zip(rooms, named, strict=True)]
+        return [(room, share) for room, share in shares if not share.empty]
+
+
+async def _where(rooms: "Sequence[OpenRoom]", kind: str, ref: str) -> int:
+    """The room in which something has this id. Raises what one room does, and `AmbiguousId`."""
+    found: list[int] = []
+    missing: MemoryNotFound | MessageNotFound | SessionNotFound = MemoryNotFound(ref)
+    wanted: Any = {kind: (ref,)}
+    for at, room in enumerate(rooms):
+        try:
+            await room.forgetting.preview(Target(**wanted))
+        except (MemoryNotFound, MessageNotFound, SessionNotFound) as error:
+            missing = error
+        else:
+            found.append(at)
+    if not found:
+        raise missing
+    if len(found) > 1:
+        raise AmbiguousId(ref, len(found))
+    return found[0]
+
+
+async def newest_words(room: "OpenRoom", session_id: str) -> tuple[str, ...]:
+    """The person's newest message of a session, and what was answered to it; none when nothing was said."""
+    said = (await room.sessions.view(session_id)).messages
+    own = [at for at, message in enumerate(said) if message.role is Role.USER and message.content]
+    return tuple(message.id for message in said[own[-1] :]) if own else ()
+
+
+def _together(parts: Sequence[Affected]) -> Affected:
+    return Affected(
+        _sum([part.erased for part in parts]),
+        sum(part.whole_sessions for part in parts),
+        tuple(one for part in parts for one in part.sessions),
+        tuple(one for part in parts for one in part.messages),
+        tuple(one for part in parts for one in part.memories),
+        tuple(one for part in parts for one in part.touched),
+    )
+
+
+def _sum(parts: "Sequence[Erased]") -> "Erased":
+    """Numbers are added, lists put together; verified is what all are."""
+    total = parts[0]
+    for part in parts[1:]:
+        changes: dict[str, Any] = {
+            field.name: getattr(total, field.name) + getattr(part, field.name)
+            for field in fields(total)
+            if field.name != "verified"
+        }
+        total = replace(total, **changes, verified=total.verified and part.verified)
+    return total
