@@ -27,6 +27,7 @@ AHEAD = (
     "models.discover",
     "atlas_desktop.services.models",
     "watchdog.observers",
+    "psutil",
     "numpy",
 )
 """What the way from the passphrase to the conversation imports, in the order in which it is needed."""

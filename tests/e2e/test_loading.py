@@ -49,4 +49,4 @@ def test_between_passphrase_and_conversation_nothing_large_is_imported(program: 
     ours = {name for name in then if name.split(".")[0] in {"atlas_desktop", "memory", "models"}}
     assert ours == set(), "name them in atlas_desktop/tui/ahead.py"
     whole = {name.split(".")[0] for name in then} - {name.split(".")[0] for name in known}
-    assert not whole & {"numpy", "cryptography", "argon2", "sqlcipher3", "psutil", "watchdog", "tiktoken"}
+    assert not whole & {"numpy", "cryptography", "argon2", "sqlcipher3"}
