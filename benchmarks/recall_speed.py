@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 
 import numpy as np
 import psutil
@@ -45,12 +46,12 @@ class Words:
         numbers = np.random.default_rng(7)
         letters = "abcdefghijklmnopqrstuvwxyz"
         self._words = ["".join(self._random.choices(letters, k=7)) for _ in range(VOCABULARY)]
-        self._weights = [1 / (rank + 10) for rank in range(VOCABULARY)]
+        self._cumulative = list(accumulate(1 / (rank + 10) for rank in range(VOCABULARY)))
         self._basis = numbers.standard_normal((VOCABULARY, DIMENSION)).astype(np.float32)
         self._places = {word: at for at, word in enumerate(self._words)}
 
     def text(self, count: int) -> str:
-        return " ".join(self._random.choices(self._words, self._weights, k=count))
+        return " ".join(self._random.choices(self._words, cum_weights=self._cumulative, k=count))
 
     def numbers(self, text: str) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
         found = [self._places[word] for word in text.split() if word in self._places]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.ports import Clock
 from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Posting, Recalled
-from memory.recall.gathering import Question, gather
+from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
 from memory.recall.notes import Sought, findable
 from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
@@ -230,12 +230,13 @@ class RecallEngine:
         holds the share `least` of the question's words."""
         catalogue, shelf = self._room.catalogue, self._room.shelf
         notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
-        n = len(rows.rows)
-        if not n + len(notes.rows):
+        if not len(rows.rows) + len(notes.rows):
             return []
         near = await self._near(wanted, project, looked.vector)
+        rows = narrowed(catalogue, rows, looked.postings, near, looked.question.spans)
         evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
         allowed, times = self._allowed(wanted, rows, notes)
+        n = len(rows.rows)
         if least and not (evidence.held[:n] >= least)[allowed[:n] & ~evidence.asks[:n]].any():
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()

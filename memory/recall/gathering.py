@@ -28,6 +28,8 @@ SLACK_DAYS = 7.0
 """What was said about a time is often said some days after it."""
 LONG_SPAN_DAYS = 800.0
 _NEAREST_OF_SESSION = 3
+COMPARED = 20_000
+"""So many messages are all compared; of more, those that something speaks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,29 @@ def gather(
     )
 
 
+def narrowed(
+    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], near: Near | None, spans: Sequence[Span]
+) -> Rows:
+    """In a large room only what something speaks for is compared: what holds a word or lies near or in the
+    time asked for, with its neighbours. All rows where there are few, or nothing speaks for any."""
+    import numpy as np
+
+    if len(rows.rows) <= COMPARED or (near is not None and near.complete):
+        return rows
+    places = [rows.place[catalogue.rows_of(posting.seqs)] for posting in postings]
+    if near is not None:
+        places.append(rows.place[_found(catalogue.rows, near.owners)])
+    spoken_for = np.zeros(len(rows.rows) + 1, np.bool_)
+    for own in places:
+        spoken_for[own] = True
+    spoken_for = spoken_for[:-1]
+    if not spoken_for.any():
+        return rows
+    if (fit := _fit(catalogue.time[rows.rows], spans)) is not None:
+        spoken_for |= fit >= 1
+    return rows.narrowed(spoken_for)
+
+
 def _spoken_by(
     catalogue: Catalogue, rows: "NDArray[np.int64]", speakers: frozenset[int]
 ) -> "NDArray[np.bool_]":
@@ -126,20 +151,21 @@ def _meanings(
     of_notes = beside_own if sessions is None else of_place(sessions, notes.session, beside_own)
     return (
         meaning,
-        np.concatenate([_around(rows, own), beside_own]),
+        np.concatenate([_around(rows, own, floor), beside_own]),
         np.concatenate([own if sessions is None else sessions[rows.session], of_notes]),
     )
 
 
-def _around(rows: Rows, meaning: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """The mean over a message and its neighbours."""
+def _around(rows: Rows, meaning: "NDArray[np.float64]", floor: float | None) -> "NDArray[np.float64]":
+    """The mean over a message and its neighbours; those that were left out are as far as `floor`."""
     import numpy as np
 
     known = ~np.isnan(meaning)
     if not known.any():
         return meaning
     filled = np.where(known, meaning, meaning[known].mean())
-    return rows.with_neighbours(filled) / rows.with_neighbours(np.ones(len(filled)))
+    sums = rows.with_neighbours(filled) + rows.outside * (0.0 if floor is None else floor)
+    return np.asarray(sums / (rows.with_neighbours(np.ones(len(filled))) + rows.outside))
 
 
 def _of_sessions(

@@ -36,7 +36,7 @@ def lexical(
     for word in looked_for:
         posting, beside = places.get(word), notes.counts(word)
         if posting is None and not beside.any():
-            whole += _rarity(n + m, 0)
+            whole += _rarity(rows.total + m, 0)
             continue
         counts = np.zeros(n + m + 1)
         counts[n:-1] = beside
@@ -44,7 +44,7 @@ def lexical(
             _put(counts, catalogue, rows, posting)
         # Most messages hold none of the words: only those that do, and their neighbours, are worked on.
         at = np.flatnonzero(counts)
-        rarity = _rarity(n + m, len(at))
+        rarity = _rarity(rows.total + m, len(at))
         held[at] += rarity
         whole += rarity
         words[at] += rarity * _saturated(counts[at], norm[at])
@@ -52,7 +52,7 @@ def lexical(
         near = np.concatenate([around, at[at >= n]])
         total = counts[near]
         total[: len(around)] += counts[rows.before[around]] + counts[rows.after[around]]
-        windows[near] += _rarity(n + m, len(near)) * _saturated(total, window_norm[near])
+        windows[near] += _rarity(rows.total + m, len(near)) * _saturated(total, window_norm[near])
         own = at[at < n]
         spoken = np.bincount(rows.session[own], counts[own], rows.sessions).astype(float)
         places_of = np.flatnonzero(spoken)

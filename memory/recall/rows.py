@@ -13,6 +13,11 @@ K1, B = 1.2, 0.75
 """BM25's usual constants (Robertson and Zaragoza 2009)."""
 
 
+BACKGROUND = 200
+"""So many of the messages that nothing speaks for are compared as well, so that every kind of evidence begins
+at what most messages have."""
+
+
 class Rows:
     """The messages that are compared, as rows of the catalogue, with their neighbours among them.
 
@@ -24,9 +29,8 @@ class Rows:
         import numpy as np
 
         self.rows = rows
-        place = np.full(len(catalogue) + 1, NOBODY, np.int64)
-        place[rows] = np.arange(len(rows))
-        self.place = place
+        self.total = len(rows)
+        self.place = place = _places(len(catalogue), rows)
         # The last element stands for "nobody": it is where -1 leads.
         before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
         codes = catalogue.session[rows]
@@ -40,6 +44,7 @@ class Rows:
         self.with_machine = self.by_session(machine.astype(float))[self.session] > 0
         self.before = np.where(self.with_machine & ~machine, NOBODY, before)
         self.after = np.where(machine, NOBODY, after)
+        self.outside = np.zeros(len(rows))
         self.lengths = catalogue.length[rows].astype(float)
         self.sizes = self.by_session(np.ones(len(rows)))
         # What BM25 divides by: it depends on no question.
@@ -47,6 +52,30 @@ class Rows:
         self.window_norm = bm25_norm(self.with_neighbours(self.lengths))
         self.session_lengths = self.by_session(self.lengths)
         self.session_norm = bm25_norm(self.session_lengths)
+
+    def narrowed(self, spoken_for: "NDArray[np.bool_]") -> "Rows":
+        """The rows marked, what stands beside them, and some others. What BM25 divides by, and how many there
+        are, remain those of all; `outside` tells how many neighbours of each are left out."""
+        import numpy as np
+
+        n = len(self.rows)
+        held = np.append(spoken_for, False)
+        held[:n] |= held[self.before] | held[self.after]
+        held[: n : max(1, n // BACKGROUND)] = True
+        chosen = np.flatnonzero(held[:n])
+        found = object.__new__(Rows)
+        found.rows, found.total = self.rows[chosen], self.total
+        found.place = _places(len(self.place) - 1, found.rows)
+        inside = np.append(_places(n - 1, chosen), NOBODY)
+        found.before, found.after = inside[self.before[chosen]], inside[self.after[chosen]]
+        known = (self.before[chosen] != NOBODY).astype(float) + (self.after[chosen] != NOBODY)
+        found.outside = known - (found.before != NOBODY) - (found.after != NOBODY)
+        found.session, found.with_machine = self.session[chosen], self.with_machine[chosen]
+        found.lengths, found.norm = self.lengths[chosen], self.norm[chosen]
+        found.window_norm = self.window_norm[chosen]
+        found.session_place, found.sessions, found.sizes = self.session_place, self.sessions, self.sizes
+        found.session_lengths, found.session_norm = self.session_lengths, self.session_norm
+        return found
 
     def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
         """The values of the neighbours; 0 where there is none."""
@@ -101,6 +130,15 @@ class NoteRows:
             inside = at != NOBODY
             counts[at[inside]] = np.fromiter(places.values(), float, len(places))[inside]
         return counts
+
+
+def _places(last: int, rows: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Which place among `rows` each number up to `last` has; -1 for none."""
+    import numpy as np
+
+    found = np.full(last + 1, NOBODY, np.int64)
+    found[rows] = np.arange(len(rows))
+    return found
 
 
 def of_place(

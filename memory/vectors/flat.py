@@ -148,25 +148,28 @@ class FlatVectorIndex:
         if not self._owners or limit <= 0 or len(vector) != self._dimension:
             return Near((), (), (), complete=not self._owners)
         query = np.asarray(vector, np.float32)
-        found, similarities = [], []
+        found, parts, similarities = [], [], []
         for number, (block, columns) in enumerate(zip(self._blocks, self._columns, strict=True)):
             inside = np.flatnonzero(self._within(columns, scope))
             # Where few of the rows count, these few are picked out; else all are multiplied, which is faster.
             few = len(inside) < _FEW_SHARE * BLOCK
-            similarities.append(block[inside] @ query if few else (block @ query)[inside])
+            # Not `@`: BLAS shares it among threads, and on a busy machine all wait for the last of them.
+            own = block[inside] if few else block
+            similarity = np.vecdot(own, query)
+            similarities.append(similarity if few else similarity[inside])
             found.append(inside + number * BLOCK)
-        places, similarity = np.concatenate(found), np.concatenate(similarities)
+            parts.append(columns[1][inside])
+        places, part, similarity = np.concatenate(found), np.concatenate(parts), np.concatenate(similarities)
         complete = len(places) < limit
         if len(places) > limit:
             best = np.argpartition(similarity, len(places) - limit)[len(places) - limit :]
-            places, similarity = places[best], similarity[best]
+            places, part, similarity = places[best], part[best], similarity[best]
         order = np.argsort(-similarity, kind="stable")
-        places, similarity = places[order], similarity[order]
-        owners, held = self._owners, self._columns
+        owners = self._owners
         return Near(
-            tuple([owners[at] for at in places.tolist()]),
-            tuple([int(held[at // BLOCK][1, at % BLOCK]) for at in places.tolist()]),
-            tuple(similarity.tolist()),
+            tuple([owners[at] for at in places[order].tolist()]),
+            tuple(part[order].tolist()),
+            tuple(similarity[order].tolist()),
             complete=complete,
         )
 
