@@ -167,7 +167,8 @@ class Erased:
 
     `recalled_in` are the other sessions whose prompts had held words of it; `stale` are summaries that were
     emptied because of it, and are to be made anew from what is left, `untitled` sessions whose title is empty
-    for the same reason.
+    for the same reason. `places` names what else held the words and does no more, one name for each: tag,
+    category, project, saved search, attachment, persona, template, draft, instructions.
     """
 
     messages: int
@@ -184,6 +185,7 @@ class Erased:
     versions: int = 0
     stale: tuple[str, ...] = ()
     untitled: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What would be forgotten, and what was, as a person reads it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ _NAMES = {
     "jobs": ("waiting job", "waiting jobs"),
 }
 
+_PLURAL = {"category": "categories", "saved search": "saved searches", "instructions": "instructions"}
+
 
 def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
     """How much went, by kind."""
@@ -34,9 +37,17 @@ def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
     }
 
 
+def places(erased: "Erased") -> dict[str, int]:
+    """What else held the words, by kind."""
+    return dict(sorted(Counter(erased.places).items()))
+
+
 def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> str:
     """The counts, and of each kind the first `shown` ones, with their `ids` or without."""
     went = _counted(counts(affected.erased))
+    besides = _places(affected.erased)
+    if besides and not went:
+        return f"The words would go from: {besides}."
     if not went:
         return "Nothing fits: nothing would be forgotten."
     rows = [f"This would be forgotten: {went}."]
@@ -52,16 +63,28 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
             rows += [f"  … and {more} more"] if more > 0 else []
     if affected.erased.stale:
         rows.append(f"Summaries that are made anew without it: {len(affected.erased.stale)}.")
+    if besides:
+        rows.append(f"The words would go from these, too: {besides}.")
     return "\n".join(rows)
 
 
 def receipt_text(value: "Receipt") -> str:
     """What went, and whether anything was left: one line."""
     went = _counted(counts(value.erased, value.snapshots))
-    told = f"Forgotten: {went}." if went else "There was nothing to forget."
+    besides = _places(value.erased)
+    told = f"Forgotten: {went}." if went or besides else "There was nothing to forget."
+    if besides:
+        told = f"{told if went else ''} The words went from: {besides}.".strip()
     anew = f" Summaries made anew without it: {value.rewritten}." if value.rewritten else ""
     checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
     return f"{told}{anew} {checked}"
+
+
+def _places(erased: "Erased") -> str:
+    return ", ".join(
+        f"{count} {name if count == 1 else _PLURAL.get(name, f'{name}s')}"
+        for name, count in places(erased).items()
+    )
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

@@ -31,6 +31,7 @@ _SAMPLES: dict[str, Any] = {
     "minimum": 8,
     "backend": "x",
     "reason": "none",
+    "project_id": "01",
     "found": 9,
     "known": 1,
     "matches": 2,

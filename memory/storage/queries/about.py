@@ -79,50 +79,93 @@ class Cleared:
     stale: tuple[str, ...]
     versions: int
     told_in: tuple[str, ...]
+    places: tuple[str, ...] = ()
+    """Where else the words stood, a name for each: tag, persona, project …"""
 
 
-# Where a person's or a model's words stand besides: (what is looked through, what becomes of it).
-_PLACES: Sequence[tuple[str, str]] = (
+# Where a person's or a model's words stand besides: (what it is, what is looked through, what becomes of it).
+# What has no name is part of something that has one.
+_PLACES: Sequence[tuple[str, str, str]] = (
     (
+        "instructions",
         "SELECT id, system_prompt FROM sessions WHERE system_prompt IS NOT NULL",
         f"UPDATE sessions SET system_prompt = NULL WHERE id IN {_LISTED}",
     ),
     (
+        "",
         "SELECT id, meta FROM sessions WHERE meta <> '{}'",
         f"UPDATE sessions SET meta = '{{}}' WHERE id IN {_LISTED}",
     ),
     (
+        "",
         "SELECT id, meta FROM messages WHERE meta <> '{}'",
         f"UPDATE messages SET meta = '{{}}' WHERE id IN {_LISTED}",
     ),
     (
+        "",
         "SELECT DISTINCT speaker, speaker FROM messages WHERE content = '' AND speaker <> ''",
         f"UPDATE messages SET speaker = '' WHERE content = '' AND speaker IN {_LISTED}",
     ),
-    ("SELECT DISTINCT tag, tag FROM session_tags", f"DELETE FROM session_tags WHERE tag IN {_LISTED}"),
+    ("tag", "SELECT DISTINCT tag, tag FROM session_tags", f"DELETE FROM session_tags WHERE tag IN {_LISTED}"),
     (
+        "",
+        "SELECT DISTINCT tag, tag FROM tag_suggestions",
+        f"DELETE FROM tag_suggestions WHERE tag IN {_LISTED}",
+    ),
+    (
+        "category",
+        "SELECT DISTINCT category, category FROM sessions WHERE category <> ''",
+        # Looked at once: it is not found again.
+        f"UPDATE sessions SET category = '', category_source = 'model' WHERE category IN {_LISTED}",
+    ),
+    (
+        "saved search",
+        "SELECT id, name || ' ' || query FROM saved_searches",
+        f"DELETE FROM saved_searches WHERE id IN {_LISTED}",
+    ),
+    (
+        "project",
+        "SELECT id, name FROM projects",
+        # Its number tells it apart from others without a name.
+        f"UPDATE projects SET name = 'Project ' || substr(id, -12) WHERE id IN {_LISTED}",
+    ),
+    (
+        "attachment",
         "SELECT id, name || ' ' || text FROM attachments",
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
     (
+        "persona",
         "SELECT id, name || ' ' || system_prompt FROM personas",
         f"DELETE FROM personas WHERE id IN {_LISTED}",
     ),
-    ("SELECT id, name || ' ' || text FROM templates", f"DELETE FROM templates WHERE id IN {_LISTED}"),
-    ("SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
-    ("SELECT hex(hash), result FROM job_results", f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}"),
+    (
+        "template",
+        "SELECT id, name || ' ' || text FROM templates",
+        f"DELETE FROM templates WHERE id IN {_LISTED}",
+    ),
+    ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
+    (
+        "",
+        "SELECT hex(hash), result FROM job_results WHERE kind <> 'timing'",
+        f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}",
+    ),
 )
 
 
 def clear(conn: Connection, text: str) -> Cleared:
     """Takes the words out of all that is neither message nor memory: titles (a person's own, too), summaries,
-    tags, drafts, what memories said earlier."""
+    tags, categories, names of projects, saved searches, attachments, personas, templates, drafts, what
+    memories said earlier."""
 
     def found(query: str) -> list[str]:
         return holding(conn, conn.execute(query).fetchall(), text)
 
-    for query, change in _PLACES:
-        conn.execute(change, (json.dumps(found(query)),))
+    places: list[str] = []
+    for name, query, change in _PLACES:
+        held = found(query)
+        conn.execute(change, (json.dumps(held),))
+        places += [name] * len(held) if name else []
     untitled = found("SELECT id, title FROM sessions WHERE title <> ''")
     conn.execute(
         f"UPDATE sessions SET title = '', title_source = 'first_words' WHERE id IN {_LISTED}",
@@ -139,7 +182,7 @@ def clear(conn: Connection, text: str) -> Cleared:
     conn.execute(
         f"DELETE FROM memory_versions WHERE memory_id || ' ' || version IN {_LISTED}", (json.dumps(versions),)
     )
-    return Cleared(tuple(untitled), tuple(stale), len(versions), told_in(conn, text))
+    return Cleared(tuple(untitled), tuple(stale), len(versions), told_in(conn, text), tuple(places))
 
 
 def told_in(conn: Connection, text: str) -> tuple[str, ...]:

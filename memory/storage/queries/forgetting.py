@@ -84,6 +84,7 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     return replace(
         erased,
         versions=erased.versions + cleared.versions,
+        places=(*erased.places, *cleared.places),
         stale=tuple(dict.fromkeys([*erased.stale, *cleared.stale])),
         untitled=tuple(dict.fromkeys([*erased.untitled, *cleared.untitled])),
         recalled_in=tuple(dict.fromkeys([*erased.recalled_in, *cleared.told_in])),
