@@ -113,9 +113,11 @@ class KnownNames:
     def spans(self, text: str) -> Iterator[Span]:
         """Where known names stand; names beside each other are one."""
         start = end = -1
+        before: re.Match[str] | None = None
         for found in _WORD.finditer(text):
             word = _bare(found[0])
             if not self._knows(word):
+                before = found
                 continue
             if end >= 0 and text[end : found.start()] in _BETWEEN:
                 end = found.start() + len(word)
@@ -123,6 +125,10 @@ class KnownNames:
             if end >= 0:
                 yield start, end
             start, end = found.start(), found.start() + len(word)
+            # `Will` is a name before `Turner`, and nowhere else.
+            if before is not None and text[before.end() : start] in _BETWEEN and _first_name(before[0]):
+                start = before.start()
+            before = None
         if end >= 0:
             yield start, end
 
@@ -136,6 +142,10 @@ class KnownNames:
 
 
 _BETWEEN = (" ", "\u00a0")
+
+
+def _first_name(word: str) -> bool:
+    return word[:1].isupper() and word.lower() in _ambiguous()
 
 
 def _bare(word: str) -> str:

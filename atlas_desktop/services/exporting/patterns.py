@@ -45,7 +45,7 @@ _LOCAL = re.compile(r"\d{3}-\d{4}")
 
 _W = r"[^\W\d_][\w'’.-]*"
 _CAP = r"[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я][\w'’-]*"
-_UNIT = r"(?:,? *(?:apt|apartment|suite|ste|unit|flat|floor|room)\.? *#?\w+|,? *#\d+)?"
+_UNIT = r"(?:,? *(?i:apt|apartment|suite|ste|unit|flat|floor|room)\.? *#?\w+|,? *#\d+)?"
 _TOWN = rf"(?:, *{_CAP}(?: {_CAP}){{0,2}})?"
 _STATE = r"(?:,? +[A-Z]{2} +\d{5}(?:-\d{4})?)?"
 _POSTCODE_UK = r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}"

@@ -1,0 +1,124 @@
+"""An export from beginning to end, and what is left when it ends in the middle."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_desktop.services.exporting.errors import NothingToExport
+from atlas_desktop.services.exporting.reading import Chosen
+from atlas_desktop.services.exporting.redaction import KINDS, Redaction
+from atlas_desktop.services.exporting.service import ExportService, Order
+from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, StreamTarget
+from memory.errors import SessionNotFound
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.contract.talk import talk
+
+REDACT = Redaction(frozenset(KINDS))
+
+
+async def room(talks: int = 2) -> tuple[InMemorySessionStore, list[str]]:
+    """A room with conversations; the first is remembered by its first message."""
+    store = InMemorySessionStore(FakeClock())
+    ids = []
+    for number in range(talks):
+        session, said = await talk(store, 3)
+        ids.append(session.id)
+        if not number:
+            source = MemorySource(said[0].id, session.id, said[0].content)
+            new = NewMemory(MemoryKind.FACT, "Writes to dana@example.org", MemoryOrigin.PERSON, (source,))
+            await store.memories.add(new)
+    await store.memories.add(NewMemory(MemoryKind.FACT, "Likes rain", MemoryOrigin.PERSON))
+    return store, ids
+
+
+def left_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def chosen(store: InMemorySessionStore, ids: Sequence[str], **more: Any) -> list[Chosen]:
+    return [Chosen(store, tuple(ids), **more)]
+
+
+async def test_everything_goes_into_one_file_with_what_is_remembered_of_it(tmp_path: Path) -> None:
+    store, ids = await room()
+    steps: list[tuple[int, int]] = []
+    service = ExportService(chosen(store, ids), progress=lambda done, total: steps.append((done, total)))
+    report = await service.write(Order("json", memories=True), FileTarget(tmp_path / "a.json"))
+    assert (report.sessions, report.messages, report.memories) == (2, 6, 1)
+    assert steps[-1] == (2, 2)
+    whole = json.loads((tmp_path / "a.json").read_bytes())
+    assert [one["id"] for one in whole["sessions"]] == ids
+    assert [one["text"] for one in whole["memories"]] == ["Writes to dana@example.org"]
+    assert len(whole["memories"][0]["sources"]) == 1
+
+
+async def test_each_goes_into_a_file_of_its_own(tmp_path: Path) -> None:
+    store, ids = await room()
+    order = Order("md", each=True, memories=True, redaction=REDACT)
+    report = await ExportService(chosen(store, ids, everything=True)).write(
+        order, FolderTarget(tmp_path / "a")
+    )
+    assert report.memories == 2
+    assert [path.name for path in report.files][-1] == "memories.md"
+    assert len({path.name for path in (tmp_path / "a").iterdir()}) == 3
+    assert "[email 1]" in (tmp_path / "a" / "memories.md").read_text(encoding="utf-8")
+    assert report.redacted == {"emails": 1}
+
+
+async def test_lines_and_memories_stand_apart(tmp_path: Path) -> None:
+    store, ids = await room()
+    target = FileTarget(tmp_path / "a.jsonl")
+    report = await ExportService(chosen(store, ids)).write(Order("jsonl", memories=True), target)
+    assert [path.name for path in report.files] == ["a.jsonl", "a-memories.jsonl"]
+    assert len((tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+async def test_a_preview_tells_and_writes_nothing(tmp_path: Path) -> None:
+    store, ids = await room()
+    report = await ExportService(chosen(store, ids)).preview(Order("md", memories=True, redaction=REDACT))
+    assert (report.sessions, report.memories, report.files) == (2, 1, ())
+    assert [(one.text, one.mark) for one in report.found] == [("dana@example.org", "[email 1]")]
+    assert left_in(tmp_path) == []
+
+
+async def test_nothing_is_no_export(tmp_path: Path) -> None:
+    with pytest.raises(NothingToExport):
+        await ExportService([]).write(Order("md"), FileTarget(tmp_path / "a.md"))
+    assert left_in(tmp_path) == []
+
+
+async def test_a_session_that_has_gone_leaves_no_half_file(tmp_path: Path) -> None:
+    store, ids = await room()
+    with pytest.raises(SessionNotFound):
+        await ExportService(chosen(store, [*ids, "gone"])).write(Order("md"), FileTarget(tmp_path / "a.md"))
+    assert left_in(tmp_path) == []
+
+
+async def test_who_is_interrupted_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_desktop.services.exporting.reading._BATCH", 1)
+    store, ids = await room(4)
+    begun = asyncio.Event()
+    service = ExportService(chosen(store, ids), progress=lambda _done, _total: begun.set())
+    work = asyncio.create_task(service.write(Order("html"), FileTarget(tmp_path / "a.html")))
+    await begun.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert left_in(tmp_path) == []
+
+
+async def test_a_stream_gets_it_all(tmp_path: Path) -> None:
+    store, ids = await room()
+    path = tmp_path / "stream"
+    with path.open("wb") as out:
+        report = await ExportService(chosen(store, ids)).write(Order("txt"), StreamTarget(out))
+        assert not out.closed
+    assert report.files == ()
+    assert path.read_text(encoding="utf-8").count("You:") >= 2
