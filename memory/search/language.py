@@ -26,7 +26,7 @@ from memory.search.entities import (
 )
 from memory.search.fields import condition
 from memory.search.tokens import Kind, Token, tokens
-from memory.search.words import searchable
+from memory.search.words import is_unspaced, searchable
 
 MOST_CHARACTERS = 2_000
 MOST_CONDITIONS = 60
@@ -145,11 +145,20 @@ class _Parser:
         return inner
 
     def _words(self, token: Token) -> Condition | None:
-        text = searchable(token.text)
-        if not text:
-            return None
         last = token.kind is Kind.WORD and token.until == self._end
-        return Words(text, prefix=token.prefix or last)
+        return worded(token.text, prefix=token.prefix or last)
+
+
+def worded(text: str, *, prefix: bool = False) -> Condition | None:
+    """The words of `text` one after the other; None when it has none.
+
+    In scripts without spaces what stands between signs is looked for by itself.
+    """
+    words = searchable(text)
+    if not is_unspaced(words) or " " not in words:
+        return Words(words, prefix) if words else None
+    first, *others = reversed(words.split())
+    return All((*(Words(word) for word in reversed(others)), Words(first, prefix)))
 
 
 def _all_of(parts: list[Condition | None]) -> Condition | None:

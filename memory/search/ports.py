@@ -1,6 +1,6 @@
 """The seam between finding and a room."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Protocol
 
 from memory.search.entities import MessageHit, Order, Page, Query, SavedSearch, SessionHit
@@ -21,10 +21,12 @@ class FindStore(Protocol):
         offset: int = 0,
         order: Order = Order.RECENT,
         binned: bool = False,
+        snippets: bool = True,
     ) -> Page[SessionHit]:
         """Sessions of which one message, or the title, fits. What is excluded must be in no message of them.
 
-        Archived ones are left out only of a list without any condition; pinned ones come first there.
+        Archived ones are left out only of a list without any condition; pinned ones come first there. Without
+        `snippets` the hits tell no messages, which is faster.
         """
         ...
 
@@ -34,7 +36,7 @@ class FindStore(Protocol):
         """Finished messages that fit, of sessions that are not in the bin."""
         ...
 
-    async def among(self, query: Query, message_ids: Collection[str]) -> list[MessageHit]:
+    async def among(self, query: Query, message_ids: Sequence[str]) -> list[MessageHit]:
         """Those of these messages that fit, in the order given, with the score 0."""
         ...
 

@@ -13,6 +13,7 @@ from memory.storage.faults import translated
 from memory.storage.freshness import CommitCount
 from memory.storage.migrations import LATEST
 from memory.storage.queries import jobs, messages
+from memory.storage.reader import Reader
 from memory.storage.store import SqlSessionStore
 from memory.vault.counter import counter_path
 from memory.vault.files import make_private_folder, sync_folder, translated_os
@@ -42,7 +43,8 @@ async def open_room(
         return conn
 
     database = await Database.open(connect, count.mark)
-    return SqlSessionStore(database, room, clock, freshness=count.freshness)
+    reader = Reader(lambda: connection.open_file(path, key))
+    return SqlSessionStore(database, room, clock, freshness=count.freshness, reader=reader)
 
 
 async def open_off_record(clock: Clock) -> SqlSessionStore:

@@ -4,9 +4,11 @@ import re
 from dataclasses import dataclass
 
 from memory.errors import BadQuery
+from memory.search.entities import All, Condition, Query
+from memory.search.language import worded
 from memory.search.words import is_unspaced, pieces, searchable
 
-__all__ = ["Term", "beginnings", "is_unspaced", "match_expression", "pieces", "prefix_expression", "terms"]
+__all__ = ["Term", "beginnings", "is_unspaced", "pieces", "plain_query", "prefix_expression", "terms"]
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
@@ -40,9 +42,13 @@ def terms(query: str) -> list[Term]:
     return found
 
 
-def match_expression(query: str) -> str:
-    """An FTS5 expression for messages that hold every term of `query`. Raises `BadQuery`."""
-    return " AND ".join(term.fts() for term in terms(query))
+def plain_query(text: str) -> Query:
+    """Messages that hold every term of `text`. Raises `BadQuery`."""
+    found: list[Condition] = []
+    for term in terms(text):
+        part = worded(term.text, prefix=term.prefix)
+        found += part.parts if isinstance(part, All) else () if part is None else (part,)
+    return Query(All(tuple(found)) if len(found) > 1 else found[0])
 
 
 def beginnings(text: str) -> list[str]:

@@ -43,6 +43,7 @@ from memory.testing.personas import InMemoryPersonaStore
 from memory.testing.projects import InMemoryProjectStore
 from memory.testing.retention import InMemoryRetentionStore
 from memory.testing.rows import Rows, copy_of
+from memory.testing.searching import InMemoryFindStore
 from memory.testing.transfer import InMemoryTransferStore
 from memory.testing.vectors import InMemoryVectorStore
 from models.messages import Role
@@ -65,6 +66,7 @@ class InMemorySessionStore:
         self._erasing = Erasing(self._rows, self._context)
         self._forgetting = Forgetting(self._rows, self._erasing, self._memories)
         self._attachments = InMemoryAttachmentStore(self._rows, self._clock, self._context)
+        self._find = InMemoryFindStore(self._rows, self._clock, self._memories.known, self._attachments)
         self._personas = InMemoryPersonaStore(self._rows, self._clock)
         self._projects = InMemoryProjectStore(self._rows, self._clock)
         self._organising = InMemoryOrganisingStore(self._rows, self._clock, self._projects)
@@ -80,6 +82,10 @@ class InMemorySessionStore:
     @property
     def freshness(self) -> Freshness:
         return Freshness.CURRENT
+
+    @property
+    def find(self) -> InMemoryFindStore:
+        return self._find
 
     @property
     def context(self) -> InMemoryContext:

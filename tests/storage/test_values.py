@@ -1,5 +1,6 @@
 """What goes into columns comes out as it was."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import BadQuery
+from memory.storage.finding.expressions import expression, only_words
 from memory.storage.values import micros, moment, new_id, pack_tokens, storable, unpack_tokens
-from memory.storage.words import Term, beginnings, match_expression, terms
+from memory.storage.words import Term, beginnings, plain_query, terms
 
 MOMENTS = st.datetimes(
     min_value=datetime(1900, 1, 1),  # noqa: DTZ001  # the strategy adds the zone
@@ -69,11 +71,11 @@ def test_queries_become_terms(query: str, expected: list[Term]) -> None:
 @given(st.text(max_size=40))
 def test_an_expression_has_nothing_but_quoted_words(query: str) -> None:
     try:
-        expression = match_expression(query)
+        where = plain_query(query).where
     except BadQuery:
         assert beginnings(query) == []
         return
-    for part in expression.split(" AND "):
-        assert part[0] == '"'
-        assert part.rstrip("*")[-1] == '"'
-        assert '"' not in part.rstrip("*")[1:-1]
+    assert where is not None
+    if only_words(where):
+        left = re.sub(r'"[^"]*"\*?|[()]', " ", expression(where))
+        assert set(left.split()) <= {"AND", "OR"}

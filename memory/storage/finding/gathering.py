@@ -1,0 +1,202 @@
+"""Gathers messages that fit a query, in as little time as the query allows.
+
+An index tells in a moment where a word stands last, and takes long to tell all of many places; rows that lie
+scattered over the file cost far more than places in an index. So the latest places are taken first, and what
+is asked of sessions decides whether the index is followed or the sessions themselves are read.
+"""
+# ruff: noqa: S608  # the names put into SQL are all written in this package
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from memory.search.entities import All, Condition
+from memory.storage.connection import Connection
+from memory.storage.finding.lens import Lens
+from memory.storage.finding.plan import (
+    Parts,
+    Stream,
+    conjunction,
+    patterns,
+    session_conjunction,
+    stream_of,
+)
+from memory.storage.finding.ranking import plain
+from memory.storage.finding.sql import TRUE, Compiler, Sql
+
+LOADED = 4000
+"""Characters of a message that ranking looks at."""
+FEW = 5_000
+"""Messages of the sessions that are asked for, up to which these are read and the index is left alone."""
+_WHOLE = 2**31 - 1
+_READ_CLOSELY = 400
+_MOST_READ = 30_000
+_LARGE_SHARE = 0.2
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message that fits, with the beginning of its text."""
+
+    seq: int
+    session_id: str
+    created_at: int
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`complete` says that there are no others; otherwise all that fit from place `low` on are there."""
+
+    rows: list[Row]
+    complete: bool
+    low: int | None = None
+
+
+class Gatherer:
+    """For one query in one state of a room."""
+
+    def __init__(
+        self, conn: Connection, compiler: Compiler, lens: Lens, parts: Parts, *, binned: bool = False
+    ) -> None:
+        self._conn = conn
+        self._compiler = compiler
+        self._lens = lens
+        self.parts = parts
+        self._there = "s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"
+        self._patterns = patterns(parts, lens)
+        self._sessions = session_conjunction(compiler, parts)
+        self._held: int | None = None
+
+    def gather(self, want: int, least: int) -> Gathered:
+        """So many, the latest stored first; at least `least` when there are as many and they can be found in
+        a reasonable time."""
+        stream, left = stream_of(self.parts)
+        if stream is None or self._few():
+            return self._walked(max(least, _READ_CLOSELY))
+        found = self._streamed(stream, (*left, *self.parts.close), want)
+        if found.complete or len(found.rows) >= least:
+            return found
+        walked = self._walked(least)
+        known = {row.seq for row in walked.rows}
+        also = [row for row in found.rows if row.seq not in known]
+        return Gathered([*walked.rows, *also], walked.complete, found.low)
+
+    def check(self, session_ids: Collection[str], below: int | None = None) -> list[Row]:
+        """The messages of these sessions that fit; with `below` only those stored before that place."""
+        where = Sql("s.id IN (SELECT value FROM json_each(?))", (json.dumps(list(session_ids)),))
+        if below is not None:
+            where = where & Sql("m.seq < ?", (below,))
+        return list(self._walk(where))
+
+    def among(self, message_ids: Collection[str]) -> list[Row]:
+        """Those of these messages that fit."""
+        return list(
+            self._walk(Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(message_ids)),)))
+        )
+
+    # --- along an index ---------------------------------------------------------------------------
+
+    def _streamed(self, stream: Stream, close: tuple[Condition, ...], want: int) -> Gathered:
+        allowed = self._allowed()
+        places = stream.read(self._conn, want + 1, allowed)
+        complete = len(places) <= want
+        rows = self._load(places[:want], _WHOLE if close else LOADED)
+        if close:
+            rows = self._fitting(rows, close)
+        return Gathered(rows, complete, None if complete else places[want - 1])
+
+    def _load(self, places: list[int], letters: int) -> list[Row]:
+        where = Sql(self._there) & self._sessions & conjunction(self._compiler, self.parts.others)
+        found = self._conn.execute(
+            f"""
+            SELECT m.seq, m.session_id, m.created_at, substr(m.content, 1, ?)
+            FROM json_each(?) AS f CROSS JOIN messages AS m ON m.seq = f.value
+            CROSS JOIN sessions AS s ON s.id = m.session_id
+            WHERE {where.text}
+            """,
+            (letters, json.dumps(places), *where.parameters),
+        )
+        return [Row(*one) for one in found]
+
+    def _allowed(self) -> Sql | None:
+        """The places of the messages that may be found, when these are so few that the others should be
+        passed over within the index."""
+        if self._sessions == TRUE:
+            return None
+        (newest,) = self._conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
+        if self._allowed_messages() > _LARGE_SHARE * newest:
+            return None
+        return Sql(
+            f"""
+            SELECT m.seq FROM sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id
+            WHERE {self._there} AND {self._sessions.text}
+            """,
+            self._sessions.parameters,
+        )
+
+    def _few(self) -> bool:
+        return self._sessions != TRUE and self._allowed_messages() <= FEW
+
+    def _allowed_messages(self) -> int:
+        """How many messages the sessions hold that may be found."""
+        if self._held is not None:
+            return self._held
+        (self._held,) = self._conn.execute(
+            f"""
+            SELECT coalesce(sum(s.message_count), 0) FROM sessions AS s
+            WHERE {self._there} AND {self._sessions.text}
+            """,
+            self._sessions.parameters,
+        ).fetchone()
+        return int(self._held or 0)
+
+    # --- along the sessions -----------------------------------------------------------------------
+
+    def _walked(self, want: int) -> Gathered:
+        rows: list[Row] = []
+        budget = [_MOST_READ]
+        for row in self._walk(TRUE, budget):
+            rows.append(row)
+            if len(rows) > want:
+                return Gathered(rows[:want], complete=False)
+        return Gathered(rows, complete=budget[0] > 0)
+
+    def _walk(self, where: Sql, budget: list[int] | None = None) -> Iterator[Row]:
+        """The messages that fit, session by session, the latest used first. `budget` holds how many may be
+        read, and then how many are left of it."""
+        where = (
+            Sql(f"{self._there} AND m.status <> 'streaming'")
+            & where
+            & self._sessions
+            & conjunction(self._compiler, self.parts.others)
+        )
+        found = self._conn.execute(
+            f"""
+            SELECT m.seq, m.session_id, m.created_at, m.content
+            FROM sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id
+            WHERE {where.text} ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            where.parameters,
+        )
+        while batch := [Row(*one) for one in found.fetchmany(_AT_ONCE)]:
+            if budget is not None:
+                budget[0] -= len(batch)
+            yield from self._fitting(batch, self.parts.words)
+            if budget is not None and budget[0] <= 0:
+                return
+
+    def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:
+        """Those whose texts fit what is wanted of words."""
+        if not wanted:
+            return rows
+        likely = [row for row in rows if self._may_fit(row.text)]
+        if not likely:
+            return []
+        fit = self._lens.fitting([row.text for row in likely], All(wanted) if len(wanted) > 1 else wanted[0])
+        return [row for at, row in enumerate(likely) if at in fit]
+
+    def _may_fit(self, text: str) -> bool:
+        folded = plain(text)
+        return all(any(one.search(folded) for one in choice) for choice in self._patterns)

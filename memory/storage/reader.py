@@ -1,0 +1,139 @@
+"""A second connection to a room, which only reads, on a thread of its own: writes never wait for a search."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from memory.errors import RoomClosed
+from memory.storage.connection import Connection
+from memory.storage.faults import translated
+
+T = TypeVar("T")
+
+
+class GivenUp(Exception):
+    """Nobody waits for this search any more."""
+
+
+class Reader:
+    """Runs functions that read, one after another. The connection is opened when it is first needed.
+
+    When the await of one is cancelled it is given up, wherever it is, and the next one begins.
+    """
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="search")
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        self._running: _Reading | None = None
+        self._closed = False
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work(connection)` returns; it sees one state of the database. Raises `RoomClosed`,
+        `RoomDamaged`, `StorageBusy` and whatever `work` raises."""
+        reading = _Reading()
+        with self._lock:
+            if self._closed:
+                raise RoomClosed
+            pending = self._executor.submit(self._run, reading, work)
+        try:
+            return await asyncio.wrap_future(pending)
+        except asyncio.CancelledError:
+            self._give_up(reading)
+            raise
+        except GivenUp:
+            raise RoomClosed from None
+
+    async def close(self) -> None:
+        """Gives up what is under way. Later calls raise `RoomClosed`."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            running = self._running
+            pending = self._executor.submit(self._close)
+        if running is not None:
+            self._give_up(running)
+        await asyncio.shield(asyncio.wrap_future(pending))
+        self._executor.shutdown(wait=False)
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _give_up(self, reading: "_Reading") -> None:
+        with self._lock:
+            reading.given_up = True
+            # An interruption that comes too late would end the next one.
+            if self._running is reading and self._connection is not None:
+                self._connection.interrupt()
+
+    def _run(self, reading: "_Reading", work: Callable[[Connection], T]) -> T:
+        with translated():
+            if self._connection is None:
+                self._connection = self._connect()
+                self._connection.execute("PRAGMA query_only = ON")
+            conn = self._connection
+            with self._lock:
+                self._running = reading
+            try:
+                return self._reading(conn, reading, work)
+            finally:
+                with self._lock:
+                    self._running = None
+
+    def _reading(self, conn: Connection, reading: "_Reading", work: Callable[[Connection], T]) -> T:
+        watched = _Watched(conn, reading)
+        watched.execute("BEGIN")
+        try:
+            return work(watched)
+        except Exception:
+            if reading.given_up:
+                raise GivenUp from None
+            raise
+        finally:
+            if conn.in_transaction:
+                conn.execute("COMMIT")
+
+
+class _Reading:
+    """One function under way."""
+
+    given_up = False
+
+
+class _Watched:
+    """A connection that answers only as long as somebody waits for it."""
+
+    def __init__(self, conn: Connection, reading: _Reading) -> None:
+        self._conn = conn
+        self._reading = reading
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._conn.in_transaction
+
+    @property
+    def total_changes(self) -> int:
+        return self._conn.total_changes
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Any:
+        if self._reading.given_up:
+            raise GivenUp
+        return self._conn.execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> Any:
+        return self._conn.executemany(sql, parameters)
+
+    def create_function(self, name: str, narg: int, func: Any, /, *, deterministic: bool) -> None:
+        self._conn.create_function(name, narg, func, deterministic=deterministic)
+
+    def interrupt(self) -> None:
+        self._conn.interrupt()
+
+    def close(self) -> None:
+        self._conn.close()
