@@ -68,7 +68,9 @@ def _take_out(
         f"UPDATE attachments SET session_id = ? WHERE session_id = ? AND id IN {_LISTED}",
         (session_id, source, json.dumps(record["attachments"])),
     )
-    move_vectors(conn, session_id, f"session_id = ? AND owner_id IN {_LISTED}", source, ids)
+    summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
+    owners = json.dumps([*own, *(row[0] for row in summed)])
+    move_vectors(conn, session_id, f"session_id = ? AND owner_id IN {_LISTED}", source, owners)
     # What has been said since goes on from where the other one's words began.
     conn.execute(
         f"""

@@ -1,0 +1,174 @@
+"""Sessions that become one with all that was made from them, come apart again, and leave nothing behind."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from memory.attachments.entities import NewAttachment
+from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
+from memory.entities import NewMessage, NewSession, RoomKind
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
+from memory.organising.entities import MarksPatch
+from memory.storage.room import open_room
+from memory.storage.store import SqlSessionStore
+from memory.testing import FakeClock
+from memory.vectors.embedding import packed
+from memory.vectors.entities import Embedded
+from models.messages import Role
+from tests.storage.conftest import Place, database_of
+from tests.storage.test_erasure import holding
+from tests.storage.test_parcels import moved
+
+MODEL = "m"
+UNSPACED = "\u98a8\u8239\u98db\u884c"
+
+
+@dataclass
+class Told:
+    """A session with all that can be made from one."""
+
+    session: str
+    messages: list[str]
+    summary: str
+    memory: str
+    change: str
+
+
+async def told(store: SqlSessionStore, word: str) -> Told:
+    session, first = await store.create_session(
+        NewSession(f"title {word}"), NewMessage(Role.USER, f"{word} {UNSPACED} first")
+    )
+    reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, f"{word} answered"))
+    variant = await store.append_message(
+        session.id, NewMessage(Role.ASSISTANT, f"{word} otherwise"), parent_id=first.id
+    )
+    last = await store.append_message(session.id, NewMessage(Role.USER, f"{word} last"))
+    summary = await store.context.add_summary(session.id, NewSummary(f"about {word}", (first.id, variant.id)))
+    parts = (TierUse("recall", 1, (first.id,)),)
+    epoch = await store.context.add_epoch(NewEpoch(session.id, MODEL, f"head {word}", (), first.id))
+    await store.context.record_turn(TurnRecord(reply.id, session.id, epoch.id, MODEL, "ab", 7, parts))
+    source = MemorySource(first.id, session.id, word)
+    memory = await store.memories.add(
+        NewMemory(MemoryKind.FACT, f"likes {word}", MemoryOrigin.PATTERN, (source,))
+    )
+    await store.memories.change(memory.id, MemoryPatch(text=f"likes {word} a lot"))
+    await store.memories.use([memory.id], reply_id=reply.id, session_id=session.id, how=UseKind.RECALLED)
+    for one in await store.vectors.unembedded(MODEL):
+        await store.vectors.put(MODEL, [Embedded(one, (packed([1.0, 0.0]),))])
+    await store.attachments.attach(session.id, NewAttachment(f"{word}.txt", "text/plain", 3, word))
+    await store.organising.apply([session.id], MarksPatch(add_tags=(word,)))
+    await store.memories.mark_learned(session.id, 10_000)
+    change = (await store.memories.changes(memory_id=memory.id))[0].id
+    return Told(session.id, [first.id, reply.id, variant.id, last.id], summary.id, memory.id, change)
+
+
+async def sound(store: SqlSessionStore) -> bool:
+    return (await store.verify()).problems == ()
+
+
+async def test_everything_follows_and_nothing_is_doubled(store: SqlSessionStore) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    await store.evidence.changes(None)
+    before = (await store.evidence.changes(0)).version
+    await store.organising.merge(target.session, [other.session])
+    assert await sound(store)
+    branch = [m.id for m in await store.branch(target.session)]
+    assert branch == [target.messages[n] for n in (0, 2, 3)] + [other.messages[n] for n in (0, 2, 3)]
+    assert {m.id for m in await store.variants(other.messages[1])} == {other.messages[1], other.messages[2]}
+    assert {s.id for s in await store.context.summaries(target.session)} == {target.summary, other.summary}
+    assert [s.session_id for s in await store.memories.sources(other.memory)] == [target.session]
+    assert [u.session_id for u in await store.memories.uses(other.memory)] == [target.session]
+    assert await store.context.epochs(target.session, MODEL) == []
+    turn = await store.context.turn(other.messages[1])
+    assert turn is not None
+    assert turn.session_id == target.session
+    vectors = await store.vectors.of(MODEL, sessions=[target.session, other.session])
+    assert {v.session_id for v in vectors} == {target.session}
+    assert {v.owner_id for v in vectors} >= {*target.messages, *other.messages}
+    for query in ("quokka first", UNSPACED):
+        hits = {h.message.id for h in await store.search(query)}
+        assert other.messages[0] in hits
+    assert len(await store.attachments.attached(target.session)) == 2
+    # Whoever keeps the room in mind hears of the messages' new places.
+    changes = await store.evidence.changes(before)
+    assert {e.id for e in await store.evidence.entries_of(changes.messages)} >= set(other.messages)
+    assert len(await store.evidence.entries()) == 8
+    assert await store.memories.unlearned() == []
+    await store.memories.undo(other.change)
+    assert (await store.memories.get(other.memory)).text == "likes quokka"
+
+
+async def test_what_comes_back_from_the_bin_takes_its_own_along(store: SqlSessionStore) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    third = await told(store, "ibis")
+    await store.organising.merge(target.session, [other.session, third.session])
+    said = await store.append_message(target.session, NewMessage(Role.USER, "since then"))
+    covers = (other.messages[3], third.messages[0])
+    await store.context.add_summary(target.session, NewSummary("of two", covers))
+    restored = await store.restore_session(other.session)
+    assert await sound(store)
+    assert (restored.message_count, restored.tags, restored.deleted_at) == (4, ("quokka",), None)
+    assert [m.id for m in await store.branch(other.session)] == [other.messages[n] for n in (0, 2, 3)]
+    left = [m.id for m in await store.branch(target.session)]
+    assert left == [o.messages[n] for o in (target, third) for n in (0, 2, 3)] + [said.id]
+    assert (await store.get_session(target.session)).tags == ("heron", "ibis")
+    assert [s.id for s in await store.context.summaries(other.session)] == [other.summary]
+    assert {s.id for s in await store.context.summaries(target.session)} == {target.summary, third.summary}
+    assert [s.session_id for s in await store.memories.sources(other.memory)] == [other.session]
+    own = {v.owner_id for v in await store.vectors.of(MODEL, sessions=[other.session])}
+    assert own == {*other.messages, other.summary}
+    assert [a.name for a in await store.attachments.attached(other.session)] == ["quokka.txt"]
+    await store.organising.apply([third.session], MarksPatch(binned=False))
+    assert [m.id for m in await store.branch(target.session)] == [
+        *(target.messages[n] for n in (0, 2, 3)),
+        said.id,
+    ]
+    assert await sound(store)
+
+
+async def test_one_that_took_others_in_can_itself_be_merged(store: SqlSessionStore) -> None:
+    first, second, third = [await told(store, word) for word in ("quokka", "heron", "ibis")]
+    await store.organising.merge(second.session, [first.session])
+    await store.organising.merge(third.session, [second.session])
+    assert (await store.restore_session(first.session)).message_count == 4
+    assert (await store.restore_session(second.session)).message_count == 4
+    assert (await store.get_session(third.session)).message_count == 4
+    assert await sound(store)
+
+
+async def test_an_erased_session_takes_along_what_was_merged_into_it(store: SqlSessionStore) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    await store.organising.merge(target.session, [other.session])
+    erased = await store.erase_session(target.session)
+    assert erased.verified
+    wanted = ("quokka", "heron", other.session, target.session, *other.messages)
+    assert await database_of(store).read(lambda conn: holding(conn, *wanted)) == set()
+
+
+async def test_a_session_that_moves_leaves_no_shell_behind(store: SqlSessionStore, place: Place) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    await store.organising.merge(target.session, [other.session])
+    path = place.path.with_name("private.db")
+    private = await open_room(path, place.key, RoomKind.PRIVATE, FakeClock(), create=True)
+    await moved(store, private, target.session)
+    wanted = ("quokka", "heron", other.session, target.session)
+    assert await database_of(store).read(lambda conn: holding(conn, *wanted)) == set()
+    assert len(await private.branch(target.session)) == 6
+    assert (await private.verify()).problems == ()
+    await private.close()
+
+
+async def test_a_merging_that_fails_has_changed_nothing(store: SqlSessionStore) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    await database_of(store).write(
+        lambda conn: conn.execute(
+            """
+            CREATE TEMP TRIGGER no_more BEFORE UPDATE OF meta ON main.sessions
+            BEGIN SELECT RAISE(ABORT, 'cut short'); END
+            """
+        )
+    )
+    with pytest.raises(Exception, match="cut short"):
+        await store.organising.merge(target.session, [other.session])
+    assert [len(await store.branch(one.session)) for one in (other, target)] == [3, 3]
+    assert await sound(store)
