@@ -101,6 +101,9 @@ class JobRunner:
         self._queued_duties: set[Duty] = set()
         self._stranded = False
         self.running: Job | None = None
+        self.waiting: Held | None = None
+        """Why work that is due is not done; None when there is none, or it is done."""
+        self.on_waiting: Callable[[], None] = lambda: None
         self.listener: Callable[[Job, Stage], None] = lambda _job, _stage: None
         for duty in duties:
             self.add_duty(duty)
@@ -169,12 +172,23 @@ class JobRunner:
             # How a job ended may not have been written down.
             await self._store.recover()
             self._stranded = False
-        if await self.held() is not None:
+        if await self._must_wait():
             return LOOK_S
         wait_s = await self._wait_for_next()
         if wait_s == 0 and (job := await self._claim()) is not None:
             await self._work(job)
         return wait_s
+
+    async def _must_wait(self) -> bool:
+        """Whether no job may be begun or go on; tells of work that has to wait, and of its end."""
+        held = why = await self.held()
+        if held is not None and self.running is None:
+            at = await self._store.next_at(kinds=self._handlers)
+            why = None if at is None or at > self._clock.now() else held
+        if why is not self.waiting:
+            self.waiting = why
+            self.on_waiting()
+        return held is not None
 
     async def _wait_for_next(self) -> float:
         """Queues duties that are due; returns the seconds until a job is due, 0 when one is."""
@@ -262,7 +276,7 @@ class JobRunner:
         await self._gate.idle()
         await self._throttle.rest()
         self._wake.clear()
-        while await self.held() is not None:
+        while await self._must_wait():
             await self._pause(LOOK_S)
             self._wake.clear()
         await self._gate.idle()

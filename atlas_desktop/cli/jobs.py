@@ -20,6 +20,12 @@ _STAGES = {
     "failed": "failed, and is given up",
 }
 
+_HELD = {
+    "paused": "Background work is paused; `atlas jobs resume` lets it go on.",
+    "battery": "The computer runs on its battery, and the work rests;"
+    " `atlas config set jobs.on_battery true` lets it go on.",
+}
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     group = subparsers.add_parser("jobs", parents=[common], help="work in the background")
@@ -52,6 +58,7 @@ async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
     ctx.emit(
         {
             "paused": found.paused,
+            "held": found.held,
             "jobs": [shapes.job(job) for job in found.jobs],
             "duties": [shapes.duty(state) for state in found.duties],
         },
@@ -61,7 +68,7 @@ async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 def _table(found: "Overview") -> str:
-    lines = ["Paused; `atlas jobs resume` lets the work go on."] if found.paused else []
+    lines = [_HELD[found.held]] if found.held else []
     for job in found.jobs:
         told = f"  {job.error}" if job.error else ""
         lines.append(
@@ -96,12 +103,7 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
 
 def _sentence(report: "RunReport") -> str:
     counts = f"{report.done} done, {report.failed} failed, {report.remaining} remaining."
-    match report.held:
-        case "paused":
-            return f"{counts} Background work is paused; `atlas jobs resume` lets it go on."
-        case "battery":
-            return f"{counts} The computer runs on its battery; see the setting jobs.on_battery."
-    return counts
+    return f"{counts} {_HELD[report.held]}" if report.held else counts
 
 
 async def pause(ctx: Context, _args: argparse.Namespace) -> int:

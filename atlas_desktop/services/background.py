@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from atlas_desktop.services.events import Accepted, Replied, TurnEvent
 from atlas_desktop.setting_types import JobSettings
-from memory.background import Duty, Handler, JobRunner, RunReport, Stage
+from memory.background import Duty, Handler, Held, JobRunner, RunReport, Stage
 from memory.gate import ForegroundGate, Power, Throttle
 from memory.jobs import Job, JobState, Priority
 from memory.ports import Clock, SessionStore
@@ -36,11 +36,12 @@ class DutyState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything that waits in a room, and what comes round in it."""
+    """Everything that waits in a room, and what comes round in it; `held` is why nothing is begun now."""
 
     paused: bool
     jobs: tuple[Job, ...]
     duties: tuple[DutyState, ...]
+    held: Held | None = None
 
 
 class BackgroundService:
@@ -97,6 +98,10 @@ class BackgroundService:
         """Calls `listener` with every job that starts or ends. There is one listener."""
         self._runner.listener = listener
 
+    def listen_waiting(self, listener: Callable[[], None]) -> None:
+        """Calls `listener` when `waiting` has changed. There is one listener."""
+        self._runner.on_waiting = listener
+
     # --- when it is wanted -----------------------------------------------------------------------
 
     async def add(
@@ -150,6 +155,11 @@ class BackgroundService:
         """The job under way."""
         return self._runner.running
 
+    @property
+    def waiting(self) -> Held | None:
+        """Why work that is due is not done, while it is not."""
+        return self._runner.waiting
+
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
         """Works in the background from now on, if the settings say so.
 
@@ -197,7 +207,8 @@ class BackgroundService:
         for duty in self._runner.duties:
             done = await jobs.duty_done(duty.name)
             duties.append(DutyState(duty, done, duty.due(done, now)))
-        return Overview(await jobs.paused(), tuple(await jobs.list()), tuple(duties))
+        held = await self._runner.held()
+        return Overview(await jobs.paused(), tuple(await jobs.list()), tuple(duties), held)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if self._task is task:

@@ -110,6 +110,7 @@ class AtlasApp(Looks):
     def look_after(self, room: "OpenRoom") -> None:
         """Has a room that was opened work in the background, and tell of it."""
         room.background.listen(self.turns.job_moved)
+        room.background.listen_waiting(lambda: self.call_later(self._tell_chat))
         room.epochs.on_compaction = self.turns.compacted
         room.background.start(self.background_failed)
 

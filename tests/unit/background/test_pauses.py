@@ -53,6 +53,23 @@ async def test_nothing_is_done_on_battery(bench: Bench) -> None:
     assert bench.done == ["k"]
 
 
+async def test_it_tells_of_work_that_waits_and_when_it_goes_on(bench: Bench) -> None:
+    told: list[Held | None] = []
+    bench.runner.on_waiting = lambda: told.append(bench.runner.waiting)
+    bench.power.battery = True
+    await bench.start()
+    await bench.time.passes(LOOK_S + 1)
+    assert told == []
+    await bench.store.add("note", "k")
+    bench.runner.wake()
+    await quiet()
+    await bench.time.passes(LOOK_S * 3)
+    assert told == [Held.BATTERY]
+    bench.power.battery = False
+    await bench.time.passes(LOOK_S + 1)
+    assert (told, bench.done) == ([Held.BATTERY, None], ["k"])
+
+
 @pytest.mark.parametrize("cap", [0.05, 0.25, 0.5, 1.0])
 async def test_work_takes_no_more_than_its_share(cap: float) -> None:
     bench = Bench(cap=cap)
