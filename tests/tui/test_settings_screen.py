@@ -102,16 +102,13 @@ async def test_a_key_is_taken_at_once_and_a_taken_one_refused(make: Make) -> Non
         await assert_until(pilot, lambda: on(place.app, KeyScreen))
         # While a key is waited for it does nothing else.
         await pilot.press("ctrl+q")
-        await assert_until(pilot, lambda: "app.quit (Quit)" in shown(place))
+        await assert_until(pilot, lambda: "app.quit" in shown(place))
         await pilot.press("ctrl+k")
         await assert_until(pilot, lambda: place.desk.settings.keys == {"session.new": "ctrl+k"})
         await pilot.press("escape", "escape")
         assert on(place.app, ChatScreen)
-        assert "^k New" in shown(place).splitlines()[-1] or "Ctrl+K New" in shown(place).splitlines()[-1]
-        bound = {
-            b.binding.key for b in place.app.screen.active_bindings.values() if b.binding.id == "session.new"
-        }
-        assert bound == {"ctrl+k"}
+        active = place.app.screen.active_bindings.values()
+        assert {b.binding.key for b in active if b.binding.id == "session.new"} == {"ctrl+k"}
 
 
 async def test_a_still_interface_neither_moves_nor_blinks(make: Make) -> None:
@@ -120,8 +117,9 @@ async def test_a_still_interface_neither_moves_nor_blinks(make: Make) -> None:
     place.app.take_settings()
     async with place.app.run_test() as pilot:
         await settle(pilot)
+        await pilot.press("ctrl+o")
         assert place.app.animation_level == "none"
-        assert not place.app.screen.focused.cursor_blink  # type: ignore[union-attr]
+        assert not place.app.screen.query_one("#filter", Input).cursor_blink
 
 
 async def test_settings_are_not_shown_at_the_locked_door(make: Make) -> None:

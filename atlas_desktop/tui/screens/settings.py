@@ -16,8 +16,8 @@ from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.choice import ChoiceScreen
 from atlas_desktop.tui.setting_rows import LONG, Row, details, line, matching, rows, sections
-from atlas_desktop.tui.widgets.bars import KeyLine
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
