@@ -5,7 +5,6 @@ from memory.insights.entities import Timed
 from memory.knowledge.entities import (
     MemoryKind,
     MemoryOrigin,
-    MemoryPatch,
     MemorySource,
     MemoryTier,
     NewMemory,
@@ -146,14 +145,3 @@ async def test_memories_that_rest_on_a_session_follow_it_into_its_project(store:
     assert (await store.memories.get(both)).project == "garden"
     await store.organising.undo_last()
     assert (await store.memories.get(alone)).project == "garden"
-
-
-async def test_a_change_of_memories_is_undone_after_its_project_is_gone(store: SqlSessionStore) -> None:
-    new = NewMemory(MemoryKind.FACT, "peas", MemoryOrigin.PERSON, tier=MemoryTier.EPISODIC, project="garden")
-    memory = await store.memories.add(new)
-    await store.memories.change(memory.id, MemoryPatch(project="attic"))
-    await store.projects.delete("garden")
-    (change, _) = await store.memories.changes(memory_id=memory.id)
-    await store.memories.undo(change.id)
-    assert (await store.memories.get(memory.id)).project is None
-    assert (await store.verify()).problems == ()

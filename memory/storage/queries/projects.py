@@ -89,14 +89,6 @@ def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned:
     memories = conn.execute(
         "UPDATE memories SET project_id = NULL, updated_at = ? WHERE project_id = ?", (micros(now), own)
     ).rowcount
-    # How memories were once, for undoing: in no project that is gone.
-    conn.execute(
-        """
-        UPDATE memory_changes SET before = replace(before, ?1, 'null'), after = replace(after, ?1, 'null')
-        WHERE instr(before, ?1) OR instr(after, ?1)
-        """,
-        (f'"{own}"',),
-    )
     _drop_days(conn, own)
     last_change.drop(conn)
     conn.execute("DELETE FROM projects WHERE id = ?", (own,))
