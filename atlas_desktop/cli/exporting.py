@@ -100,8 +100,13 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
         _show(ctx, await service.preview(order), order, preview=True)
         return Exit.DONE
     seal = _seal(ctx, args)
-    _say_what_leaves(ctx, args, chosen, sealed=seal is not None, redacted=redaction is not None)
-    report = await service.write(order, _target(args, order, seal))
+    target = _target(args, order, seal)
+    try:
+        _say_what_leaves(ctx, args, chosen, sealed=seal is not None, redacted=redaction is not None)
+    except BaseException:
+        target.abandon()
+        raise
+    report = await service.write(order, target)
     progress.close()
     _show(ctx, report, order, preview=False, output=args.output)
     return Exit.DONE
@@ -253,7 +258,7 @@ def _show(
         return
     lines = [_count(report)]
     if report.redacted:
-        lines.append("taken out: " + ", ".join(f"{count} {kind}" for kind, count in report.redacted.items()))
+        lines.append(_taken_out(report))
     if report.missing:
         lines.append(f"{report.missing} characters have no glyph in the fonts here; a box stands for each")
     if output is None:
@@ -263,6 +268,16 @@ def _show(
     value |= {"path": str(output), "files": [str(path) for path in report.files]}
     lines[0] += f" written to {output}"
     ctx.emit(value, "\n".join(lines))
+
+
+def _taken_out(report: "Report") -> str:
+    # `address` and the others end in `s` or `es` when there are many.
+    one = {"addresses": "address"}
+    parts = [
+        f"{count} {kind if count != 1 else one.get(kind, kind.removesuffix('s'))}"
+        for kind, count in report.redacted.items()
+    ]
+    return "taken out: " + ", ".join(parts)
 
 
 def _count(report: "Report") -> str:
@@ -286,7 +301,7 @@ def _preview(report: "Report", order: "Order") -> str:
         return "\n".join([*lines, "Nothing would be taken out: --redact takes out personal data."])
     if not report.found:
         return "\n".join([*lines, "Nothing was found that would be taken out."])
-    lines.append("taken out: " + ", ".join(f"{count} {kind}" for kind, count in report.redacted.items()))
+    lines.append(_taken_out(report))
     width = max(len(one.mark) for one in report.found)
     lines += [
         f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found

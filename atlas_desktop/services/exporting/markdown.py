@@ -36,6 +36,8 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
 # After one of these a line of hyphens is a rule, never the underline of a heading.
 _NO_PARAGRAPH = re.compile(r"^ {0,3}(?:>|[*+-][ \t]+\S|#{1,6}[ \t])")
 _HTML = re.compile(r"^( {0,3})<(?=[A-Za-z/!?])(?![A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>)")
+_SIGNS = frozenset("#<`~=-")
+"""What the lines begin with that are looked at more closely."""
 _FENCES = re.compile(r"`{3,}|~{3,}")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
 _DEEPER = 2
@@ -146,6 +148,10 @@ def _guarded(text: str) -> tuple[str, str]:
             fence = "" if closes else fence
             lines.append(line)
             before = ""
+            continue
+        if line.lstrip(" ")[:1] not in _SIGNS:
+            lines.append(line)
+            before = line
             continue
         if found := _FENCE.match(line):
             fence = found[2]

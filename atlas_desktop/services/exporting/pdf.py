@@ -31,6 +31,7 @@ _LEADING = 1.4
 _INK = (0.12, 0.14, 0.16)
 _QUIET = (0.4, 0.44, 0.48)
 _SHADE = (0.95, 0.955, 0.96)
+_INDENT = 12.0
 _TAB = 4
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -59,6 +60,8 @@ class PdfWriter(BaseWriter):
         self._y = self._height - _MARGIN
         self._page = 1
         self._sections = 0
+        # What was said stands further in than who said it: no heading in it looks like another speaker.
+        self._left = _MARGIN
 
     def session(self, session: TravellingSession) -> None:
         shown = shown_branch(session)
@@ -111,6 +114,7 @@ class PdfWriter(BaseWriter):
 
     def _text(self, text: str) -> None:
         """Code between fences in a font of one width, headings in bold, everything else as it was typed."""
+        self._left = _MARGIN + _INDENT
         fence = ""
         for line in text.rstrip().split("\n"):
             found = _FENCE.match(line)
@@ -127,6 +131,7 @@ class PdfWriter(BaseWriter):
                 self._set(line, self._fonts.plain, _SIZE)
             else:
                 self._down(_SIZE * 0.7)
+        self._left = _MARGIN
 
     # --- setting ----------------------------------------------------------------------------------
 
@@ -140,20 +145,21 @@ class PdfWriter(BaseWriter):
         shade: bool = False,
     ) -> None:
         leading = size * _LEADING
-        for line in self._lines(text.expandtabs(_TAB), chain, (self._width - 2 * _MARGIN) / size * 1000):
+        room = (self._width - _MARGIN - self._left) / size * 1000
+        for line in self._lines(text.expandtabs(_TAB), chain, room):
             if self._y - leading < _MARGIN:
                 self._turn()
             self._y -= leading
             if shade:
                 self._canvas.setFillColorRGB(*_SHADE)
-                width = self._width - 2 * _MARGIN + 8
-                self._canvas.rect(_MARGIN - 4, self._y - size * 0.3, width, leading, stroke=0, fill=1)
+                width = self._width - _MARGIN - self._left + 8
+                self._canvas.rect(self._left - 4, self._y - size * 0.3, width, leading, stroke=0, fill=1)
             self._draw(line, size, colour)
 
     def _draw(
         self, line: list[Run], size: float, colour: tuple[float, float, float], *, y: float = -1
     ) -> None:
-        out = self._canvas.beginText(_MARGIN, self._y if y < 0 else y)
+        out = self._canvas.beginText(self._left, self._y if y < 0 else y)
         out.setFillColorRGB(*colour)
         for font, text in line:
             out.setFont(font, size)
@@ -217,8 +223,10 @@ class PdfWriter(BaseWriter):
         self._y = self._height - _MARGIN
 
     def _foot(self) -> None:
+        left, self._left = self._left, _MARGIN
         number = [(_any_font(self._fonts.plain), str(self._page))]
         self._draw(number, _SMALL, _QUIET, y=_MARGIN / 2)
+        self._left = left
 
 
 def _any_font(chain: Chain) -> str:
