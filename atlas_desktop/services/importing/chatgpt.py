@@ -91,6 +91,8 @@ def _instructions(message: dict[str, Any]) -> str:
     """The person's custom instructions, if the message holds them."""
     content = mapping(message.get("content"))
     about = mapping(mapping(message.get("metadata")).get("user_context_message_data"))
+    if not about and "user_profile" not in content and "user_instructions" not in content:
+        return ""
     person = text(about.get("about_user_message")) or text(content.get("user_profile"))
     wished = text(about.get("about_model_message")) or text(content.get("user_instructions"))
     return joined(

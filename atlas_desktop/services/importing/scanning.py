@@ -22,6 +22,20 @@ _CHUNK = 1024 * 1024
 _LARGEST_STEP = 16 * _CHUNK
 # Up to the next bracket that is in no string, or to a quote whose string does not end in what was read.
 _NEXT = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]"])', re.DOTALL)
+# An object whole, as deep as nearly all are, found without a step in Python for each of its brackets.
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_DEPTH = 12
+
+
+def _whole(depth: int) -> bytes:
+    plain = rb'[^"{}\[\]]*+'
+    inner = plain + rb"(?:" + _STRING + plain + rb")*+"
+    for _ in range(depth):
+        inner = plain + rb"(?:(?:" + _STRING + rb"|[{\[]" + inner + rb"[}\]])" + plain + rb")*+"
+    return rb"[\s,]*+(\{" + inner + rb"\})"
+
+
+_WHOLE = re.compile(_whole(_DEPTH), re.DOTALL)
 _OPENERS = {b"}": b"{", b"]": b"["}
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 * 1024
@@ -33,10 +47,10 @@ Note = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The bytes of one object or array, or None and why they could not be had. `number` counts from 1."""
+    """The value of one object or array, or why it could not be had. `number` counts from 1."""
 
     number: int
-    data: bytes | None
+    value: Any
     why: str = ""
 
 
@@ -53,14 +67,10 @@ def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
     with part.open() as stream:
         for piece in pieces(stream):
             where = f"{part.where}:{piece.number}"
-            try:
-                if piece.data is None:
-                    raise Unreadable(piece.why)
-                value = decoded(piece.data)
-            except Unreadable as fault:
-                note(where, fault.why)
-                continue
-            yield where, value
+            if piece.why:
+                note(where, piece.why)
+            else:
+                yield where, piece.value
 
 
 def _wrapped(head: bytes) -> str | None:
@@ -130,6 +140,9 @@ class _Scanner:
         step = _CHUNK
         in_array: bool | None = None
         while True:
+            if in_array is not None and not self._open and (piece := self._at_once()) is not None:
+                yield piece
+                continue
             match = _NEXT.match(self._buffer, self._at)
             if match is None or match[1] == b'"':
                 if not self._more(step):
@@ -153,6 +166,19 @@ class _Scanner:
                 return
         if self._open:
             yield self._piece(None, "the file ends in the middle of it")
+
+    def _at_once(self) -> Piece | None:
+        """The next object, if it is sound and wholly in what was read."""
+        match = _WHOLE.match(self._buffer, self._at)
+        if match is None or len(match[1]) > self._longest:
+            return None
+        try:
+            value = decoded(match[1])
+        except Unreadable:
+            # Brackets that do not match may have led too far.
+            return None
+        self._at = match.end()
+        return self._piece(value)
 
     def _more(self, step: int) -> bool:
         """Reads on; what is done with is let go."""
@@ -186,10 +212,15 @@ class _Scanner:
             return
         if self._start is None or self._at - self._start > self._longest:
             yield self._piece(None, f"longer than {self._longest} bytes")
+            return
+        try:
+            value = decoded(self._buffer[self._start : self._at])
+        except Unreadable as fault:
+            yield self._piece(None, fault.why)
         else:
-            yield self._piece(self._buffer[self._start : self._at])
+            yield self._piece(value)
 
-    def _piece(self, data: bytes | None, why: str = "") -> Piece:
+    def _piece(self, value: Any, why: str = "") -> Piece:
         self._number += 1
         self._start = None
-        return Piece(self._number, data, why)
+        return Piece(self._number, value, why)

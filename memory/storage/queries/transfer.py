@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import sessions
+from memory.storage.queries import bulk, sessions
 from memory.storage.values import micros, moment, new_id, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
 
 _OWN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _PAGES_IN_LOG = 4000
+_MANY = 200
+_CONTENT = 5
 _INSERT_MESSAGE = """
     INSERT INTO messages
         (id, session_id, parent_id, role, speaker, content, created_at, status, stop_reason, important,
@@ -30,18 +32,10 @@ def take(
     # A log that is folded into the file every four megabytes writes most pages of a large import twice.
     if len(given) > 1:
         conn.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_IN_LOG}")
-    taken: list[Arrival | Refused] = []
-    for session in given:
-        found = _find(conn, session)
-        missing = _missing(session, found)
-        if missing is not None:
-            taken.append(Refused(missing))
-            continue
-        arrival = _take_one(conn, session, found)
-        if arrival.messages and not learn:
-            sessions.count_as_learned(conn, arrival.session_id)
-        taken.append(arrival)
-    return taken
+    if sum(len(session.messages) for session in given) < _MANY:
+        return [_take_one(conn, session, None, learn=learn) for session in given]
+    with bulk.many(conn) as many:
+        return [_take_one(conn, session, many, learn=learn) for session in given]
 
 
 def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival | Refused]:
@@ -95,7 +89,13 @@ def _missing(session: TravellingSession, found: _Found) -> str | None:
     return session.head if changed and session.head is not None and session.head not in seen else None
 
 
-def _take_one(conn: Connection, session: TravellingSession, found: _Found) -> Arrival:
+def _take_one(
+    conn: Connection, session: TravellingSession, many: bulk.Many | None, *, learn: bool
+) -> Arrival | Refused:
+    found = _find(conn, session)
+    missing = _missing(session, found)
+    if missing is not None:
+        return Refused(missing)
     session_id = found.session_id or _insert_session(conn, session)
     ids = found.ids
     already = len(ids)
@@ -106,6 +106,8 @@ def _take_one(conn: Connection, session: TravellingSession, found: _Found) -> Ar
             ids[message.id] = own
             rows.append(_row(session_id, message, own, external, ids))
     conn.executemany(_INSERT_MESSAGE, rows)
+    if many is not None:
+        many.added(session_id, [(str(row[0]), str(row[_CONTENT])) for row in rows])
     added = len(ids) - already
     used = micros(session.updated_at)
     if found.session_id is None or (added and used >= found.used):
@@ -114,6 +116,8 @@ def _take_one(conn: Connection, session: TravellingSession, found: _Found) -> Ar
         if head is not None:
             columns["head_id"] = ids[head]
         sessions.set_columns(conn, session_id, columns)
+    if added and not learn:
+        sessions.count_as_learned(conn, session_id)
     return Arrival(session_id, found.session_id is None, added, len(session.messages) - added)
 
 
