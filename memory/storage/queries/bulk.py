@@ -1,10 +1,10 @@
 """Many messages at once, taken into the full-text indices together.
 
 A statement that fires triggers begins a savepoint, and at each savepoint FTS5 writes what it has gathered as
-a piece of its own: message by message, most of the time goes into putting these together again. The trigger of
-the index of scripts without spaces, too, searches every message for their letters, which costs next to nothing
-in Python. So while many messages are stored neither trigger is there. Taking them away and putting them back
-are part of the transaction: whatever happens, the room has them.
+a piece of its own: message by message, most of the time goes into putting these together again. The trigger
+of the index of scripts without spaces, too, searches every message for their letters, which costs next to
+nothing in Python. So while many messages are stored neither trigger is there. Taking them away and putting
+them back are part of the transaction: whatever happens, the room has them.
 """
 
 from collections.abc import Iterator, Sequence
