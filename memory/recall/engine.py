@@ -12,6 +12,7 @@ from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Posting, Recalled
 from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
+from memory.recall.nearness import Nearest, nearest
 from memory.recall.notes import Sought, findable
 from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NEAREST = 3000
 """Passages that a search asks the index for; what is further away counts like the last of them."""
+NOTHING = Near((), (), (), complete=True)
 COMMON = 5_000
 COMMON_SHARE = 0.25
 FEW = 1_000
@@ -245,24 +247,20 @@ class RecallEngine:
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return ranked.hits(await self._evidence.texts(ranked.messages()), near)
 
-    async def _near(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Near | None:
+    async def _near(
+        self, wanted: Wanted, project: str | None, vector: Sequence[float] | None
+    ) -> Nearest | None:
         """The nearest passages of what may be found. Memories belong to no session, and to all projects when
         to none, so they are looked for by themselves."""
         if vector is None or self._mirror is None:
             return None
-        index, found = self._mirror.index, Near((), (), (), complete=True)
+        index, messages, notes = self._mirror.index, NOTHING, NOTHING
         if "message" in wanted.kinds:
             scope = Scope(frozenset({"message"}), project, wanted.session)
-            found = await index.search(vector, limit=NEAREST, scope=scope)
+            messages = await index.search(vector, limit=NEAREST, scope=scope)
         if wanted.kinds & NOTES:
-            others = await index.search(vector, limit=NEAREST, scope=Scope(NOTES))
-            found = Near(
-                found.owners + others.owners,
-                found.parts + others.parts,
-                found.similarity + others.similarity,
-                found.complete and others.complete,
-            )
-        return found
+            notes = await index.search(vector, limit=NEAREST, scope=Scope(NOTES))
+        return nearest(self._room.catalogue, self._room.shelf, messages, notes)
 
     def _sought(self, wanted: Wanted, project: str | None) -> Sought:
         return Sought(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Grounds, Hit, Note, Source, Text
+from memory.recall.nearness import Nearest
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores
-from memory.vectors.entities import Near
 from memory.vectors.passages import passages
 
 if TYPE_CHECKING:
@@ -39,26 +39,26 @@ class Ranked:
             found += [] if row is None else [int(catalogue.seq[row])]
         return found
 
-    def hits(self, texts: Sequence[Text], near: Near | None) -> list[Hit]:
+    def hits(self, texts: Sequence[Text], near: Nearest | None) -> list[Hit]:
         """`texts` are those of `messages`; one that is gone by now is no hit."""
         known = {text.seq: text for text in texts}
-        parts = best_parts(near)
         n, found = len(self.rows.rows), []
         for at in map(int, self.best):
             if at >= n:
                 found.append(self._of_note(at, known))
             elif (text := known.get(int(self.catalogue.seq[self.rows.rows[at]]))) is not None:
-                found.append(self._of_message(at, text, parts))
+                found.append(self._of_message(at, text, near))
         return found
 
-    def _of_message(self, at: int, text: Text, parts: dict[str, int]) -> Hit:
+    def _of_message(self, at: int, text: Text, near: Nearest | None) -> Hit:
         message = text.source.message or ""
         pieces = passages(text.text)
+        part = 0 if near is None else near.part(int(self.rows.rows[at]))
         return Hit(
             id=message,
             kind="message",
             text=text.text,
-            passage=pieces[min(parts.get(message, 0), len(pieces) - 1)],
+            passage=pieces[min(part, len(pieces) - 1)],
             score=float(self.scores.total[at]),
             parts=self.reasons(at),
             source=text.source,
@@ -98,11 +98,3 @@ class Ranked:
         cosine = None if meaning is None else float(meaning[at])
         # Not a number: there is no vector of it yet.
         return Grounds(cosine if cosine == cosine else None, float(self.evidence.held[at]))
-
-
-def best_parts(near: Near | None) -> dict[str, int]:
-    """Which passage of each message is the nearest."""
-    if near is None:
-        return {}
-    # The nearest comes first in `near` and so last here, where it stays.
-    return dict(zip(reversed(near.owners), reversed(near.parts), strict=True))

@@ -53,8 +53,9 @@ class Evidence:
     """What speaks for each message.
 
     `words`, `near_words` and `session_words` are BM25 sums over a message, over it with its neighbours and
-    over its session; `meaning`, `near_meaning` and `session_meaning` are cosines of its best passage, of it
-    with its neighbours and of its session's best, None without vectors, NaN where a message has none. `held`
+    over its session; `meaning`, `whole_meaning`, `near_meaning` and `session_meaning` are cosines of its best
+    passage, of that and its others, of it with its neighbours and of its session's best, None without
+    vectors, NaN where a message has none. `held`
     is the share of the question's words that it holds, each weighed by its rarity (0 … 1).
     `session_length` is in words. `speaker` marks those whom the question names, `time` is how well it fits
     the time that the question speaks of (0 … 1, None when it speaks of none), `dated` marks what says when
@@ -70,6 +71,7 @@ class Evidence:
     session_length: "NDArray[np.float64]"
     held: "NDArray[np.float64]"
     meaning: "NDArray[np.float64] | None"
+    whole_meaning: "NDArray[np.float64] | None"
     near_meaning: "NDArray[np.float64] | None"
     session_meaning: "NDArray[np.float64] | None"
     speaker: "NDArray[np.bool_]"
@@ -106,7 +108,7 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     trust = min(1.0, float(evidence.held.max()) / TRUSTED) ** 2 if len(nothing) else 0.0
     parts = {
         "lexical": trust * ((1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1]),
-        "semantic": _given(evidence.meaning, nothing),
+        "semantic": _given(evidence.whole_meaning, nothing),
         "neighbour": _given(evidence.near_meaning, nothing),
         "session": discount * ((1 - SESSION_MEANING) * trust * session[0] + SESSION_MEANING * session[1]),
         "speaker": evidence.speaker.astype(float),

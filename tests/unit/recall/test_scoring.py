@@ -26,6 +26,7 @@ def nothing(n: int = N) -> Evidence:
         session_length=np.full(n, 100.0),
         held=np.ones(n),
         meaning=None,
+        whole_meaning=None,
         near_meaning=None,
         session_meaning=None,
         speaker=np.zeros(n, bool),
@@ -50,7 +51,7 @@ def only(at: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     [
         ("near_words", "lexical"),
         ("words", "lexical"),
-        ("meaning", "semantic"),
+        ("whole_meaning", "semantic"),
         ("near_meaning", "neighbour"),
         ("session_words", "session"),
         ("session_meaning", "session"),
@@ -90,9 +91,9 @@ def test_a_long_session_says_less_about_each_of_its_messages() -> None:
 
 def test_a_missing_vector_counts_as_the_average() -> None:
     meaning = np.array([0.0, 1.0, 0.5, np.nan])
-    semantic = score(replace(nothing(), meaning=meaning), WEIGHTS).parts["semantic"]
+    semantic = score(replace(nothing(), whole_meaning=meaning), WEIGHTS).parts["semantic"]
     assert semantic[3] == pytest.approx(0.5)
-    none = score(replace(nothing(), meaning=np.full(N, np.nan)), WEIGHTS)
+    none = score(replace(nothing(), whole_meaning=np.full(N, np.nan)), WEIGHTS)
     assert not none.parts["semantic"].any()
 
 
@@ -104,7 +105,7 @@ def test_totals_and_parts_stay_between_0_and_1(values: object, marks: object) ->
         words=numbers[0],
         near_words=numbers[1],
         session_words=numbers[2],
-        meaning=numbers[3] / 50,
+        whole_meaning=numbers[3] / 50,
         near_meaning=numbers[4] / 50,
         machine=flags[0],
         asks=flags[1],
@@ -120,7 +121,7 @@ def test_age_and_marks_never_hide_clearly_better_evidence(ages: object, importan
     """The best answer, in words or in meaning, stays first however old and unmarked it is."""
     others = np.array([0, 1, 1, 1])
     recency, marked = np.asarray(ages) * others, 1.0 + 0.5 * np.asarray(important) * others
-    for field in ("near_words", "meaning"):
+    for field in ("near_words", "whole_meaning"):
         evidence = replace(nothing(), **{field: np.array([1.0, 0.6, 0.5, 0.0])})
         scores = score(replace(evidence, recency=recency, importance=marked), WEIGHTS)
         assert int(scores.total.argmax()) == 0
