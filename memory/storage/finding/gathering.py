@@ -7,8 +7,10 @@ is asked of sessions decides whether the index is followed or the sessions thems
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 import json
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from memory.search.entities import All, Condition
 from memory.storage.connection import Connection
@@ -26,13 +28,15 @@ from memory.storage.finding.sql import TRUE, Compiler, Sql
 
 LOADED = 4000
 """Characters of a message that ranking looks at."""
-FEW = 5_000
+FEW = 1_000
 """Messages of the sessions that are asked for, up to which these are read and the index is left alone."""
 _WHOLE = 2**31 - 1
 _READ_CLOSELY = 400
 _MOST_READ = 30_000
 _LARGE_SHARE = 0.2
 _AT_ONCE = 200
+_LOOKED_AT_ONCE = 8
+_ENOUGH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +87,24 @@ class Gatherer:
         also = [row for row in found.rows if row.seq not in known]
         return Gathered([*walked.rows, *also], walked.complete, found.low)
 
-    def check(self, session_ids: Collection[str], below: int | None = None) -> list[Row]:
-        """The messages of these sessions that fit; with `below` only those stored before that place."""
-        where = Sql("s.id IN (SELECT value FROM json_each(?))", (json.dumps(list(session_ids)),))
+    def look_into(self, session_id: str, below: int | None = None) -> list[Row]:
+        """A few messages of a session that fit; with `below` only of those stored before that place."""
+        where = Sql("s.id = ?", (session_id,))
         if below is not None:
             where = where & Sql("m.seq < ?", (below,))
-        return list(self._walk(where))
+        return list(islice(self._walk(where, at_once=_LOOKED_AT_ONCE), _ENOUGH))
+
+    def lacks(self, session_id: str, words: Condition) -> bool:
+        """Whether no message of the session holds them."""
+        found = self._conn.execute(
+            "SELECT content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
+        )
+        likely = patterns(Parts(indexed=(words,)), self._lens)
+        while batch := [text for (text,) in found.fetchmany(_LOOKED_AT_ONCE)]:
+            near = [text for text in batch if _may_fit(text, likely)]
+            if near and self._lens.fitting(near, words):
+                return False
+        return True
 
     def among(self, message_ids: Collection[str]) -> list[Row]:
         """Those of these messages that fit."""
@@ -163,7 +179,7 @@ class Gatherer:
                 return Gathered(rows[:want], complete=False)
         return Gathered(rows, complete=budget[0] > 0)
 
-    def _walk(self, where: Sql, budget: list[int] | None = None) -> Iterator[Row]:
+    def _walk(self, where: Sql, budget: list[int] | None = None, *, at_once: int = _AT_ONCE) -> Iterator[Row]:
         """The messages that fit, session by session, the latest used first. `budget` holds how many may be
         read, and then how many are left of it."""
         where = (
@@ -180,7 +196,7 @@ class Gatherer:
             """,
             where.parameters,
         )
-        while batch := [Row(*one) for one in found.fetchmany(_AT_ONCE)]:
+        while batch := [Row(*one) for one in found.fetchmany(at_once)]:
             if budget is not None:
                 budget[0] -= len(batch)
             yield from self._fitting(batch, self.parts.words)
@@ -191,12 +207,13 @@ class Gatherer:
         """Those whose texts fit what is wanted of words."""
         if not wanted:
             return rows
-        likely = [row for row in rows if self._may_fit(row.text)]
+        likely = [row for row in rows if _may_fit(row.text, self._patterns)]
         if not likely:
             return []
         fit = self._lens.fitting([row.text for row in likely], All(wanted) if len(wanted) > 1 else wanted[0])
         return [row for at, row in enumerate(likely) if at in fit]
 
-    def _may_fit(self, text: str) -> bool:
-        folded = plain(text)
-        return all(any(one.search(folded) for one in choice) for choice in self._patterns)
+
+def _may_fit(text: str, wanted: Sequence[Sequence[re.Pattern[str]]]) -> bool:
+    folded = plain(text)
+    return all(any(one.search(folded) for one in choice) for choice in wanted)

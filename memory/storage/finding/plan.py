@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory.search.entities import All, AnyOf, Condition, Not, When, Words
+from memory.search.entities import All, AnyOf, Condition, Has, Is, Not, When, Words
 from memory.search.language import conditions
 from memory.search.words import LETTERS_A_PIECE, is_unspaced
 from memory.storage.connection import Connection
@@ -16,6 +16,7 @@ from memory.storage.finding.sql import TRUE, Compiler, Sql, of_sessions
 from memory.storage.values import storable
 
 _SAMPLE = 300
+_FREQUENT = 2_000
 _CHEAP = 15_000
 """Places of a beginning that the index puts together in a few milliseconds; it does so before the first is
 returned, so that of a common beginning the texts themselves are looked at, where it is soon found."""
@@ -26,8 +27,8 @@ class Parts:
     """The conditions of a query, all of which must hold.
 
     `sessions` are about whole sessions. Words are `indexed` when the index answers for them, `close` when the
-    texts have to be looked at, `unspaced` of scripts without spaces, `excluded` when no text may hold them.
-    `others` are about messages.
+    texts have to be looked at, `unspaced` of scripts without spaces, `excluded` when no text may hold them,
+    and `absent` when no text of a session may. `others` are about messages.
     """
 
     sessions: tuple[Condition, ...] = ()
@@ -35,6 +36,7 @@ class Parts:
     close: tuple[Condition, ...] = ()
     unspaced: tuple[Words, ...] = ()
     excluded: tuple[Condition, ...] = ()
+    absent: tuple[Condition, ...] = ()
     others: tuple[Condition, ...] = ()
 
     @property
@@ -57,15 +59,19 @@ def parts_of(conn: Connection, where: Condition | None, *, whole: bool) -> Parts
     groups: dict[str, list[Condition]] = {name: [] for name in Parts.__dataclass_fields__}
     for part in given:
         group = _group(conn, part, whole=whole)
-        groups[group].append(part.part if group == "excluded" and isinstance(part, Not) else part)
+        bare = group in {"excluded", "absent"} and isinstance(part, Not)
+        groups[group].append(part.part if bare and isinstance(part, Not) else part)
     if groups["excluded"] and not groups["indexed"]:
         groups["others"] += [Not(one) for one in groups.pop("excluded")]
     return Parts(**{name: tuple(found) for name, found in groups.items()})  # type: ignore[arg-type]  # by `_group`
 
 
 def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
-    if of_sessions(part) or (whole and isinstance(part, Not)):
+    if of_sessions(part):
         return "sessions"
+    if whole and isinstance(part, Not):
+        # A set of all sessions that hold a common word is long in the making.
+        return "absent" if only_words(part.part) and _is_frequent(conn, part.part) else "sessions"
     if isinstance(part, Not) and only_words(part.part):
         return "excluded"
     if isinstance(part, Words) and is_unspaced(part.text):
@@ -74,6 +80,16 @@ def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
         return "others"
     beginnings = [one for one in conditions(part) if isinstance(one, Words) and one.prefix]
     return "close" if any(_is_common(conn, one) for one in beginnings) else "indexed"
+
+
+def _is_frequent(conn: Connection, words: Condition) -> bool:
+    if any(isinstance(one, Words) and one.prefix and _is_common(conn, one) for one in conditions(words)):
+        return True
+    (held,) = conn.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM messages_fts WHERE messages_fts MATCH ? LIMIT ?)",
+        (expression(words), _FREQUENT),
+    ).fetchone()
+    return bool(held == _FREQUENT)
 
 
 def _is_common(conn: Connection, beginning: Words) -> bool:
@@ -177,6 +193,6 @@ def session_conjunction(compiler: Compiler, parts: Parts) -> Sql:
     for part in parts.sessions:
         found = found & compiler.on_session(part)
     for part in parts.others:
-        if isinstance(part, When):
-            found = found & compiler.on_title(part)
+        if isinstance(part, When | Is | Has):
+            found = found & compiler.on_session(part)
     return found

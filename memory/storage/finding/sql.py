@@ -124,8 +124,11 @@ class Compiler:
 
     def on_session(self, part: Condition, s: str = "s") -> Sql:
         """True of the sessions of which the title or a message fits."""
-        if of_sessions(part):
+        if of_sessions(part) or isinstance(part, When):
+            # A message of that time makes the session one that was in use then.
             return self.on_title(part, s)
+        if (marked := _marked(part, s)) is not None:
+            return marked
         if isinstance(part, Not):
             return self._not(part.part, TRUE, s)
         m, t = self._fresh("m"), self._fresh("s")
@@ -182,6 +185,29 @@ class Compiler:
 
     def _fresh(self, letter: str) -> str:
         return f"{letter}{next(self._numbers)}"
+
+
+def _marked(part: Condition, s: str) -> Sql | None:
+    """True of the sessions that are, or hold, what is marked so; by an index of the marked alone."""
+    match part:
+        case Is(Mark.IMPORTANT):
+            return Sql(
+                f"({s}.important = 1 OR {s}.id IN (SELECT session_id FROM messages WHERE important = 1))"
+            )
+        case Is(Mark.PARTIAL):
+            return Sql(f"{s}.id IN (SELECT session_id FROM messages WHERE status IN ('partial', 'failed'))")
+        case Has(Thing.CODE):
+            return Sql(f"{s}.id IN (SELECT session_id FROM messages WHERE instr(content, '```') > 0)")
+        case Has(Thing.MEMORY):
+            return Sql(f"{s}.id IN (SELECT session_id FROM memory_sources)")
+        case SaidBy(role):
+            return Sql(
+                f"EXISTS (SELECT 1 FROM messages AS r WHERE r.session_id = {s}.id AND r.role = ?"
+                " AND r.status <> 'streaming')",
+                (role.value,),
+            )
+        case _:
+            return None
 
 
 def _joined(operator: str, parts: list[Sql]) -> Sql:

@@ -12,6 +12,7 @@ from memory.storage.migrations import (
     m0006_rooms,
     m0007_considered,
     m0008_desk,
+    m0009_search,
 )
 
 
@@ -33,5 +34,6 @@ ALL: tuple[Migration, ...] = (
     m0006_rooms,
     m0007_considered,
     m0008_desk,
+    m0009_search,
 )
 LATEST = ALL[-1].VERSION
