@@ -6,8 +6,18 @@ from atlas_desktop.services.importing.entities import (
     ImportReport,
     Meter,
     Skipped,
+    UnknownExport,
     Unreadable,
 )
 from atlas_desktop.services.importing.importer import Importer
 
-__all__ = ["Format", "ImportOptions", "ImportReport", "Importer", "Meter", "Skipped", "Unreadable"]
+__all__ = [
+    "Format",
+    "ImportOptions",
+    "ImportReport",
+    "Importer",
+    "Meter",
+    "Skipped",
+    "UnknownExport",
+    "Unreadable",
+]

@@ -33,6 +33,14 @@ class Unreadable(Exception):
         self.why = why
 
 
+class UnknownExport(Exception):
+    """Files in which nothing is in a format that is known."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"{len(names)} files")
+        self.names = names
+
+
 @dataclass(slots=True)
 class Said:
     """A message as its origin tells of it. One without content stands for a link of the tree alone.
@@ -115,6 +123,11 @@ class ImportReport:
     first: datetime | None = None
     last: datetime | None = None
 
+    def require_known(self) -> None:
+        """Raises `UnknownExport` when there was nothing to understand in any of the files."""
+        if self.unknown and not self.formats:
+            raise UnknownExport(tuple(self.unknown))
+
     def skip(self, where: str, why: str) -> None:
         if len(self.skipped) < MOST_TOLD:
             self.skipped.append(Skipped(where, why))
@@ -128,7 +141,15 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Meter:
-    """How far the reading has come, in bytes of `total`."""
+    """How far the reading has come, in bytes of `total`, and in how many seconds."""
 
     total: int = 0
     done: int = 0
+    seconds: float = 0.0
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds, if it goes on as fast; None as long as nothing can be said."""
+        if self.seconds < 1 or not self.done or self.total < self.done:
+            return None
+        return self.seconds * (self.total - self.done) / self.done

@@ -1,6 +1,7 @@
 """Takes conversations out of files of any known format into a room, many at a time."""
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -54,16 +55,26 @@ def reader_of(kind: Format) -> Reader:
 
 class Importer:
     """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
-    completed by the next. Files are read in a thread while what was read before is stored."""
+    completed by the next. Files are read in a thread while what was read before is stored.
 
-    def __init__(self, store: TransferStore, told: Told = lambda _report, _meter: None) -> None:
+    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time.
+    """
+
+    def __init__(
+        self,
+        store: TransferStore,
+        told: Told = lambda _report, _meter: None,
+        elsewhere: Sequence[TransferStore] = (),
+    ) -> None:
         self._store = store
         self._told = told
+        self._elsewhere = elsewhere
 
     async def take(self, paths: Sequence[Path], options: ImportOptions | None = None) -> ImportReport:
         """Takes in all that can be understood; the report names the rest. Raises `OSError`, and what the
         store raises; what was taken in by then stays."""
         chosen = options or ImportOptions()
+        begun = time.monotonic()
         report, meter = ImportReport(), Meter()
         batches = _Reading(paths, chosen, report, meter).batches()
         seen: set[int] | None = set() if chosen.dry_run else None
@@ -72,6 +83,7 @@ class Importer:
             while batch := await reading:
                 reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
                 await self._store_batch(batch, chosen, report, seen)
+                meter.seconds = time.monotonic() - begun
                 self._told(report, meter)
         finally:
             # A thread that reads cannot be interrupted, and what it reads from cannot be closed before.
@@ -86,6 +98,7 @@ class Importer:
         report: ImportReport,
         seen: set[int] | None,
     ) -> None:
+        batch = await self._not_elsewhere(batch, report)
         sessions = [session for _, session in batch]
         arrivals = await self._store.take_many(sessions, dry_run=options.dry_run, learn=options.learn)
         for (where, session), arrival in zip(batch, arrivals, strict=True):
@@ -106,6 +119,20 @@ class Importer:
                     min(one.created_at for one in session.messages),
                     max(one.created_at for one in session.messages),
                 )
+
+    async def _not_elsewhere(
+        self, batch: list[tuple[str, TravellingSession]], report: ImportReport
+    ) -> list[tuple[str, TravellingSession]]:
+        for store in self._elsewhere:
+            weighed = await store.take_many([session for _, session in batch], dry_run=True)
+            here: list[tuple[str, TravellingSession]] = []
+            for one, arrival in zip(batch, weighed, strict=True):
+                if isinstance(arrival, Refused) or arrival.new_session:
+                    here.append(one)
+                else:
+                    report.skip(one[0], "it is in another room already")
+            batch = here
+        return batch
 
 
 def _first_time(name: object, seen: set[int]) -> bool:

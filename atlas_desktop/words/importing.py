@@ -1,0 +1,69 @@
+"""Words for imports: what came in, what would, and what is no export."""
+
+from datetime import datetime
+
+from atlas_desktop.explain import Exit, Explained, Words
+from atlas_desktop.services.importing.entities import Format, ImportReport, UnknownExport
+
+NAMES = {
+    Format.CHATGPT: "ChatGPT",
+    Format.CLAUDE: "Claude",
+    Format.OPEN_WEBUI: "Open WebUI",
+    Format.LM_STUDIO: "LM Studio",
+    Format.JAN: "Jan",
+    Format.LLM: "llm",
+    Format.JSONL: "Atlas",
+    Format.MARKDOWN: "Markdown",
+}
+
+WORDS: Words = {
+    UnknownExport: lambda e: Explained(
+        "unknown_export",
+        "No conversations were found there",
+        f"{_some(e.names)}: nothing in it is in a format that Atlas reads. Nothing was changed.",
+        "Give the export of ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm as it is, Markdown or JSON "
+        "lines; --format says which it is.",
+        Exit.FAILED,
+    ),
+}
+
+
+def summary(report: ImportReport, *, dry_run: bool) -> str:
+    """What an import came to, or would."""
+    lines = [f"{name}: {NAMES[kind]}" for name, kind in report.formats.items()]
+    verb = "would be taken in" if dry_run else "taken in"
+    counted = f"{_count(report.messages, 'message')} {verb}, in {_count(report.sessions, 'new conversation')}"
+    known = ""
+    if report.already_there or report.known_sessions:
+        known = f"; {report.already_there:,} were there already"
+    lines.append(f"{counted}{known}.")
+    if report.first is not None and report.last is not None:
+        lines.append(f"From {_day(report.first)} to {_day(report.last)}.")
+    return "\n".join(lines)
+
+
+def left_out(report: ImportReport) -> list[str]:
+    """A line for each thing that was left out."""
+    lines = [f"Left out: {one.where}: {one.why}" for one in report.skipped]
+    if report.more_skipped:
+        lines.append(f"Left out: {report.more_skipped:,} more")
+    return [*lines, *(f"Left out: {name}: no format that Atlas reads" for name in report.unknown)]
+
+
+def remaining(seconds: float) -> str:
+    """How long something will still take, as roughly as it is known."""
+    if seconds < 50:
+        return f"{max(round(seconds / 5) * 5, 5)} s left"
+    return f"{round(seconds / 60) or 1} min left"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
