@@ -54,7 +54,9 @@ async def run(args: argparse.Namespace) -> None:
         for name in args.formats.split(","):
             file = Path(folder) / f"out{FORMATS[name].suffix}"
             wall, used = time.perf_counter(), time.process_time()
-            report = await ExportService(chosen).write(Order(name, redaction=redaction), FileTarget(file))
+            report = await ExportService(chosen).write(
+                Order(name, redaction=redaction), FileTarget(file, force=True)
+            )
             wall, used = time.perf_counter() - wall, time.process_time() - used
             print(
                 f"{name:6} {report.messages:,} messages, {file.stat().st_size / 1e6:,.0f} MB: "

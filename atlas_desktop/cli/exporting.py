@@ -10,13 +10,15 @@ from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.exporting.reading import Chosen
-    from atlas_desktop.services.exporting.redaction import Found, Redaction
-    from atlas_desktop.services.exporting.service import Order, Report
+    from atlas_desktop.services.exporting.redaction import Redaction
+    from atlas_desktop.services.exporting.service import Order
     from atlas_desktop.services.exporting.targets import Seal, Target
+    from memory.ports import SessionStore
 
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
 _USUAL = "jsonl"
 _ALL = "all"
+_PAGE = 500
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -30,7 +32,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what")
     what.add_argument("sessions", metavar="SESSION", nargs="*", help="ids of sessions, or last")
     what.add_argument("--all", action="store_true", help="every session that is not in the bin")
-    what.add_argument("--query", metavar="Q", help="the sessions that are found with these words")
+    what.add_argument("--query", metavar="Q", help="the sessions that this query finds")
     what.add_argument(
         "--include-private", action="store_true", help="the private room's too; asks for the passphrase"
     )
@@ -79,6 +81,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def export(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli.export_shapes import show
     from atlas_desktop.services.exporting.errors import NothingToExport
     from atlas_desktop.services.exporting.service import ExportService, Order
 
@@ -97,7 +100,7 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
             return Exit.DONE
         raise NothingToExport
     if args.preview:
-        _show(ctx, await service.preview(order), order, preview=True)
+        show(ctx, await service.preview(order), order, preview=True)
         return Exit.DONE
     seal = _seal(ctx, args)
     target = _target(args, order, seal)
@@ -108,7 +111,7 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
         raise
     report = await service.write(order, target)
     progress.close()
-    _show(ctx, report, order, preview=False, output=args.output)
+    show(ctx, report, order, preview=False, output=args.output)
     return Exit.DONE
 
 
@@ -180,7 +183,7 @@ async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
         if args.all:
             wanted[number] = await room.store.transfer.all_ids()
         elif args.query is not None:
-            wanted[number] = [one.id for one in await room.store.list_sessions(containing=args.query)]
+            wanted[number] = await _found_ids(room.store, args.query)
     for ref in args.sessions:
         room, session = await ctx.desk.rooms.find(ref)
         ids = wanted.setdefault(rooms.index(room), [])
@@ -191,6 +194,27 @@ async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
         Chosen(room.store, tuple(wanted.get(number, ())), everything=everything)
         for number, room in enumerate(rooms)
     ]
+
+
+async def _found_ids(store: "SessionStore", text: str) -> list[str]:
+    """Ids of all sessions that a query finds, the oldest use first. Raises `QueryUnclear`."""
+    from datetime import datetime
+
+    from memory.search.language import parse
+
+    query = parse(text, datetime.now().astimezone())
+    if query.question:
+        raise UsageError(
+            "A question (~) finds what is like it, more or less; that chooses nothing to export.",
+            "Say with words and conditions which conversations are meant.",
+        )
+    ids: list[str] = []
+    at: int | None = 0
+    while at is not None:
+        page = await store.find.sessions(query, limit=_PAGE, offset=at, snippets=False)
+        ids += [hit.session.id for hit in page.hits]
+        at = page.next_offset
+    return ids[::-1]
 
 
 def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
@@ -238,72 +262,3 @@ def _target(args: argparse.Namespace, order: "Order", seal: "Seal | None") -> "T
     else:
         target = FileTarget(args.output, force=args.force)
     return target if seal is None else SealedTarget(target, seal)
-
-
-def _show(
-    ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
-) -> None:
-    """On standard output, unless what was exported is there: then people are told on the other one."""
-    value: dict[str, Any] = {
-        "sessions": report.sessions,
-        "messages": report.messages,
-        "memories": report.memories,
-        "format": order.format,
-        "redacted": report.redacted,
-        "missing_glyphs": report.missing,
-    }
-    if preview:
-        value |= {"preview": True, "replacements": [_found(one) for one in report.found]}
-        ctx.emit(value, _preview(report, order))
-        return
-    lines = [_count(report)]
-    if report.redacted:
-        lines.append(_taken_out(report))
-    if report.missing:
-        lines.append(f"{report.missing} characters have no glyph in the fonts here; a box stands for each")
-    if output is None:
-        for line in lines if report.redacted or report.missing else ():
-            ctx.note(line)
-        return
-    value |= {"path": str(output), "files": [str(path) for path in report.files]}
-    lines[0] += f" written to {output}"
-    ctx.emit(value, "\n".join(lines))
-
-
-def _taken_out(report: "Report") -> str:
-    # `address` and the others end in `s` or `es` when there are many.
-    one = {"addresses": "address"}
-    parts = [
-        f"{count} {kind if count != 1 else one.get(kind, kind.removesuffix('s'))}"
-        for kind, count in report.redacted.items()
-    ]
-    return "taken out: " + ", ".join(parts)
-
-
-def _count(report: "Report") -> str:
-    parts = [_many(report.sessions, "conversation"), _many(report.messages, "message")]
-    if report.memories:
-        parts.append(f"{report.memories} memories" if report.memories != 1 else "1 memory")
-    return ", ".join(parts)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _found(one: "Found") -> dict[str, Any]:
-    return {"kind": one.kind, "text": one.text, "replacement": one.mark, "count": one.count}
-
-
-def _preview(report: "Report", order: "Order") -> str:
-    lines = [f"{_count(report)} would go out"]
-    if order.redaction is None:
-        return "\n".join([*lines, "Nothing would be taken out: --redact takes out personal data."])
-    if not report.found:
-        return "\n".join([*lines, "Nothing was found that would be taken out."])
-    lines.append(_taken_out(report))
-    width = max(len(one.mark) for one in report.found)
-    lines += [
-        f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found
-    ]
-    return "\n".join(lines)

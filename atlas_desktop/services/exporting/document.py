@@ -1,5 +1,6 @@
 """What every readable format shares: the branch that is shown, who speaks, and when."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,10 @@ from models.messages import Role
 
 _PLAIN_NAMES = frozenset({"", "user", "assistant", "system", "you", "person", "human", "ai", "bot", "model"})
 _ROLES = {Role.USER: "You", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
+
+
+ATTACHMENTS = "attachments"
+"""The field of a session that lists files: objects with their `name`, `type`, `bytes` and `added_at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,15 @@ def named_speaker(message: TravellingMessage) -> str:
 def title_of(session: TravellingSession) -> str:
     """Never empty; one line, cleaned."""
     return clean_line(session.title) or "Untitled conversation"
+
+
+def attachments(session: TravellingSession) -> list[str]:
+    """Names of the files that were attached: cleaned, each on one line."""
+    if f'"{ATTACHMENTS}"' not in session.meta:
+        return []
+    listed = json.loads(session.meta).get(ATTACHMENTS)
+    names = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [clean_line(name) for name in names if isinstance(name, str) and name.strip()]
 
 
 def moment(at: datetime) -> str:

@@ -12,6 +12,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.exporting.document import (
     BaseWriter,
     MemoryRecord,
+    attachments,
     marks,
     memory_line,
     moment,
@@ -135,6 +136,7 @@ def _about(session: TravellingSession) -> str:
     if session.project:
         parts.append(clean_line(session.project))
     parts.extend("#" + clean_line(tag) for tag in session.tags)
+    parts.extend(f"attached: {name}" for name in attachments(session))
     return " · ".join(parts)
 
 

@@ -13,6 +13,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.exporting.document import (
     BaseWriter,
     MemoryRecord,
+    attachments,
     marks,
     memory_line,
     moment,
@@ -88,6 +89,8 @@ def front_matter(session: TravellingSession) -> str:
         fields.append(("memory_mode", _yaml(session.memory_mode.value)))
     if session.system_prompt:
         fields.append(("system_prompt", _yaml(session.system_prompt)))
+    if files := attachments(session):
+        fields.append(("attachments", "[" + ", ".join(map(_yaml, files)) + "]"))
     fields += [(name, "true") for name in ("starred", "important") if getattr(session, name)]
     return "".join(f"{name}: {value}\n" for name, value in fields)
 
@@ -102,6 +105,7 @@ def _told(session: TravellingSession) -> str:
     if session.project:
         parts.append(f"project {escaped(clean_line(session.project))}")
     parts.extend(f"\\#{escaped(clean_line(tag))}" for tag in session.tags)
+    parts.extend(f"attached: {escaped(name)}" for name in attachments(session))
     return " · ".join(parts)
 
 

@@ -11,6 +11,10 @@ Span = tuple[int, int]
 
 _GAP = r"[ \u00a0\u2009\u202f.\-\u2010\u2011\u2013/]"
 
+# Most texts hold neither, and need not be looked at closely.
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d(?:[^\w\n]{0,2}\d){4}")
+
 _EMAIL = re.compile(
     r"(?<![\w.+-])[\w.!#$%&'*+/=?^`{|}~-]+@(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}", re.UNICODE
 )
@@ -92,6 +96,8 @@ def emails(text: str) -> Iterator[Span]:
 
 def cards(text: str) -> Iterator[Span]:
     """Numbers of payment cards: 13 to 19 digits whose check digit is right (ISO/IEC 7812-1, Luhn)."""
+    if _NUMBER.search(text) is None:
+        return
     for found in _CARD.finditer(text):
         if luhn(digits(found[0])):
             yield found.span()
@@ -99,14 +105,23 @@ def cards(text: str) -> Iterator[Span]:
 
 def ids(text: str) -> Iterator[Span]:
     """IBAN, national numbers with a form of their own, and what is said to be one, or an account's."""
+    if _DIGIT.search(text) is None:
+        return
     for found in _IBAN.finditer(text):
         # Words that follow an IBAN look like more of it: the longest beginning that checks is it.
         for end in range(found.end(), found.start() + 14, -1):
             if iban(text[found.start() : end]):
                 yield found.start(), end
                 break
-    for pattern in (_SSN, _NINO, _CODICE):
+    for pattern in (_NINO, _CODICE):
         yield from (found.span() for found in pattern.finditer(text))
+    if _NUMBER.search(text) is not None:
+        yield from _long_ids(text)
+
+
+def _long_ids(text: str) -> Iterator[Span]:
+    """Those with many digits together."""
+    yield from (found.span() for found in _SSN.finditer(text))
     for found in _DNI.finditer(text):
         number = int(
             "".join(digits_text({"": "", "x": "0", "y": "1", "z": "2"}[found[1].lower()] + found[2]))
@@ -124,6 +139,8 @@ def ids(text: str) -> Iterator[Span]:
 
 def phones(text: str) -> Iterator[Span]:
     """Telephone numbers: international, with a leading zero, in the American form, or said to be one."""
+    if _NUMBER.search(text) is None:
+        return
     for found in _PHONE.finditer(text):
         start = found.start()
         number = found[0].rstrip("()" + " .-/")
@@ -134,6 +151,8 @@ def phones(text: str) -> Iterator[Span]:
 
 def addresses(text: str) -> Iterator[Span]:
     """Streets with a number, post office boxes, postcodes of Britain and America, places on the globe."""
+    if _DIGIT.search(text) is None:
+        return
     for pattern in _ADDRESSES:
         yield from (found.span() for found in pattern.finditer(text))
 

@@ -11,6 +11,7 @@ from atlas_desktop.services.exporting.document import (
     About,
     BaseWriter,
     MemoryRecord,
+    attachments,
     marks,
     memory_line,
     moment,
@@ -69,6 +70,7 @@ class PdfWriter(BaseWriter):
         if session.project:
             about.append(clean_line(session.project))
         about.extend("#" + clean_line(tag) for tag in session.tags)
+        about.extend(f"attached: {name}" for name in attachments(session))
         self._section(title_of(session), " · ".join(about))
         if left := remarks(session, len(shown)):
             self._set(left, self._fonts.plain, _SMALL, colour=_QUIET)

@@ -1,9 +1,10 @@
 """What goes out, read from its rooms a few sessions at a time."""
 
+import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from atlas_desktop.services.exporting.document import MemoryRecord
+from atlas_desktop.services.exporting.document import ATTACHMENTS, MemoryRecord
 from memory.knowledge.entities import Memory, MemoryFilter
 from memory.ports import SessionStore
 from memory.transfer.entities import TravellingSession
@@ -42,7 +43,7 @@ class Reading:
         messages = 0
         for one in self._chosen:
             for session_id in one.ids:
-                batch.append(await one.store.transfer.give(session_id))
+                batch.append(await _with_attachments(one.store, session_id))
                 messages += len(batch[-1].messages)
                 if messages >= _BATCH or len(batch) >= _BATCH:
                     yield batch
@@ -63,6 +64,20 @@ class Reading:
                             seen.add(memory.id)
                             yield await _record(one.store, memory)
                     at += len(page)
+
+
+async def _with_attachments(store: SessionStore, session_id: str) -> TravellingSession:
+    """A session that names the files that were attached to it, among the fields that only travel along."""
+    session = await store.transfer.give(session_id)
+    files = await store.attachments.attached(session_id)
+    known = json.loads(session.meta) if files else {}
+    if not files or not isinstance(named := known.get(ATTACHMENTS, []), list):
+        return session
+    added = [
+        {"name": one.name, "type": one.media_type, "bytes": one.size, "added_at": one.added_at.isoformat()}
+        for one in files
+    ]
+    return replace(session, meta=json.dumps({**known, ATTACHMENTS: [*named, *added]}))
 
 
 async def _record(store: SessionStore, memory: Memory) -> MemoryRecord:

@@ -7,6 +7,7 @@ that what is left can still be followed.
 import json
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -109,13 +110,16 @@ def spans(
             _claim(taken, find(text), kind)
     if "names" in kinds:
         _claim(taken, names.spans(text), "names")
-    return sorted(taken)
+    return taken
 
 
 def _claim(taken: list[tuple[int, int, str]], found: Iterable[tuple[int, int]], kind: str) -> None:
+    """Takes the finds that lie apart from all before; `taken` stays in order."""
     for start, end in found:
-        if all(end <= first or last <= start for first, last, _ in taken):
-            taken.append((start, end, kind))
+        at = bisect_left(taken, (start, end, ""))
+        if (at and taken[at - 1][1] > start) or (at < len(taken) and taken[at][0] < end):
+            continue
+        taken.insert(at, (start, end, kind))
 
 
 class Redactor:

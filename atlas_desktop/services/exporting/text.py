@@ -6,6 +6,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.exporting.document import (
     BaseWriter,
     MemoryRecord,
+    attachments,
     marks,
     memory_line,
     moment,
@@ -30,6 +31,8 @@ class TextWriter(BaseWriter):
             parts.append(f"project {clean_line(session.project)}")
         if session.tags:
             parts.append("tags " + ", ".join(map(clean_line, session.tags)))
+        if files := attachments(session):
+            parts.append("attached " + ", ".join(files))
         if left := remarks(session, len(shown)):
             parts.append(left)
         for message in shown:

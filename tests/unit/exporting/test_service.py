@@ -13,6 +13,8 @@ from atlas_desktop.services.exporting.reading import Chosen
 from atlas_desktop.services.exporting.redaction import KINDS, Redaction
 from atlas_desktop.services.exporting.service import ExportService, Order
 from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, StreamTarget
+from atlas_desktop.services.importing.lines import read_line
+from memory.attachments.entities import NewAttachment
 from memory.errors import SessionNotFound
 from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.testing import FakeClock, InMemorySessionStore
@@ -122,3 +124,26 @@ async def test_a_stream_gets_it_all(tmp_path: Path) -> None:
         assert not out.closed
     assert report.files == ()
     assert path.read_text(encoding="utf-8").count("You:") >= 2
+
+
+async def test_files_that_were_attached_are_named_and_lines_stay_the_same(tmp_path: Path) -> None:
+    store, ids = await room(1)
+    await store.attachments.attach(
+        ids[0], NewAttachment("plan *b*.pdf", "application/pdf", 1200, "long text")
+    )
+    service = ExportService(chosen(store, ids))
+    for name in ("jsonl", "md", "html", "txt", "pdf"):
+        await service.write(Order(name), FileTarget(tmp_path / f"a.{name}"))
+    line = (tmp_path / "a.jsonl").read_text(encoding="utf-8")
+    (listed,) = json.loads(line)["attachments"]
+    assert (listed["name"], listed["type"], listed["bytes"]) == ("plan *b*.pdf", "application/pdf", 1200)
+    assert "long text" not in line
+    for name in ("md", "html", "txt"):
+        assert "plan *b*.pdf" in (tmp_path / f"a.{name}").read_text(encoding="utf-8")
+    # Taken in elsewhere, where no file is attached, it goes out as it came.
+    other = InMemorySessionStore(FakeClock())
+    taken = await other.transfer.take(read_line(line.encode()))
+    await ExportService(chosen(other, [taken.session_id])).write(
+        Order("jsonl"), FileTarget(tmp_path / "b.jsonl")
+    )
+    assert (tmp_path / "b.jsonl").read_text(encoding="utf-8") == line
