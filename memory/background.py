@@ -103,7 +103,7 @@ class JobRunner:
         self.running: Job | None = None
         self.waiting: Held | None = None
         """Why work that is due is not done; None when there is none, or it is done."""
-        self.on_waiting: Callable[[], None] = lambda: None
+        self.on_waiting: Callable[[], object] = lambda: None
         self.listener: Callable[[Job, Stage], None] = lambda _job, _stage: None
         for duty in duties:
             self.add_duty(duty)

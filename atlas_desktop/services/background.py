@@ -98,7 +98,7 @@ class BackgroundService:
         """Calls `listener` with every job that starts or ends. There is one listener."""
         self._runner.listener = listener
 
-    def listen_waiting(self, listener: Callable[[], None]) -> None:
+    def listen_waiting(self, listener: Callable[[], object]) -> None:
         """Calls `listener` when `waiting` has changed. There is one listener."""
         self._runner.on_waiting = listener
 

@@ -183,7 +183,9 @@ class EpochService:
         if held is None or model is None or self._snapshots is None:
             return False
         try:
-            kept = await self._snapshots.put(session_id, await model.save_state(held))
+            state = await model.save_state(held)
+            await self._snapshots.drop_other_models(state.model)
+            kept = await self._snapshots.put(session_id, state)
         except ModelsError:
             # A snapshot only saves time: without one the words are read again.
             kept = False

@@ -57,15 +57,16 @@ class RoomsService:
             raise WrongPassphrase
         if self._find(RoomKind.OPEN) is None:
             await self._desk.enter(keys.open)
-        return await self._enter_private(keys.private)
+        return await self.enter_private_with(keys.private)
 
     async def enter_private(self, passphrase: str) -> "OpenRoom":
         """Opens the private room beside the ones that are open. Raises `WrongPassphrase`."""
         if (opened := self.private) is not None:
             return opened
-        return await self._enter_private(await self._desk.vault.unlock_private(passphrase))
+        return await self.enter_private_with(await self._desk.vault.unlock_private(passphrase))
 
-    async def _enter_private(self, key: "RoomKey") -> "OpenRoom":
+    async def enter_private_with(self, key: "RoomKey") -> "OpenRoom":
+        """As `enter_private`, with the key that its passphrase has given."""
         room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
         self.used()
         await self.complete()

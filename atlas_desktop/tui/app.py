@@ -10,7 +10,7 @@ from atlas_desktop.tui import ahead
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.arrivals import Arrivals
 from atlas_desktop.tui.leaving import Relaunch
-from atlas_desktop.tui.looks import Looks
+from atlas_desktop.tui.modelling import Modelling
 from atlas_desktop.tui.ports import ModelShelf, Now
 from memory.kinds import RoomKind
 from models.errors import ModelFileMissing, NoModel
@@ -37,10 +37,11 @@ def _action_commands() -> "type[Provider]":
     return ActionCommands
 
 
-class AtlasApp(Looks):
+class AtlasApp(Modelling):
     """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
 
-    `off_record` needs no vault: everything said lives in memory and ends with the program. A `locked`
+    `off_record` needs no vault: everything said lives in memory and ends with the program. With `private`
+    (the private room's key, or True to ask for the passphrase) that room is opened too. A `locked`
     one stands in the place of another program: it opens by a deed of the person only, and shows what was
     shown then. Without `relaunch` it cannot be locked.
 
@@ -60,6 +61,7 @@ class AtlasApp(Looks):
         resume: str | None = None,
         key: "RoomKey | None" = None,
         off_record: bool = False,
+        private: "RoomKey | bool" = False,
         locked: bool = False,
         relaunch: Relaunch | None = None,
         models: ModelShelf | None = None,
@@ -78,6 +80,7 @@ class AtlasApp(Looks):
         self._resume = resume
         self._key = key
         self._off_record = off_record
+        self._private = private
         self._locked = locked
         self._relaunch = relaunch
         self._drafts: Drafts | None = None
@@ -228,7 +231,11 @@ class AtlasApp(Looks):
         if self._locked:
             self._locked = False
             resume = await self.room.store.drafts.take_left_open()
-        await self.turn_to(ChatScreen(self, resume=resume))
+        private, self._private = self._private, False
+        chat = ChatScreen(self, resume=None if private else resume)
+        await self.turn_to(chat)
+        if private:
+            chat.begin_private(None if private is True else private, resume)
         ahead.calm_the_collector()
         self.attempt(asyncio.to_thread(ahead.load_highlighter), group="ahead")
 

@@ -25,8 +25,8 @@ class Drafts:
 
     def __init__(self, app: "AtlasApp") -> None:
         self._app = app
-        self._kept: dict[str, str] = {}
-        self._unbegun: Conversation | None = None
+        self._kept: dict[tuple[RoomKind, str], str] = {}
+        self._unbegun: dict[RoomKind, Conversation] = {}
         self._soon: asyncio.TimerHandle | None = None
         self._changed: dict[int, Conversation] = {}
         self._writing = asyncio.Lock()
@@ -58,9 +58,9 @@ class Drafts:
         if store is None:
             return ""
         place = conversation.id or UNBEGUN
-        text = self._kept[place] = await store.drafts.draft(place)
+        text = self._kept[store.room, place] = await store.drafts.draft(place)
         if place == UNBEGUN:
-            self._unbegun = conversation
+            self._unbegun[store.room] = conversation
         return text
 
     async def leave_open(self, conversation: Conversation) -> None:
@@ -71,39 +71,37 @@ class Drafts:
                 await room.store.drafts.leave_open(conversation.id if room.store is shown else None)
 
     async def _keep(self, conversation: Conversation) -> None:
-        place = conversation.id or UNBEGUN
+        place, store = conversation.id or UNBEGUN, None
         try:
             store = self._store(conversation)
-            if store is None:
-                await self._take_back(conversation)
-                return
-            await self._put(store, place, "\n\n".join(filter(str.strip, conversation.unsent)))
-            if place != UNBEGUN:
-                await self._take_back(conversation)
+            if store is not None:
+                await self._put(store, place, "\n\n".join(filter(str.strip, conversation.unsent)))
+            await self._take_back(conversation, but=store if place == UNBEGUN else None)
         except (SessionNotFound, RoomClosed):
             # It was erased, or its room locked, while this was on its way: its draft went along.
-            self._kept.pop(place, None)
-        if place == UNBEGUN:
-            self._unbegun = conversation
+            if store is not None:
+                self._kept.pop((store.room, place), None)
+        if place == UNBEGUN and store is not None:
+            self._unbegun[store.room] = conversation
 
-    async def _take_back(self, conversation: Conversation) -> None:
+    async def _take_back(self, conversation: Conversation, *, but: "SessionStore | None") -> None:
         """Where it was begun to be typed nothing stays of what has begun, or is to begin elsewhere."""
-        if self._unbegun is conversation and self._app.desk.room is not None:
-            self._unbegun = None
-            await self._put(self._app.desk.room.store, UNBEGUN, "")
+        for room in self._app.desk.open_rooms:
+            kind = room.store.room
+            if room.store is not but and self._unbegun.get(kind) is conversation:
+                del self._unbegun[kind]
+                await self._put(room.store, UNBEGUN, "")
 
     async def _put(self, store: "SessionStore", place: str, text: str) -> None:
-        if self._kept.get(place, "") != text:
+        if self._kept.get((store.room, place), "") != text:
             await store.drafts.save_draft(place, text)
-            self._kept[place] = text
+            self._kept[store.room, place] = text
 
     def _store(self, conversation: Conversation) -> "SessionStore | None":
-        """Where the texts of a conversation may be kept."""
+        """Where the texts of a conversation may be kept: where it is, or is to begin. Raises `RoomClosed`."""
         session = conversation.session
         off = session is not None and session.memory_mode is MemoryMode.OFF
-        # What is to begin elsewhere is not begun in the room that was opened first.
-        elsewhere = session is None and conversation.begins_in is not None
-        if off or elsewhere:
+        if off or conversation.room is RoomKind.OFF_RECORD:
             return None
         store = self._app.room_of(conversation).store
         return None if store.room is RoomKind.OFF_RECORD else store

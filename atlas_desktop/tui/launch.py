@@ -19,8 +19,9 @@ def launch(
 ) -> int:
     """Shows the interface until the person leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
-    With a passphrase from a file or descriptor the room is unlocked before anything is drawn. `locked` is for
-    the program that a lock has put in the place of another.
+    With a passphrase from a file or descriptor the room is unlocked before anything is drawn, and the private
+    one too where `ctx.private` wants it. `locked` is for the program that a lock has put in the place of
+    another.
     """
 
     def relaunch() -> NoReturn:
@@ -29,9 +30,22 @@ def launch(
 
     ctx.paths.ensure()
     with InstanceLock(ctx.paths):
-        key = asyncio.run(ctx.key()) if ctx.has_passphrase and not off_record else None
+        key: RoomKey | None = None
+        private: RoomKey | bool = ctx.private and not off_record
+        if ctx.has_passphrase and not off_record:
+            key = asyncio.run(ctx.key())
+            if private:
+                private = asyncio.run(ctx.vault().unlock_private(ctx.passphrase()))
         again = relaunch if can_relaunch() else None
-        return show(ctx, resume=resume, key=key, off_record=off_record, locked=locked, relaunch=again)
+        return show(
+            ctx,
+            resume=resume,
+            key=key,
+            off_record=off_record,
+            private=private,
+            locked=locked,
+            relaunch=again,
+        )
 
 
 def show(
@@ -40,6 +54,7 @@ def show(
     resume: str | None = None,
     key: "RoomKey | None" = None,
     off_record: bool = False,
+    private: "RoomKey | bool" = False,
     locked: bool = False,
     relaunch: "Relaunch | None" = None,
 ) -> int:
@@ -48,7 +63,15 @@ def show(
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from atlas_desktop.tui.app import AtlasApp
 
-    app = AtlasApp(ctx.desk, resume=resume, key=key, off_record=off_record, locked=locked, relaunch=relaunch)
+    app = AtlasApp(
+        ctx.desk,
+        resume=resume,
+        key=key,
+        off_record=off_record,
+        private=private,
+        locked=locked,
+        relaunch=relaunch,
+    )
     try:
         app.run()
     finally:

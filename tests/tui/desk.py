@@ -190,6 +190,7 @@ def stage(
     shelf: FakeShelf | None = None,
     unlocked: bool = True,
     resume: str | None = None,
+    private: bool = False,
     theme: str = "dark",
     titles: bool = False,
     watch: Watch | None = None,
@@ -237,7 +238,7 @@ def stage(
         clock=clock or SystemClock(),
     )
     key = keys.key if unlocked else None
-    app = AtlasApp(desk, key=key, resume=resume, models=models, now=lambda: NOW)
+    app = AtlasApp(desk, key=key, resume=resume, private=private, models=models, now=lambda: NOW)
     return Stage(app, desk, chat, room, keys, models)
 
 

@@ -9,6 +9,7 @@ from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from atlas_desktop.words import modes
+from memory.drafts import UNBEGUN
 from memory.entities import MemoryMode, RoomKind
 from tests.tui.desk import PASSPHRASE, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
@@ -177,3 +178,36 @@ async def test_the_memory_mode_is_changed_and_shown(
         await command(pilot, "/reads")
         await settle(pilot)
         assert (await place.store.get_session(session.id)).memory_mode is MemoryMode.READS
+
+
+async def test_the_private_room_can_be_there_from_the_start_and_keeps_what_is_typed_in_it(
+    make: Callable[..., Stage],
+) -> None:
+    place = make(private=True)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot, but="rooms")
+        await open_private(pilot, place)
+        await settle(pilot)
+        assert "private room" in shown(place)
+        await type_text(pilot, "half a secret")
+        await place.app.drafts.keep_all()
+        assert await place.store.drafts.draft(UNBEGUN) == ""
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        assert "half a secret" not in shown(place)
+
+        await type_text(pilot, "and more")
+        chat(place.app).action_make_private()
+        await open_private(pilot, place)
+        await settle(pilot)
+        assert chat(place.app).prompt.text == "half a secret\n\nand more"
+        await place.app.drafts.keep_all()
+        assert await place.store.drafts.draft(UNBEGUN) == ""
+        private = place.desk.at(RoomKind.PRIVATE).store
+        assert await private.drafts.draft(UNBEGUN) == "half a secret\n\nand more"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert await place.store.list_sessions() == []
+        assert len(await private.list_sessions()) == 1
+        await place.app.drafts.keep_all()
+        assert await private.drafts.draft(UNBEGUN) == ""

@@ -9,6 +9,7 @@ from textual.dom import DOMNode
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.bars import UndoBar
 from atlas_desktop.tui.widgets.message import Remark
+from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
 from memory.entities import MemoryMode, Message, RoomKind
@@ -16,6 +17,7 @@ from memory.entities import MemoryMode, Message, RoomKind
 if TYPE_CHECKING:
     from atlas_desktop.services.rooms import RoomsService
     from atlas_desktop.tui.app import AtlasApp
+    from memory.vault.keys import RoomKey
 
 GROUP = "rooms"
 _ROOM_ACTIONS = {
@@ -43,6 +45,9 @@ class RoomActions(DOMNode):
 
         @property
         def transcript(self) -> Transcript: ...
+
+        @property
+        def prompt(self) -> Prompt: ...
 
         def tell(self) -> None: ...
 
@@ -83,13 +88,33 @@ class RoomActions(DOMNode):
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask("The private room", words, self._rooms.enter_private):
             return False
+        self._private_is_open()
+        return True
+
+    def _private_is_open(self) -> None:
         private = self._rooms.private
         assert private is not None
         self.atlas.look_after(private)
         private.recall.start(self.atlas.background_failed)
         self._rooms.on_closing = self._private_closes
         self._rooms.watch()
-        return True
+
+    def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
+        """Opens the private room (asking for the passphrase when there is no key) for what is shown first."""
+        self._do(lambda: self._begin_private(key, resume))
+
+    async def _begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
+        opened = key is not None
+        if key is not None:
+            await self._rooms.enter_private_with(key)
+            self._private_is_open()
+        else:
+            opened = await self._ask_for_private("What is new begins in it.")
+        if resume is not None:
+            await self._open(resume)
+        elif opened:
+            await self._move(RoomKind.PRIVATE)
+        self._told()
 
     async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
         from atlas_desktop.services.attempts import Attempts
@@ -114,9 +139,17 @@ class RoomActions(DOMNode):
             await self.atlas.drafts.keep_all()
             if conversation.id is None:
                 conversation.begins_in = destination
+                await self._take_up_kept(conversation)
             elif conversation.room is not destination:
                 conversation.session = await self._rooms.move(conversation.id, destination)
         self._told()
+
+    async def _take_up_kept(self, conversation: Conversation) -> None:
+        """What was typed in that room earlier, and never said, comes before what is typed now."""
+        kept = await self.atlas.drafts.of(conversation)
+        text = "\n\n".join(filter(str.strip, (kept, self.prompt.text)))
+        if kept.strip() and kept != self.prompt.text:
+            self.prompt.put(text)
 
     def action_close_private(self) -> None:
         """Closes the private room; without one it opens it, to look into it."""

@@ -45,6 +45,15 @@ async def test_a_state_that_was_about_to_be_kept_is_not() -> None:
     assert scene.snapshots.states == {}
 
 
+async def test_keeping_a_state_lets_go_of_those_of_other_models() -> None:
+    scene = Scene()
+    done, _ = await scene.say(LONG)
+    assert scene.snapshots is not None
+    await scene.snapshots.put("an older session", ModelState("another model", (1, 2), (b"state",), ""))
+    await scene.room.epochs.keep(done.session.id)
+    assert [session for session, _ in scene.snapshots.states] == [done.session.id]
+
+
 async def test_states_of_sessions_that_recalled_it_go_too() -> None:
     scene = Scene()
     source, _ = await scene.say("the code word is heliotrope")
