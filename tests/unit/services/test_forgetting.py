@@ -10,6 +10,7 @@ from memory.lifecycle.compaction import IMPROVE
 from memory.lifecycle.forgetting import Target
 from memory.testing.snapshots import InMemorySnapshots
 from models.errors import WorkerUnresponsive
+from models.messages import ModelState
 from models.testing import ScriptedChatModel, WordCounter
 from tests.unit.services.scene import Scene
 
