@@ -19,6 +19,8 @@ WINDOW = 1_000
 """Messages that fit, the latest stored first, from which sessions are found at once."""
 COUNTED = 1_000
 _MOST_LOOKED_INTO = 300
+_MOST_WALKED = 2_000
+_EACH = 3
 _TITLE = 0.5
 """What a title that fits is worth beside the best message."""
 
@@ -43,7 +45,7 @@ class Candidates:
         self._lens = lens
         self._compiler = Compiler(room, whole=True)
         self._parts = parts_of(conn, where, whole=True)
-        self._gatherer = Gatherer(conn, self._compiler, lens, self._parts, binned=binned)
+        self._gatherer = Gatherer(conn, self._compiler, lens, self._parts, binned=binned, each=_EACH)
         self._scores: dict[int, float] = {}
         there = "s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"
         self._allowed = Sql(there) & session_conjunction(self._compiler, self._parts)
@@ -56,7 +58,7 @@ class Candidates:
         if not self._parts.looks_for_words:
             source, most = self._filtered(), max(end, COUNTED) + 1
         else:
-            gathered = self._gatherer.gather(WINDOW, min(end + 1, WINDOW))
+            gathered = self._gathered(order, end)
             complete = gathered.complete
             if order is Order.BEST:
                 source = self._best(gathered)
@@ -66,7 +68,9 @@ class Candidates:
                 source, most = self._in_order(gathered), end + 1
         if self._parts.absent:
             # Sessions are looked into one by one: no more of them than are shown.
-            source, most = filter(self._lacks, source), end + 1
+            looked_into = list(islice(source, _MOST_LOOKED_INTO + 1))
+            complete = complete and len(looked_into) <= _MOST_LOOKED_INTO
+            source, most = filter(self._lacks, looked_into[:_MOST_LOOKED_INTO]), end + 1
         found = list(islice(source, most))
         return found, complete and (most is None or len(found) < most)
 
@@ -77,6 +81,12 @@ class Candidates:
         return max(scored, key=lambda one: (one[0], one[1].seq), default=None)
 
     # --- sources ----------------------------------------------------------------------------------
+
+    def _gathered(self, order: Order, end: int) -> Gathered:
+        if order is Order.RECENT and not self._gatherer.has_index:
+            # One message tells enough of a session: they are looked into one by one.
+            return Gathered([], complete=False)
+        return self._gatherer.gather(WINDOW, min(end + 1, WINDOW))
 
     def _filtered(self) -> Iterator[Found]:
         """What is asked of sessions and of messages other than by words, the latest used first."""
@@ -114,7 +124,7 @@ class Candidates:
             """,
             (*titled.parameters, *self._allowed.parameters),
         )
-        left = _MOST_LOOKED_INTO
+        left = _MOST_LOOKED_INTO if self._gatherer.has_index else _MOST_WALKED
         for session_id, updated_at, has_title in every:
             rows = of.get(session_id, [])
             if not rows and not has_title and left and self._begins_before(session_id, gathered.low):

@@ -8,6 +8,7 @@ is asked of sessions decides whether the index is followed or the sessions thems
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,6 +23,7 @@ from memory.storage.finding.plan import (
     patterns,
     session_conjunction,
     stream_of,
+    told_by_surface,
 )
 from memory.storage.finding.ranking import plain
 from memory.storage.finding.sql import TRUE, Compiler, Sql
@@ -62,8 +64,16 @@ class Gatherer:
     """For one query in one state of a room."""
 
     def __init__(
-        self, conn: Connection, compiler: Compiler, lens: Lens, parts: Parts, *, binned: bool = False
+        self,
+        conn: Connection,
+        compiler: Compiler,
+        lens: Lens,
+        parts: Parts,
+        *,
+        binned: bool = False,
+        each: int | None = None,
     ) -> None:
+        """With `each` sessions are what counts: so many messages of one are enough."""
         self._conn = conn
         self._compiler = compiler
         self._lens = lens
@@ -72,15 +82,21 @@ class Gatherer:
         self._patterns = patterns(parts, lens)
         self._sessions = session_conjunction(compiler, parts)
         self._held: int | None = None
+        self._each = each
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index answers for any of the words."""
+        return bool(self.parts.indexed or self.parts.unspaced)
 
     def gather(self, want: int, least: int) -> Gathered:
-        """So many, the latest stored first; at least `least` when there are as many and they can be found in
-        a reasonable time."""
+        """So many messages, the latest stored first; at least `least` of them (of sessions, when these count)
+        if there are as many and they can be found in a reasonable time."""
         stream, left = stream_of(self.parts)
         if stream is None or self._few():
-            return self._walked(max(least, _READ_CLOSELY))
+            return self._walked(max(least, _READ_CLOSELY if self._each is None else 0))
         found = self._streamed(stream, (*left, *self.parts.close), want)
-        if found.complete or len(found.rows) >= least:
+        if found.complete or self._number(found.rows) >= least:
             return found
         walked = self._walked(least)
         known = {row.seq for row in walked.rows}
@@ -102,7 +118,7 @@ class Gatherer:
         likely = patterns(Parts(indexed=(words,)), self._lens)
         while batch := [text for (text,) in found.fetchmany(_LOOKED_AT_ONCE)]:
             near = [text for text in batch if _may_fit(text, likely)]
-            if near and self._lens.fitting(near, words):
+            if near and (told_by_surface(words) or self._lens.fitting(near, words)):
                 return False
         return True
 
@@ -152,6 +168,9 @@ class Gatherer:
             self._sessions.parameters,
         )
 
+    def _number(self, rows: Sequence[Row]) -> int:
+        return len(rows) if self._each is None else len({row.session_id for row in rows})
+
     def _few(self) -> bool:
         return self._sessions != TRUE and self._allowed_messages() <= FEW
 
@@ -173,10 +192,13 @@ class Gatherer:
     def _walked(self, want: int) -> Gathered:
         rows: list[Row] = []
         budget = [_MOST_READ]
+        of: Counter[str] = Counter()
         for row in self._walk(TRUE, budget):
-            rows.append(row)
-            if len(rows) > want:
-                return Gathered(rows[:want], complete=False)
+            of[row.session_id] += 1
+            if self._each is None or of[row.session_id] <= self._each:
+                rows.append(row)
+            if (len(rows) if self._each is None else len(of)) > want:
+                return Gathered(rows[:-1], complete=False)
         return Gathered(rows, complete=budget[0] > 0)
 
     def _walk(self, where: Sql, budget: list[int] | None = None, *, at_once: int = _AT_ONCE) -> Iterator[Row]:
@@ -208,8 +230,9 @@ class Gatherer:
         if not wanted:
             return rows
         likely = [row for row in rows if _may_fit(row.text, self._patterns)]
-        if not likely:
-            return []
+        wanted = tuple(one for one in wanted if not told_by_surface(one))
+        if not likely or not wanted:
+            return likely
         fit = self._lens.fitting([row.text for row in likely], All(wanted) if len(wanted) > 1 else wanted[0])
         return [row for at, row in enumerate(likely) if at in fit]
 

@@ -171,6 +171,11 @@ def patterns(parts: Parts, lens: Lens) -> list[list[re.Pattern[str]]]:
     return found
 
 
+def told_by_surface(part: Condition) -> bool:
+    """Whether a text that has the surface of it fits."""
+    return isinstance(part, Words) and (is_unspaced(part.text) or (part.prefix and " " not in part.text))
+
+
 def surface_of(words: Words, lens: Lens) -> re.Pattern[str]:
     unspaced = is_unspaced(words.text)
     if unspaced:

@@ -1,5 +1,5 @@
-"""Indices for what searches ask of sessions and messages beside their words. Each but that of titles holds only
-the few messages that it is about, so that others cost nothing."""
+"""Indices for what searches ask of sessions and messages beside their words. Each but that of titles holds
+only the few messages that it is about, so that others cost nothing."""
 
 from memory.storage.connection import Connection
 
