@@ -1,5 +1,6 @@
 """What goes out, read from its rooms a few sessions at a time."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -68,8 +69,9 @@ class Reading:
 
 async def _with_attachments(store: SessionStore, session_id: str) -> TravellingSession:
     """A session that names the files that were attached to it, among the fields that only travel along."""
-    session = await store.transfer.give(session_id)
-    files = await store.attachments.attached(session_id)
+    session, files = await asyncio.gather(
+        store.transfer.give(session_id), store.attachments.attached(session_id)
+    )
     known = json.loads(session.meta) if files else {}
     if not files or not isinstance(named := known.get(ATTACHMENTS, []), list):
         return session
