@@ -11,6 +11,7 @@ class Where(StrEnum):
     SESSIONS = "List of conversations"
     MEMORIES = "Memories"
     SETTINGS = "Settings"
+    MODELS = "Models"
     EVERYWHERE = "Everywhere"
 
 

@@ -8,6 +8,7 @@ from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import HelpScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
+from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
 from tests.tui.desk import Stage, talk
@@ -16,7 +17,11 @@ from tests.tui.driving import assert_until, on, settle, shown, type_text
 Make = Callable[..., Stage]
 
 
-_SCREENS: dict[Where, object] = {Where.MEMORIES: MemoryScreen, Where.SETTINGS: SettingsScreen}
+_SCREENS: dict[Where, object] = {
+    Where.MEMORIES: MemoryScreen,
+    Where.SETTINGS: SettingsScreen,
+    Where.MODELS: ModelsScreen,
+}
 
 
 def test_every_action_has_help_and_a_way_to_it() -> None:
@@ -67,7 +72,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 260)) as pilot:
+    async with place.app.run_test(size=(120, 600)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))

@@ -1,12 +1,13 @@
 """Every action, once, by what it is about. Within one part of the interface the footer keeps this order."""
 
 from atlas_desktop.tui.action import Action
-from atlas_desktop.tui.action_lists import conversation, memories, rooms, settings, views
+from atlas_desktop.tui.action_lists import conversation, memories, models, rooms, settings, views
 
 ACTIONS: tuple[Action, ...] = (
     *conversation.ACTIONS,
     *memories.ACTIONS,
     *rooms.ACTIONS,
+    *models.ACTIONS,
     *settings.ACTIONS,
     *views.ACTIONS,
 )

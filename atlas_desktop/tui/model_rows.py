@@ -1,0 +1,158 @@
+"""The models as rows of a list: what is here, what can be downloaded, what other programs have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from atlas_desktop.explain import size
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atlas_desktop.services.models import ModelService, ModelSummary
+    from atlas_desktop.tui.model_work import ModelWork
+    from models.discover import FoundModel
+    from models.progress import Progress
+
+FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model that is installed or in the catalogue (`summary`), or a file of another program (`found`)."""
+
+    id: str
+    summary: "ModelSummary | None" = None
+    found: "FoundModel | None" = None
+    licence: tuple[str, bool] | None = None
+    linked: bool = False
+
+    @property
+    def installed(self) -> bool:
+        return self.summary is not None and self.summary.installed
+
+    @property
+    def used(self) -> bool:
+        return self.summary is not None and bool(self.summary.used_for)
+
+    @property
+    def path(self) -> "Path | None":
+        return None if self.found is None else self.found.path
+
+
+Groups = tuple[tuple[str, tuple[Row, ...]], ...]
+"""Headings and their rows; groups without any are left out."""
+
+
+def read(service: "ModelService") -> Groups:
+    """Everything there is. Blocks: files are looked for."""
+    here = {model.path.resolve(): model for model in service.installed()}
+    linked = {model.id for model in here.values() if model.linked}
+    rows = [
+        Row(one.id, summary=one, licence=service.licence(one.id), linked=one.id in linked)
+        for one in service.summaries(everything=True)
+    ]
+    found = [
+        Row(f"file:{one.path}", found=one) for one in service.discover() if one.path.resolve() not in here
+    ]
+    groups = (
+        (tr("models.here"), tuple(row for row in rows if row.installed)),
+        (tr("models.catalogue"), tuple(row for row in rows if not row.installed)),
+        (tr("models.found"), tuple(found)),
+    )
+    return tuple((name, members) for name, members in groups if members)
+
+
+def title(groups: Groups) -> str:
+    here = [row.summary for _, rows in groups for row in rows if row.installed and row.summary is not None]
+    return tr("models.title", count=len(here), bytes=size(sum(one.bytes for one in here)))
+
+
+def line(row: Row, work: "ModelWork", width: int) -> Content:
+    """Name at the left; what is under way, or in use, or how it suits this machine, and its size."""
+    if row.found is not None:
+        name, fit, amount = clean_line(row.found.name), clean_line(row.found.program), size(row.found.bytes)
+    else:
+        assert row.summary is not None
+        name, fit, amount = clean_line(row.summary.name), str(row.summary.fit), size(row.summary.bytes)
+    state, style = fit, FIT_STYLES.get(fit, "$quiet")
+    if now := under_way(row, work):
+        state, style = now, "bold $accent"
+    elif row.summary is not None and row.used:
+        state, style = tr("models.used", roles=_roles(row.summary.used_for)), "bold $success"
+    room = width - cell_len(state) - 11 - 3
+    if cell_len(name) > room:
+        name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"
+    gap = " " * max(width - cell_len(name) - cell_len(state) - 11, 1)
+    return Content.assemble(name, gap, (state, style), (f"{amount:>11}", "$quiet"))
+
+
+def under_way(row: Row, work: "ModelWork") -> str:
+    """What is being done with a model, and how far that is; empty for nothing."""
+    if work.busy and work.model == row.id:
+        return _progress(work.progress, "bench" if work.kind == "bench" else "start")
+    if row.id in work.paused:
+        held = work.paused[row.id]
+        if held is None or held.total is None:
+            return tr("models.paused_early")
+        return tr("models.paused", done=size(held.done), total=size(held.total))
+    return ""
+
+
+def _progress(progress: "Progress | None", otherwise: str) -> str:
+    if progress is None:
+        return tr(f"models.stage.{otherwise}")
+    stage = tr(f"models.stage.{progress.stage}")
+    if progress.total:
+        return f"{stage} {tr('models.of', done=size(progress.done), total=size(progress.total))}"
+    return f"{stage} {size(progress.done)}"
+
+
+def details(row: Row) -> Content:
+    """All about a model."""
+    if row.found is not None:
+        found = row.found
+        what = tr(
+            "models.found_is", bytes=size(found.bytes), architecture=clean_line(found.header.architecture)
+        )
+        where = tr("models.found_in", program=clean_line(found.program), path=clean_line(str(found.path)))
+        return Content.assemble((what, "$foreground"), "\n", (where, "$quiet"))
+    one = row.summary
+    assert one is not None
+    amount, roles = size(one.bytes), _roles(one.roles)
+    if one.context_length:
+        context = formats().number(one.context_length)
+        told = tr("models.is_for", roles=roles, bytes=amount, context=context)
+    else:
+        told = tr("models.is_for_no_context", roles=roles, bytes=amount)
+    fit = str(one.fit)
+    parts: list[tuple[str, str]] = [
+        (clean_line(one.id), "bold"),
+        (f"  {clean_line(one.note)}" if one.note else "", "$foreground"),
+        (f"\n{told} ", "$foreground"),
+        (tr(f"models.fit.{fit}"), FIT_STYLES.get(fit, "$quiet")),
+        (f"\n{_licence(row)}", "$quiet"),
+    ]
+    if one.verified:
+        parts.append((f" {tr('models.checked')}", "$quiet"))
+    if one.tuned:
+        parts.append((f"\n{tr('models.tuned', result=one.tuned)}", "$quiet"))
+    return Content.assemble(*parts)
+
+
+def _licence(row: Row) -> str:
+    assert row.summary is not None
+    if row.licence is not None and not row.licence[1]:
+        return tr("models.licence_not_open", licence=clean_line(row.licence[0]))
+    licence = clean_line(row.summary.licence)
+    return tr("models.licence", licence=licence) if licence else tr("models.licence_unknown")
+
+
+def _roles(roles: Iterable[str]) -> str:
+    return tr("models.and").join(tr(f"models.role.{role}") for role in roles)

@@ -1,0 +1,268 @@
+"""The models of this home, of the catalogue and of other programs, and what can be done with them."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import OptionList, ProgressBar, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.explain import explain, size
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.model_rows import Groups, Row, details, line, read, title, under_way
+from atlas_desktop.tui.screens.ask_path import PathScreen
+from atlas_desktop.tui.screens.choice import ChoiceScreen
+from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+from models.errors import ModelsError
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+_DRAW_S = 0.2
+LINK, COPY = "link", "copy"
+
+
+class ModelsScreen(Screen[None]):
+    """One list, all about the marked model below it; what is under way goes on when this is left."""
+
+    CSS_PATH = "models.tcss"
+    AUTO_FOCUS = "#models"
+    BINDINGS = list(bindings(Where.MODELS))  # noqa: RUF012
+
+    def __init__(self, app: "AtlasApp") -> None:
+        super().__init__()
+        self.atlas = app
+        self.work = app.model_work
+        self._list = OptionList(id="models", markup=False)
+        self._groups: Groups = ()
+        self._rows: dict[str, Row] = {}
+        self._was_busy = False
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield self._list
+        with Vertical(id="about"):
+            yield Static("", id="details", markup=False)
+            yield ProgressBar(id="amount", show_eta=False)
+            yield Static("", id="said", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.work.changed = self._changed
+        self.read()
+        self.set_interval(_DRAW_S, self._draw)
+
+    def on_unmount(self) -> None:
+        self.work.changed = lambda: None
+
+    @property
+    def marked(self) -> Row | None:
+        """The model under the cursor."""
+        at = self._list.highlighted
+        return None if at is None else self._rows.get(str(self._list.get_option_at_index(at).id))
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Looks anew for everything there is."""
+        self.atlas.attempt(self._read(), group="models-list", exclusive=True)
+
+    async def _read(self) -> None:
+        self._groups = await asyncio.to_thread(read, self.atlas.desk.models)
+        if self.is_attached:
+            self._show()
+
+    def _show(self) -> None:
+        kept = self.marked
+        self._rows = {row.id: row for _, rows in self._groups for row in rows}
+        width = max(self._list.size.width - 5, 30)
+        options: list[Option | None] = []
+        for name, rows in self._groups:
+            if options:
+                options.append(Option("", disabled=True))
+            options.append(Option(Content(name), disabled=True))
+            options += [Option(line(row, self.work, width), id=row.id) for row in rows]
+        with self.app.batch_update():
+            self._list.clear_options()
+            self._list.add_options(options)
+            if kept is not None and kept.id in self._rows:
+                self._list.highlighted = self._list.get_option_index(kept.id)
+            elif self._rows:
+                self._list.highlighted = self._list.get_option_index(next(iter(self._rows)))
+            self.query_one("#title", Static).update(Content(title(self._groups)))
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.marked
+        self.query_one("#details", Static).update(Content("") if row is None else details(row))
+        said = self.query_one("#said", Static)
+        said.update(Content.styled(self.work.said, "bold $error" if self.work.bad else "$success"))
+        said.set_class(bool(self.work.said), "-shown")
+        self.refresh_bindings()
+
+    def _changed(self) -> None:
+        """Something began or ended."""
+        if self.is_attached:
+            self._draw()
+            self._tell()
+            self.read()
+
+    def _draw(self) -> None:
+        """Follows what is under way: its line and its bar."""
+        bar = self.query_one("#amount", ProgressBar)
+        bar.set_class(self.work.busy, "-shown")
+        progress = self.work.progress
+        if progress is not None:
+            bar.update(total=progress.total, progress=progress.done)
+        row = self._rows.get(self.work.model)
+        if row is not None and (self.work.busy or self._was_busy):
+            width = max(self._list.size.width - 5, 30)
+            self._list.replace_option_prompt(row.id, line(row, self.work, width))
+        self._was_busy = self.work.busy
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.call_after_refresh(self._show)
+
+    def on_option_list_option_highlighted(self) -> None:
+        self._tell()
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_model_choose()
+
+    # --- what can be done ------------------------------------------------------------------------
+
+    def action_model_choose(self) -> None:
+        row = self.marked
+        if row is None:
+            return
+        if row.installed:
+            self.atlas.attempt(self._use(row), group="model-choice")
+        elif row.found is not None:
+            self.run_worker(self._import(row.found.path), group="ask", exclusive=True)
+        else:
+            self.work.download(row.id)
+
+    async def _use(self, row: Row) -> None:
+        try:
+            self.work.say(await self.atlas.use_model(row.id))
+        except ModelsError as error:
+            words = explain(error)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", bad=True)
+
+    def action_model_pause(self) -> None:
+        row = self.marked
+        if self.work.kind == "download":
+            self.work.pause()
+        elif row is not None and row.id in self.work.paused:
+            self.work.download(row.id)
+
+    def action_model_cancel(self) -> None:
+        row = self.marked
+        if self.work.busy:
+            self.work.cancel()
+        elif row is not None and row.id in self.work.paused:
+            del self.work.paused[row.id]
+            self.work.say(tr("models.stopped"))
+
+    def action_model_import(self) -> None:
+        self.run_worker(self._ask_path(), group="ask", exclusive=True)
+
+    async def _ask_path(self) -> None:
+        window = PathScreen(
+            tr("models.import_title"), placeholder=tr("models.import_path"), hint=tr("models.import_hint")
+        )
+        typed = await self.app.push_screen_wait(window)
+        if typed:
+            await self._import(Path(typed))
+
+    async def _import(self, given: Path) -> None:
+        try:
+            path, amount = await asyncio.to_thread(_file, given)
+        except OSError as error:
+            words = explain(error)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", bad=True)
+            return
+        ways = {LINK: tr("models.import_link"), COPY: tr("models.import_copy", bytes=size(amount))}
+        asked = ChoiceScreen(tr("models.import_how"), ways, LINK, hint=tr("models.choice_hint"))
+        how = await self.app.push_screen_wait(asked)
+        if how is not None:
+            self.work.take_in(path, link=how == LINK)
+
+    def action_model_bench(self) -> None:
+        row = self.marked
+        if row is None or row.summary is None:
+            return
+        if "chat" not in row.summary.roles and not row.used:
+            self.work.say(tr("models.not_embed"), bad=True)
+        else:
+            self.work.bench(row.id)
+
+    def action_model_tune(self) -> None:
+        if (row := self.marked) is not None:
+            self.atlas.attempt(self._tune(row.id), group="tune")
+
+    async def _tune(self, model_id: str) -> None:
+        from atlas_desktop.services.tuning import KIND
+
+        await self.atlas.room.background.add(KIND, model_id, payload={"model": model_id})
+        self.work.say(tr("models.tuning", model=model_id))
+
+    def action_model_verify(self) -> None:
+        if (row := self.marked) is not None:
+            self.work.verify(row.id)
+
+    def action_model_remove(self) -> None:
+        if (row := self.marked) is not None:
+            self.run_worker(self._remove(row), group="ask", exclusive=True)
+
+    async def _remove(self, row: Row) -> None:
+        assert row.summary is not None
+        text = tr("models.remove_linked" if row.linked else "models.remove", bytes=size(row.summary.bytes))
+        if row.used:
+            text = f"{text} {tr('models.remove_used')}"
+        question = ConfirmScreen(
+            tr("models.remove_title", model=row.id),
+            text,
+            agree=tr("models.remove_yes"),
+            refuse=tr("models.remove_no"),
+        )
+        if not await self.app.push_screen_wait(question):
+            return
+        await asyncio.to_thread(self.atlas.desk.models.remove, row.id)
+        if row.used and not self.atlas.replying:
+            await self.atlas.desk.switch_model()
+        self.work.say(tr("models.removed", model=row.id))
+
+    def action_model_back(self) -> None:
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        row = self.marked if self._rows else None
+        chat = row is not None and row.summary is not None and "chat" in row.summary.roles
+        match action:
+            case "model_choose":
+                return row is not None and not under_way(row, self.work)
+            case "model_pause":
+                return self.work.kind == "download" or (row is not None and row.id in self.work.paused)
+            case "model_cancel":
+                return self.work.busy or (row is not None and row.id in self.work.paused)
+            case "model_bench" | "model_verify" | "model_remove":
+                return row is not None and row.installed and not self.work.busy
+            case "model_tune":
+                return row is not None and row.installed and chat
+            case "model_import":
+                return not self.work.busy
+        return super().check_action(action, parameters)
+
+
+def _file(given: Path) -> tuple[Path, int]:
+    """A file that a person named, and its size in bytes. Raises OSError."""
+    path = given.expanduser()
+    return path, path.stat().st_size
