@@ -13,6 +13,8 @@ from memory.recall.words import (
     asks_advice,
     carries_meaning,
     named,
+    sums_up,
+    surveys,
     without_names,
 )
 
@@ -34,6 +36,18 @@ FRAMES = (
     "Do you have any ideas or tips?",
 )
 """Requests that ask for nothing in particular."""
+OVERVIEWS = (
+    "Can you give me a summary of what we talked about?",
+    "Can you list the order in which I brought up different things?",
+    "Please summarise our conversations so far.",
+    "How many different things did I mention across our sessions?",
+    "Give me an overview of everything we have discussed.",
+    "In what order did we cover these topics?",
+    "Walk me through how this developed throughout our conversations.",
+    "What have we covered so far, step by step?",
+)
+"""Questions about conversations that name no subject."""
+OVERVIEW_DIRECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,42 +80,51 @@ def question_of(
     return Question(
         speakers,
         spans(wanted.query, wanted.now),
-        asks_machine=addresses_machine(wanted.query),
+        asks_machine=addresses_machine(wanted.query) or sums_up(wanted.query),
         asks_when=asks_when(wanted.query),
         asks_advice=asks_advice(wanted.query),
         now=wanted.now,
+        turns=surveys(wanted.query) and not sums_up(wanted.query),
         words=len(words) if carries_meaning(stems) else 0,
     )
 
 
 class Meanings:
     """Questions as vectors. In a request for advice the words that ask ("what should I …") are near to
-    whatever else was asked or answered; the directions in which such requests lie are taken out of it."""
+    whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
+    those of questions about conversations ("give me a summary of …")."""
 
     def __init__(self, vectors: QueryVectors) -> None:
         self._vectors = vectors
-        self._common: dict[str, NDArray[np.float64]] = {}
+        self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
         """The question as a vector of `model`, of length 1; None when that is not the model in use."""
         vector = await self._vectors.vector(text)
         if vector is None or vector.model != model:
             return None
-        if not asks_advice(text) or (common := await self._directions(model)) is None:
+        if surveys(text):
+            common = await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
+        elif asks_advice(text):
+            common = await self._directions(model, FRAMES, DIRECTIONS)
+        else:
             return vector.numbers
-        return specific(vector.numbers, common)
+        return vector.numbers if common is None else specific(vector.numbers, common)
 
-    async def _directions(self, model: str) -> "NDArray[np.float64] | None":
-        """The main directions of requests that ask for nothing in particular: `float[DIRECTIONS, n]`."""
+    async def _directions(
+        self, model: str, texts: tuple[str, ...], count: int
+    ) -> "NDArray[np.float64] | None":
+        """The main directions in which these texts lie: `float[count, n]`."""
         import numpy as np
 
-        if model not in self._common:
-            found = [await self._vectors.vector(frame) for frame in FRAMES]
+        key = model, texts
+        if key not in self._common:
+            found = [await self._vectors.vector(text) for text in texts]
             if any(one is None or one.model != model for one in found):
                 return None
             frames = np.array([one.numbers for one in found if one is not None])
-            self._common[model] = np.linalg.svd(frames, full_matrices=False)[2][:DIRECTIONS]
-        return self._common[model]
+            self._common[key] = np.linalg.svd(frames, full_matrices=False)[2][:count]
+        return self._common[key]
 
 
 def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:

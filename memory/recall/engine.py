@@ -12,26 +12,22 @@ from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Posting, Recalled
 from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
-from memory.recall.nearness import Nearest, nearest
 from memory.recall.notes import Sought, findable
 from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores, Weights, score
-from memory.recall.selecting import best_of, may_be_found, micros
+from memory.recall.searching import echoed, look, look_again
+from memory.recall.selecting import POOL, best_of, in_turns, may_be_found, micros
 from memory.recall.window import ANSWERS, Span, Window, recent
 from memory.recall.words import content_words
-from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NEAREST = 3000
-"""Passages that a search asks the index for; what is further away counts like the last of them."""
-NOTHING = Near((), (), (), complete=True)
 COMMON = 5_000
 COMMON_SHARE = 0.25
 FEW = 1_000
@@ -74,17 +70,19 @@ class RecallEngine:
         vectors: QueryVectors | None = None,
         weights: Weights | Callable[[], Weights] | None = None,
         scorer: Callable[[Evidence, Weights], Scores] = score,
+        echoes: bool = True,
         ask_first: Callable[[], bool] = lambda: False,
         span: Callable[[], Span] = Span,
     ) -> None:
-        """`scorer` is replaced only to measure other ways of scoring; with `ask_first` memories are found
-        only when the person has accepted them."""
+        """`scorer` and `echoes` (asking again with the best answers) are set only to measure other ways;
+        with `ask_first` memories are found only when the person has accepted them."""
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
         self._meanings = None if vectors is None else Meanings(vectors)
         self._weights = weights or Weights()
         self._scorer = scorer
+        self._echoes = echoes
         self._ask_first = ask_first
         self._span = span
         self._window = Window(evidence)
@@ -230,11 +228,15 @@ class RecallEngine:
     ) -> list[Hit]:
         """The best of these messages and of the notes; nothing unless one of the messages that may be found
         holds the share `least` of the question's words."""
+        import numpy as np
+
         catalogue, shelf = self._room.catalogue, self._room.shelf
         notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
         if not len(rows.rows) + len(notes.rows):
             return []
-        near = await self._near(wanted, project, looked.vector)
+        near, mirror, vector = None, self._mirror, looked.vector
+        if mirror is not None and vector is not None:
+            near = await look(mirror, self._room, wanted, project, vector)
         rows = narrowed(catalogue, rows, looked.postings, near, looked.question.spans)
         evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
         allowed, times = self._allowed(wanted, rows, notes)
@@ -243,24 +245,19 @@ class RecallEngine:
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
         scores = self._scorer(evidence, weights)
-        best = best_of(scores.total, allowed, times, wanted.k)
+        if self._echoes and mirror and vector and near and near.complete and rows.with_machine.any():
+            again = await look_again(
+                mirror, self._room, wanted, project, vector, rows, notes, near, scores.total
+            )
+            if again is not None:
+                scores = self._scorer(echoed(evidence, again, rows), weights)
+        if looked.question.turns:
+            best = best_of(scores.total, allowed, times, POOL * wanted.k)
+            best = in_turns(best, np.concatenate([rows.session, notes.session]))[: wanted.k]
+        else:
+            best = best_of(scores.total, allowed, times, wanted.k)
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return ranked.hits(await self._evidence.texts(ranked.messages()), near)
-
-    async def _near(
-        self, wanted: Wanted, project: str | None, vector: Sequence[float] | None
-    ) -> Nearest | None:
-        """The nearest passages of what may be found. Memories belong to no session, and to all projects when
-        to none, so they are looked for by themselves."""
-        if vector is None or self._mirror is None:
-            return None
-        index, messages, notes = self._mirror.index, NOTHING, NOTHING
-        if "message" in wanted.kinds:
-            scope = Scope(frozenset({"message"}), project, wanted.session)
-            messages = await index.search(vector, limit=NEAREST, scope=scope)
-        if wanted.kinds & NOTES:
-            notes = await index.search(vector, limit=NEAREST, scope=Scope(NOTES))
-        return nearest(self._room.catalogue, self._room.shelf, messages, notes)
 
     def _sought(self, wanted: Wanted, project: str | None) -> Sought:
         return Sought(

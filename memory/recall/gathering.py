@@ -33,7 +33,7 @@ COMPARED = 20_000
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the text of a question says, apart from its words: whom it names, when it was, whom it asks for
-    what, and how many words are looked for."""
+    what, whether sessions take turns in the answer, and how many words are looked for."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
@@ -41,6 +41,7 @@ class Question:
     asks_when: bool
     asks_advice: bool
     now: datetime
+    turns: bool = False
     words: int = 0
 
 

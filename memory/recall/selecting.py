@@ -65,6 +65,22 @@ def may_be_found(
     return allowed
 
 
+POOL = 2
+"""Where sessions take turns, they do so among so many times what is asked for."""
+
+
+def in_turns(places: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """`places`, best first, in another order: the best of each session, then the second of each, and so on.
+    `sessions` has the number of the session of every place."""
+    import numpy as np
+
+    own = sessions[places]
+    order = np.argsort(own, kind="stable")
+    rank = np.empty(len(own), np.int64)
+    rank[order] = np.arange(len(own)) - np.searchsorted(own[order], own[order])
+    return places[np.argsort(rank, kind="stable")]
+
+
 def best_of(
     totals: "NDArray[np.float64]", allowed: "NDArray[np.bool_]", times: "NDArray[np.int64]", k: int
 ) -> "NDArray[np.int64]":

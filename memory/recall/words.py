@@ -27,6 +27,17 @@ _ADVICE = re.compile(
     r"|\bi(?: want| need|'d like) to\b",
     re.IGNORECASE,
 )
+_SUMS_UP = re.compile(
+    r"\bsummar(?:y|i[sz])|\boverview\b|\brecap\b|\bsum (?:it |this |that )?up\b", re.IGNORECASE
+)
+_TALKS = r"(?:conversation|discussion|chat|session|talk|exchange|message|request|question)s?"
+_SURVEYS = re.compile(
+    r"\b(?:throughout|across|during|over|in) (?:all |each )?(?:of )?(?:my|our|these|the) (?:\w+ ){0,3}"
+    rf"{_TALKS}\b"
+    r"|\bin (?:what|which) order\b|\bthe order (?:in which|of)\b"
+    r"|\bwe(?:'ve| have) (?:discussed|covered|talked)\b",
+    re.IGNORECASE,
+)
 _ATTITUDE = re.compile(
     r"\b(?:i|we)(?:'d| would| really| absolutely| strongly| usually| always| only| never| also| just)*"
     r" (?:like|love|enjoy|prefer|adore|favou?r|hate|dislike|detest|loathe|avoid|refuse|want|need|insist|value"
@@ -59,6 +70,16 @@ def asks_advice(question: str) -> bool:
     """Whether it asks what to do, get or choose, so that what somebody likes or avoids matters; not, whether
     it asks what was advised."""
     return _ADVICE.search(question) is not None and not addresses_machine(question)
+
+
+def sums_up(question: str) -> bool:
+    """Whether it asks for a summary, to which what the model said belongs as well."""
+    return _SUMS_UP.search(question) is not None
+
+
+def surveys(question: str) -> bool:
+    """Whether it asks about conversations as a whole, so that each of them may hold a piece of the answer."""
+    return sums_up(question) or _SURVEYS.search(question) is not None
 
 
 def states_preference(text: str) -> bool:

@@ -154,7 +154,7 @@ class FlatVectorIndex:
             # Where few of the rows count, these few are picked out; else all are multiplied, which is faster.
             few = len(inside) < _FEW_SHARE * BLOCK
             # Not `@`: BLAS shares it among threads, and on a busy machine all wait for the last of them.
-            own = block[inside] if few else block
+            own = _picked(block, inside) if few else block
             similarity = np.vecdot(own, query)
             similarities.append(similarity if few else similarity[inside])
             found.append(inside + number * BLOCK)
@@ -188,6 +188,13 @@ class FlatVectorIndex:
         if scope.before is not None:
             found &= times < _micros(scope.before)
         return found
+
+
+def _picked(block: "NDArray[np.float32]", rows: "NDArray[np.int64]") -> "NDArray[np.float32]":
+    """These rows, copied only where others lie between them."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return block[rows[0] : rows[-1] + 1]
+    return block[rows]
 
 
 def _is_one_of(values: "NDArray[np.int64]", codes: Sequence[int]) -> "NDArray[np.bool_]":

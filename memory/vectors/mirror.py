@@ -1,7 +1,7 @@
 """Keeps the index in memory in step with the vectors in the room."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
 from memory.vectors.entities import StoredVector, VectorKey
@@ -39,6 +39,10 @@ class IndexMirror:
     async def follow(self) -> None:
         """Takes up what was written since. Raises what storage raises."""
         await _whole(self._followed())
+
+    async def of(self, owners: Collection[str]) -> list[StoredVector]:
+        """The stored vectors of these owners, of the model that is in the index."""
+        return [] if self.model is None else await self._store.of(self.model, owners=owners)
 
     async def _filled(self, model: str) -> int:
         async with self._lock:

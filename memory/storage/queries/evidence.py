@@ -4,6 +4,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
+from sys import intern
 
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
@@ -111,7 +112,7 @@ def _entry(
 ) -> Entry:
     return Entry(
         seq,
-        id_,
+        intern(id_),
         session,
         parent,
         speaker,

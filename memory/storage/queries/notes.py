@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Collection
+from sys import intern
 from typing import Any
 
 from memory.knowledge.entities import MemoryKind, MemoryState, MemoryTier
@@ -65,7 +66,7 @@ def _memory(row: tuple[Any, ...]) -> Note:
     learned = json.loads(places)
     return Note(
         seq,
-        id_,
+        intern(id_),
         "memory",
         reading(subject, text),
         created,
@@ -87,7 +88,7 @@ def _summary(row: tuple[Any, ...]) -> Note:
     rate = RATES[MemoryTier.EPISODIC]
     return Note(
         seq,
-        id_,
+        intern(id_),
         "summary",
         text,
         created,

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from sys import intern
 
 from memory.knowledge.wording import reading
 from memory.storage.connection import Connection
@@ -177,7 +178,8 @@ def drop_others(conn: Connection, model: str) -> int:
 
 def _stored(conn: Connection, where: str, parameters: tuple[object, ...]) -> list[StoredVector]:
     return [
-        StoredVector(kind, owner, part, session, project, moment(created), data)
+        # The same string as in what recall knows of the room: looked up by identity, which is faster.
+        StoredVector(kind, intern(owner), part, session, project, moment(created), data)
         for kind, owner, part, session, project, data, created in conn.execute(
             f"{_STORED} WHERE {where}", parameters
         )

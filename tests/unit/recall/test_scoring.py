@@ -129,7 +129,7 @@ def test_age_and_marks_never_hide_clearly_better_evidence(ages: object, importan
 
 def test_the_published_decay_hides_what_is_old_and_none_does_nothing() -> None:
     evidence = replace(
-        nothing(), meaning=np.array([1.0, 0.9, 0.0, 0.0]), recency=np.array([0.01, 1.0, 1.0, 0.0])
+        nothing(), whole_meaning=np.array([1.0, 0.9, 0.0, 0.0]), recency=np.array([0.01, 1.0, 1.0, 0.0])
     )
     bounded, published, none = (
         score(evidence, replace(WEIGHTS, decay=decay)).total for decay in (BOUNDED, PUBLISHED, NONE)
@@ -141,7 +141,9 @@ def test_the_published_decay_hides_what_is_old_and_none_does_nothing() -> None:
 
 def test_words_are_trusted_as_far_as_the_question_is_held() -> None:
     """A word shared by chance does not beat meaning where nothing holds the question."""
-    evidence = replace(nothing(), near_words=only(0), words=only(0), session_words=only(0), meaning=only(1))
+    evidence = replace(
+        nothing(), near_words=only(0), words=only(0), session_words=only(0), whole_meaning=only(1)
+    )
     chance = score(replace(evidence, held=0.05 * only(0)), WEIGHTS)
     assert int(chance.total.argmax()) == 1
     assert int(score(replace(evidence, held=only(0)), WEIGHTS).total.argmax()) == 0
@@ -159,7 +161,7 @@ def test_the_default_decay_costs_no_more_than_half_a_hundredth_of_recall() -> No
             relevant[numbers.choice(n, 3, replace=False)] = True
             meaning = numbers.normal(0.3, 0.12, n) + 0.25 * relevant
             recency = np.exp(-0.01 * numbers.uniform(0, 5000, n))
-            evidence = replace(nothing(n), meaning=meaning, near_words=0.3 * meaning, recency=recency)
+            evidence = replace(nothing(n), whole_meaning=meaning, near_words=0.3 * meaning, recency=recency)
             best = np.argsort(-score(evidence, replace(WEIGHTS, decay=decay)).total)[:10]
             found.append(relevant[best].sum() / 3)
         shares.append(float(np.mean(found)))
