@@ -228,7 +228,12 @@ class Context:
         if not await self.vault().exists():
             raise VaultMissing
         # The keyring never opens this room: whoever wants it knows the passphrase.
-        return await self.desk.rooms.enter_both(self.passphrase())
+        room = await self.desk.rooms.enter_both(self.passphrase())
+        if self.desk.rooms.stuck:
+            from atlas_desktop.words import modes
+
+            self.note(modes.stuck(self.desk.rooms.stuck))
+        return room
 
     async def unlock_for(self, ref: str) -> "OpenRoom":
         """The open room that a session is in. Raises `SessionNotFound`, `AmbiguousId`."""

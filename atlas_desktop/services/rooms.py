@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from memory.entities import MemoryMode, RoomKind, Session, SessionPatch
-from memory.errors import AmbiguousId, SessionNotFound, WrongPassphrase
+from memory.errors import AmbiguousId, ParcelUnreadable, SessionNotFound, WrongPassphrase
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
@@ -28,6 +28,8 @@ class RoomsService:
     def __init__(self, desk: "Desk", now: Callable[[], float] = time.monotonic) -> None:
         self.busy: Callable[[], bool] = lambda: desk.gate.busy
         self.on_closing: Callable[[], Awaitable[None]] = _nothing
+        self.stuck = 0
+        """How many sessions on their way `complete` found that nothing opens any more; they stay there."""
         self._desk = desk
         self._now = now
         self._used_at = 0.0
@@ -168,13 +170,18 @@ class RoomsService:
 
     async def complete(self) -> int:
         """Ends the moves that were cut short between rooms that are open now; returns how many."""
-        done = 0
+        done = self.stuck = 0
         for source in self._desk.open_rooms:
             for move in await source.store.moves.waiting():
                 target = self._find(move.destination)
                 if target is None or (source.store.room is RoomKind.OPEN and self.private is None):
                     continue
-                await self._deliver(source, target, move.session_id, await self._sealer(source, target))
+                try:
+                    await self._deliver(source, target, move.session_id, await self._sealer(source, target))
+                except ParcelUnreadable:
+                    # The key to it was lost with a damaged room: nobody is kept out of what is sound.
+                    self.stuck += 1
+                    continue
                 await target.recall.remember(move.session_id)
                 done += 1
         return done

@@ -72,3 +72,11 @@ LEAVING_OFF_RECORD = (
     "This conversation is off the record: once you leave it, it is still in memory until the program ends, "
     "and then it is gone. /keep saves it."
 )
+
+
+def stuck(conversations: int) -> str:
+    """Of conversations that were moving when the room that holds the key to them was lost."""
+    which, key = "A conversation", "the key to it"
+    if conversations > 1:
+        which, key = f"{conversations} conversations", "the key to them"
+    return f"{which} on the way between the rooms cannot be opened: {key} was lost with a damaged room."

@@ -1,8 +1,9 @@
 """A new room from all that can be read of a damaged one.
 
-Sessions and messages are taken from every page that is as it was written, whatever has become of the trees
-above; what else a person made (projects, tags, memories, drafts) is read by SQLite from both ends of its
-tables, as far as it comes. What was derived (summaries, vectors, the full text) is made anew.
+Sessions and messages, and sessions on their way to another room, are taken from every page that is as it
+was written, whatever has become of the trees above; what else a person made (projects, tags, memories, drafts)
+is read by SQLite from both ends of its tables, as far as it comes. What was derived (summaries, vectors, the
+full text) is made anew.
 """
 
 import re
@@ -16,7 +17,7 @@ from memory.errors import MemoryFault
 from memory.storage import connection
 from memory.storage.connection import Connection
 from memory.storage.faults import fault_of, translated
-from memory.storage.pages import PageReader, Rows, Value
+from memory.storage.pages import BadPage, PageReader, Rows, Value
 from memory.storage.queries import salvaged
 from memory.storage.room import make_room_file
 from memory.vault.keys import RoomKey
@@ -38,8 +39,11 @@ _DERIVED = {
     "learned",
     "left_open",
 }
-_RAW = {"sessions", "messages"}
-_FEWEST = {"sessions": 13, "messages": 14}
+_RAW = {"sessions", "messages", "moves"}
+_FEWEST = {"sessions": 13, "messages": 14, "moves": 4}
+_DESTINATIONS = {"open", "private"}
+# In its table the name of a value and the value stand side by side.
+_PARCEL_KEY = re.compile(rb"parcel_key([0-9a-f]{64})")
 
 Row = dict[str, Value]
 
@@ -55,10 +59,11 @@ def salvage(path: Path, key: RoomKey, target: Path, now: datetime) -> Salvaged:
             columns = {table: _columns(conn, table) for table in salvaged.tables(conn)}
             reader = PageReader(path, key)
             rows = Rows(reader)
-            found = _sessions_and_messages(rows, columns)
+            found = _in_pages(rows, columns)
             counts = {table: salvaged.insert(conn, table, found[table]) for table in sorted(_RAW)}
             for table in sorted(columns.keys() - _RAW - _DERIVED):
                 counts[table] = salvaged.insert(conn, table, _readable(path, key, table, columns[table]))
+            salvaged.keep_parcel_key(conn, _parcel_key(reader))
             expected = salvaged.mend(conn, now)
             counts = {table: salvaged.count(conn, table) for table in counts}
             conn.execute("COMMIT")
@@ -80,7 +85,7 @@ def _columns(conn: Connection, table: str) -> list[str]:
     return [str(row[1]) for row in conn.execute(f"PRAGMA table_info({table})")]
 
 
-def _sessions_and_messages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]:
+def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]:
     """By table. A row that was found twice (in a page that was moved) is taken once."""
     found: dict[str, dict[Value, Row]] = {table: {} for table in _RAW}
     for row_id, values in rows:
@@ -89,12 +94,15 @@ def _sessions_and_messages(rows: Rows, columns: dict[str, list[str]]) -> dict[st
             if len(values) >= _FEWEST[table] and _is_of(table, row):
                 if table == "messages":
                     row["seq"] = row_id
-                found[table][row["id"]] = row
+                found[table][row["session_id" if table == "moves" else "id"]] = row
     return {table: list(one.values()) for table, one in found.items()}
 
 
 def _is_of(table: str, row: Row) -> bool:
-    """Whether a row's values are those of a message, or of a session."""
+    """Whether a row's values are those of a message, of a session, or of one on its way."""
+    if table == "moves":
+        parcel = row["parcel"]
+        return _is_id(row["session_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
     if not _is_id(row["id"]):
         return False
     if table == "sessions":
@@ -104,6 +112,18 @@ def _is_of(table: str, row: Row) -> bool:
 
 def _is_id(value: Value) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def _parcel_key(reader: PageReader) -> str | None:
+    """What opens the sessions that are on their way to this room, wherever it stands."""
+    for number in range(1, reader.count + 1):
+        try:
+            found = _PARCEL_KEY.search(reader.page(number))
+        except BadPage:
+            continue
+        if found is not None:
+            return found[1].decode()
+    return None
 
 
 def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterable[Row]:

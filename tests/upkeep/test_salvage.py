@@ -91,6 +91,32 @@ async def test_the_words_that_are_in_the_log_alone_come_along(made: Home) -> Non
     assert (found.messages, found.expected, found.bad_pages) == (3, 3, 0)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+async def test_sessions_on_their_way_arrive_after_a_rescue(made: Home, whole: bool) -> None:
+    """In the room that they leave they wait as a parcel; the room that they go to holds the key to it."""
+    opened, private = await made.open(), await made.open(RoomKind.PRIVATE)
+    sealer = await private.moves.sealer()
+    coming, going = (await opened.list_sessions())[0], (await private.list_sessions())[0]
+    await opened.moves.depart(coming.id, RoomKind.PRIVATE, sealer)
+    await private.moves.depart(going.id, RoomKind.OPEN, sealer)
+    await opened.close()
+    await private.close()
+    path = made.rooms / "private.db"
+    if not whole:
+        path.write_bytes(bytes(4096) + path.read_bytes()[4096:])
+    await made.repairs().salvage(RoomKind.PRIVATE, made.key(RoomKind.PRIVATE), always=whole)
+
+    opened, private = await made.open(), await made.open(RoomKind.PRIVATE)
+    sealer = await private.moves.sealer()
+    for source, target, session in ((opened, private, coming), (private, opened, going)):
+        assert [one.session_id for one in await source.moves.waiting()] == [session.id]
+        assert await target.moves.arrive(sealer.unseal(await source.moves.parcel(session.id), session.id))
+        await source.moves.delivered(session.id)
+        assert await target.branch(session.id)
+    await opened.close()
+    await private.close()
+
+
 async def test_what_a_person_made_beside_messages_comes_along(made: Home) -> None:
     said = await filled(made)
     found = await made.repairs().salvage(RoomKind.OPEN, made.key(), always=True)

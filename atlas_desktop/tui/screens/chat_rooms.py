@@ -98,6 +98,8 @@ class RoomActions(DOMNode):
         private.recall.start(self.atlas.background_failed)
         self._rooms.on_closing = self._private_closes
         self._rooms.watch()
+        if self._rooms.stuck:
+            self.atlas.say(modes.stuck(self._rooms.stuck))
 
     def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         """Opens the private room (asking for the passphrase when there is no key) for what is shown first."""

@@ -49,6 +49,12 @@ def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> i
     return done
 
 
+def keep_parcel_key(conn: Connection, key: str | None) -> None:
+    """Puts in the key that was found, unless it is here."""
+    if key is not None:
+        conn.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('parcel_key', ?)", (key,))
+
+
 def count(conn: Connection, table: str) -> int:
     return int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 

@@ -8,6 +8,7 @@ import pytest
 from memory.entities import MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
 from memory.ports import SessionStore
+from memory.rooms.sealing import KEY_BYTES, RoomSealer
 from models.messages import Role
 from tests.unit.services.two_rooms import OTHER, PASSPHRASE, OneKey, TwoRooms
 
@@ -206,6 +207,17 @@ async def test_replies_of_a_private_session_recall_nothing_of_the_open_room_and_
     for room, word in ((opened, "marmot"), (private, "walrus")):
         found = await room.recall.answer("favourite animal", k=5)
         assert [word in hit.text for hit in found.hits] == [True]
+
+
+async def test_a_parcel_that_nothing_opens_keeps_nobody_out(two: TwoRooms) -> None:
+    opened, private = await two.both()
+    session = await said(opened.store, "kayaks")
+    await opened.store.moves.depart(session.id, RoomKind.PRIVATE, RoomSealer(b"x" * KEY_BYTES))
+    await two.rooms.leave_private()
+    private = await two.rooms.enter_private(PASSPHRASE)
+    assert two.rooms.stuck == 1
+    assert [one.session_id for one in await opened.store.moves.waiting()] == [session.id]
+    assert await private.store.list_sessions() == []
 
 
 async def test_a_kept_title_and_marks_survive_the_move(two: TwoRooms) -> None:
