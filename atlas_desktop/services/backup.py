@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory.entities import RoomKind
-from memory.errors import MemoryFault, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
+from memory.errors import (
+    BackupDamaged,
+    FutureBackup,
+    MemoryFault,
+    NotABackup,
+    WrongBackupPassphrase,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
 from memory.ports import Clock
 from memory.vault.exchange import Exchange
 from memory.vault.files import sync_folder, translated_os
@@ -132,18 +140,30 @@ class BackupService:
         return sorted(self.folder.glob(f"{PREFIX}*{SUFFIX}"))
 
     async def make_in_turn(self, keys: RoomKeys, keep: int) -> BackupMade:
-        """A new backup; when it has been verified, all but the newest `keep` go. Raises as `make`."""
+        """A new backup; when it has been verified, all but the newest `keep` go. Raises as `make`.
+
+        The newest one whose copy of the private room was checked stays besides: without that room's key a
+        copy of it may be damaged, and every new one with it.
+        """
         made = await self.make(keys)
         await asyncio.to_thread(self._drop_old, keep)
         return made
 
     def _drop_old(self, keep: int) -> None:
-        old = self.kept()[: -max(keep, 1)]
+        kept = self.kept()
+        sound = next((file for file in reversed(kept) if self._was_checked(file)), None)
+        old = [file for file in kept[: -max(keep, 1)] if file != sound]
         with translated_os():
             for file in old:
                 file.unlink(missing_ok=True)
         if old:
             sync_folder(self.folder)
+
+    def _was_checked(self, file: Path) -> bool:
+        try:
+            return RoomKind.PRIVATE in self._files.checked(file)
+        except (NotABackup, BackupDamaged, FutureBackup):
+            return False
 
     # --- put back ---------------------------------------------------------------------------------
 

@@ -114,6 +114,12 @@ def unpack(file: Path, folder: Path) -> Unpacked:
     return Unpacked(manifest.made_at, manifest.program, manifest.rooms)
 
 
+def checked(file: Path) -> tuple[RoomKind, ...]:
+    """As `memory.vault.upkeep.RoomFiles.checked`."""
+    with archive.opened_archive(file) as (_, manifest):
+        return tuple(room for room in manifest.rooms if str(room) in manifest.seals)
+
+
 def check_seal(file: Path, room: RoomKind, key: RoomKey) -> None:
     with archive.opened_archive(file) as (_, manifest):
         manifest.check_seal(room, key)

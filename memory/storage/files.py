@@ -22,6 +22,9 @@ class SqlRoomFiles:
     def unpack(self, file: Path, folder: Path) -> Unpacked:
         return backup.unpack(file, folder)
 
+    def checked(self, file: Path) -> tuple[RoomKind, ...]:
+        return backup.checked(file)
+
     def check_seal(self, file: Path, room: RoomKind, key: RoomKey) -> None:
         backup.check_seal(file, room, key)
 

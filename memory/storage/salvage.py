@@ -1,8 +1,8 @@
 """A new room from all that can be read of a damaged one.
 
-Sessions and messages, and sessions on their way to another room, are taken from every page that is as it
-was written, whatever has become of the trees above; what else a person made (projects, tags, memories, drafts)
-is read by SQLite from both ends of its tables, as far as it comes. What was derived (summaries, vectors, the
+Sessions and messages, and sessions on their way between rooms, are taken from every page that is as it was
+written, whatever has become of the trees above; what else a person made (projects, tags, memories, drafts) is
+read by SQLite from both ends of its tables, as far as it comes. What was derived (summaries, vectors, the
 full text) is made anew.
 """
 

@@ -75,6 +75,11 @@ class RoomFiles(Protocol):
         `StorageFull`."""
         ...
 
+    def checked(self, file: Path) -> tuple[RoomKind, ...]:
+        """The rooms of a backup whose key was at hand when it was made. Raises `NotABackup`, `BackupDamaged`,
+        `FutureBackup`."""
+        ...
+
     def check_seal(self, file: Path, room: RoomKind, key: RoomKey) -> None:
         """Raises `BackupDamaged` when the list of parts is not the one that was made with this key."""
         ...

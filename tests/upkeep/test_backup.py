@@ -73,6 +73,19 @@ async def test_a_damaged_room_makes_no_backup_and_drops_no_older_one(made: Home)
     assert not list((made.folder / "backups").glob(".*"))
 
 
+async def test_the_newest_checked_copy_of_the_private_room_outlives_those_that_nobody_could_check(
+    made: Home,
+) -> None:
+    everything, opened = by_room(made.keys), {RoomKind.OPEN: made.key()}
+    files = []
+    for keys in (everything, everything, opened, opened, opened):
+        files.append((await made.backups().make_in_turn(keys, keep=2)).path)
+        made.clock.advance(timedelta(days=1))
+    assert made.backups().kept() == [files[1], *files[3:]]
+    files.append((await made.backups().make_in_turn(everything, keep=2)).path)
+    assert made.backups().kept() == files[4:]
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the administrator may write everywhere")
 async def test_a_folder_that_may_not_be_written_to_is_named(made: Home) -> None:
     folder = made.folder / "closed"
