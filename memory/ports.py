@@ -26,6 +26,7 @@ from memory.insights.ports import InsightStore
 from memory.jobs import JobStore
 from memory.knowledge.ports import MemoryStore
 from memory.lifecycle.forgetting import Affected, Target
+from memory.organising.links import LinkStore
 from memory.organising.ports import OrganisingStore, ProjectStore
 from memory.personas.ports import PersonaStore
 from memory.recall.ports import EvidenceStore
@@ -46,7 +47,8 @@ class SessionStore(Protocol):
     """One room. A second room is a second instance; nothing in here chooses between rooms.
 
     A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is neither in
-    the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`, `RoomClosed`.
+    the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`,
+    `RoomClosed`.
     A call that has returned is durable.
     """
 
@@ -110,6 +112,11 @@ class SessionStore(Protocol):
 
     @property
     def projects(self) -> ProjectStore: ...
+
+    @property
+    def links(self) -> LinkStore:
+        """What leads from sessions to others, and from memories to sessions."""
+        ...
 
     @property
     def insights(self) -> InsightStore:

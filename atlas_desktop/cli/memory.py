@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import forgetting, memory_browse, memory_change, memory_upkeep, why
+from atlas_desktop.cli import forgetting, memory_browse, memory_change, memory_upkeep, related, why
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.explain import Exit, UsageError
 
@@ -38,6 +38,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     recall.add_argument("--jsonl", action="store_true", help="print one object a line")
     for module in (memory_browse, memory_change, memory_upkeep, forgetting, why):
         module.register(add)
+    related.register_memory(add)
     search = add("search", search_messages, "find messages by their words alone")
     search.add_argument("query", metavar="WORDS", help='words, "phrases" and beginnings*')
     search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")

@@ -1,15 +1,24 @@
-"""`atlas sessions`: list, show, search, rename, bin and bring back."""
+"""`atlas sessions`: show, rename, bin and bring back."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_commands, context_shapes, organising, retention, room_commands, shapes
+from atlas_desktop.cli import (
+    context_commands,
+    context_shapes,
+    finding,
+    organising,
+    related,
+    retention,
+    room_commands,
+    shapes,
+)
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.finding import marked
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
-    from memory.entities import Session
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -23,15 +32,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler, exclusive=True)
         return parser
 
-    listing = add("list", list_sessions, "list sessions, the latest first")
-    listing.add_argument("--binned", action="store_true", help="what is in the bin")
-    listing.add_argument("--archived", action="store_true", help="what is archived")
-    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
-    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
+    finding.register(add)
     add("show", show, "print one session").add_argument("session", metavar="ID")
-    search = add("search", search_messages, "find messages by their words")
-    search.add_argument("query", metavar="WORDS")
-    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
     rename = add("rename", rename_session, "give a session a title")
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
@@ -51,38 +53,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     context_commands.register(add)
     organising.register(add)
+    related.register(add)
     room_commands.register(add)
     retention.register(add)
-
-
-async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
-    await ctx.unlock()
-    wanted = {
-        "containing": args.containing,
-        "binned": args.binned,
-        "archived": args.archived,
-        "limit": args.limit,
-    }
-    found = [s for room in ctx.desk.open_rooms for s in await room.sessions.recent(**wanted)]
-    first = not (args.binned or args.archived)
-    found.sort(key=lambda s: (first and s.pinned_at is not None, s.updated_at, s.id), reverse=True)
-    found = found[: args.limit]
-    ctx.emit(
-        [shapes.session(s) for s in found],
-        lambda: (
-            "\n".join(
-                f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {marked(s)}"
-                for s in found
-            )
-            or "There are no sessions here."
-        ),
-    )
-    return Exit.DONE
-
-
-def marked(session: "Session") -> str:
-    """Its title; a session of the private room says so."""
-    return f"[private] {session.title}" if session.room == "private" else session.title
 
 
 async def show(ctx: Context, args: argparse.Namespace) -> int:
@@ -110,20 +83,6 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
 def _mark(status: str) -> str:
     return "" if status == "complete" else f" ({status})"
-
-
-async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
-    await ctx.unlock()
-    each = [await room.sessions.search(args.query, limit=args.limit) for room in ctx.desk.open_rooms]
-    hits = sorted((hit for found in each for hit in found), key=lambda hit: -hit.score)[: args.limit]
-    ctx.emit(
-        {"hits": [shapes.hit(h) for h in hits]},
-        lambda: (
-            "\n".join(f"{h.message.session_id}  {h.session_title}\n    {h.snippet}" for h in hits)
-            or "Nothing was found."
-        ),
-    )
-    return Exit.DONE
 
 
 async def rename_session(ctx: Context, args: argparse.Namespace) -> int:

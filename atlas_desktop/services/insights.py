@@ -111,7 +111,9 @@ async def _clusters(store: "SessionStore", zone: tzinfo | None, since: datetime 
         if since is None or one.updated_at >= since
     ]
     begun = {one.id: one.created_at for one in recent}
-    filed = await store.organising.filed(model, session_ids=list(begun), limit=CLUSTERED, depth=_DEPTH)
+    filed = await store.organising.filed(
+        model, session_ids=list(begun), limit=CLUSTERED, depth=_DEPTH, messages=1
+    )
     found = await asyncio.to_thread(clusters, filed)
     return [
         Topic(

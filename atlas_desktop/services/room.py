@@ -19,6 +19,7 @@ from atlas_desktop.services.organising import OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
 from atlas_desktop.services.recall import RecallService
+from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.summaries import SummaryService
@@ -83,6 +84,7 @@ class OpenRoom:
     learning: LearningService
     projects: ProjectService
     organising: OrganisingService
+    related: RelatedService
     attachments: AttachmentService
     personas: PersonaService
     branches: BranchService
@@ -187,6 +189,7 @@ class RoomParts:
             ),
             learning=learning,
             projects=ProjectService(store, knowledge, self.clock),
+            related=RelatedService(store, recall),
             organising=OrganisingService(
                 store, background, epochs, remember=recall.remember, important=learning.important
             ),

@@ -24,7 +24,7 @@ class InsightStore(Protocol):
         """Tags, categories and projects, of each kind the most frequent first."""
         ...
 
-    async def timings(self, since: datetime | None = None, *, limit: int = 20_000) -> list[Timed]:
+    async def timings(self, since: datetime | None = None, *, limit: int = 10_000) -> list[Timed]:
         """How fast replies came, the latest `limit` of them, the earliest first."""
         ...
 

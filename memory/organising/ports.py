@@ -76,10 +76,12 @@ class OrganisingStore(Protocol):
         tagged: bool = False,
         limit: int = 1000,
         depth: int = 24,
+        messages: int = 4,
     ) -> list[Filed]:
         """What there is to go by, of these sessions or of the latest ones (`tagged`: those with tags),
         outside the bin and where memory may be used. `model` is the fingerprint of the vectors,
-        of which the earliest `depth` of each session are taken."""
+        of which the earliest `depth` of each session are taken; so
+        many of the person's `messages` are."""
         ...
 
     async def to_file(self, *, limit: int = 100) -> list[str]:

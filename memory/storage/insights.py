@@ -25,7 +25,7 @@ class SqlInsightStore:
     ) -> list[Topic]:
         return await self._database.read(lambda conn: statistics.topics(conn, zone, since, limit))
 
-    async def timings(self, since: datetime | None = None, *, limit: int = 20_000) -> list[Timed]:
+    async def timings(self, since: datetime | None = None, *, limit: int = 10_000) -> list[Timed]:
         begin = None if since is None else micros(since)
         return await self._database.read(lambda conn: timing.select(conn, begin, limit))
 

@@ -53,9 +53,10 @@ class SqlOrganisingStore:
         tagged: bool = False,
         limit: int = 1000,
         depth: int = 24,
+        messages: int = 4,
     ) -> list[Filed]:
         return await self._database.read(
-            lambda conn: filing.filed(conn, model, session_ids, limit, depth, tagged=tagged)
+            lambda conn: filing.filed(conn, model, session_ids, limit, depth, messages, tagged=tagged)
         )
 
     async def to_file(self, *, limit: int = 100) -> list[str]:

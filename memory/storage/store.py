@@ -31,6 +31,7 @@ from memory.storage.finding.store import SqlFindStore
 from memory.storage.insights import SqlInsightStore
 from memory.storage.jobs import SqlJobStore
 from memory.storage.knowledge import SqlMemoryStore
+from memory.storage.links import SqlLinkStore
 from memory.storage.moves import SqlMoveStore
 from memory.storage.organising import SqlOrganisingStore
 from memory.storage.personas import SqlPersonaStore
@@ -85,6 +86,7 @@ class SqlSessionStore:
         self._organising = SqlOrganisingStore(database, clock)
         self._projects = SqlProjectStore(database, room, clock)
         self._insights = SqlInsightStore(database)
+        self._links = SqlLinkStore(database)
         self._attachments = SqlAttachmentStore(database, clock)
         self._personas = SqlPersonaStore(database, clock)
 
@@ -139,6 +141,10 @@ class SqlSessionStore:
     @property
     def projects(self) -> SqlProjectStore:
         return self._projects
+
+    @property
+    def links(self) -> SqlLinkStore:
+        return self._links
 
     @property
     def insights(self) -> SqlInsightStore:

@@ -81,7 +81,7 @@ class InMemoryInsightStore:
             ]
         return found
 
-    async def timings(self, since: datetime | None = None, *, limit: int = 20_000) -> list[Timed]:
+    async def timings(self, since: datetime | None = None, *, limit: int = 10_000) -> list[Timed]:
         found = [
             one
             for session, one in self._timed.values()

@@ -121,6 +121,7 @@ class InMemoryOrganisingStore:
         tagged: bool = False,
         limit: int = 1000,
         depth: int = 24,  # noqa: ARG002 - as above
+        messages: int = 4,
     ) -> list[Filed]:
         self._rows.require_open()
         found = [
@@ -128,7 +129,7 @@ class InMemoryOrganisingStore:
             for one in self._by_use()
             if (session_ids is None or one.id in session_ids) and (one.tags or not tagged)
         ]
-        return [self._filed(one) for one in found[:limit]]
+        return [self._filed(one, messages) for one in found[:limit]]
 
     async def to_file(self, *, limit: int = 100) -> list[str]:
         self._rows.require_open()
@@ -182,7 +183,7 @@ class InMemoryOrganisingStore:
         ]
         return sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)
 
-    def _filed(self, session: Session) -> Filed:
+    def _filed(self, session: Session, messages: int) -> Filed:
         said = [
             one.content[:500]
             for one in self._rows.messages.values()
@@ -190,7 +191,7 @@ class InMemoryOrganisingStore:
         ]
         return Filed(
             session.id,
-            "\n".join([session.title, *said[:4]]),
+            "\n".join([session.title, *said[:messages]]),
             session.tags,
             session.category,
             session.category_source is CategorySource.PERSON,

@@ -37,6 +37,7 @@ from memory.testing.forgetting import Forgetting
 from memory.testing.insights import InMemoryInsightStore
 from memory.testing.jobs import InMemoryJobStore
 from memory.testing.knowledge import InMemoryMemoryStore
+from memory.testing.links import InMemoryLinkStore
 from memory.testing.moves import InMemoryMoveStore
 from memory.testing.organising import InMemoryOrganisingStore
 from memory.testing.personas import InMemoryPersonaStore
@@ -71,6 +72,7 @@ class InMemorySessionStore:
         self._projects = InMemoryProjectStore(self._rows, self._clock)
         self._organising = InMemoryOrganisingStore(self._rows, self._clock, self._projects)
         self._insights = InMemoryInsightStore(self._rows)
+        self._links = InMemoryLinkStore(self._rows, self._memories.known)
         self._moves = InMemoryMoveStore(
             self._rows, self._clock, self._context, self._memories.known, self._attachments
         )
@@ -130,6 +132,10 @@ class InMemorySessionStore:
     @property
     def projects(self) -> InMemoryProjectStore:
         return self._projects
+
+    @property
+    def links(self) -> InMemoryLinkStore:
+        return self._links
 
     @property
     def insights(self) -> InMemoryInsightStore:

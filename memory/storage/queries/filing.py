@@ -11,9 +11,8 @@ from memory.storage.queries import sessions
 from memory.storage.values import storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
-_MESSAGES = 4
 _CHARACTERS = 500
-"""Of a session so many messages are looked at, the earliest ones."""
+"""Of a message so many are looked at."""
 
 
 def suggest(conn: Connection, session_id: str, scores: Mapping[str, float]) -> list[TagSuggestion]:
@@ -94,6 +93,7 @@ def filed(
     session_ids: Collection[str] | None,
     limit: int,
     depth: int,
+    messages: int,
     *,
     tagged: bool,
 ) -> list[Filed]:
@@ -115,17 +115,19 @@ def filed(
         """,
         (*parameters, max(limit, 0)),
     ).fetchall()
-    return [_filed(conn, row, model, depth) for row in rows]
+    return [_filed(conn, row, model, depth, messages) for row in rows]
 
 
-def _filed(conn: Connection, row: Any, model: str | None, depth: int) -> Filed:
+def _filed(conn: Connection, row: Any, model: str | None, depth: int, messages: int) -> Filed:
     own, title, category, locked, tags, rejected = row
+    # The first words lie where no message is above them; for more all have to be put in order.
+    first = "AND parent_id IS NULL" if messages == 1 else ""
     said = conn.execute(
         f"""
         SELECT substr(content, 1, {_CHARACTERS}) FROM messages
-        WHERE session_id = ? AND role = 'user' AND status <> 'streaming' ORDER BY seq LIMIT {_MESSAGES}
+        WHERE session_id = ? AND role = 'user' AND status <> 'streaming' {first} ORDER BY seq LIMIT ?
         """,
-        (own,),
+        (own, messages),
     ).fetchall()
     return Filed(
         own,

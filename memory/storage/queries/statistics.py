@@ -42,6 +42,7 @@ def totals(conn: Connection) -> Totals:
 def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[DayCount]:
     """By the hour first: only the zone knows which hours make a day."""
     begin = 0 if since is None else micros(since)
+    binned = {row[0] for row in conn.execute("SELECT id FROM sessions WHERE deleted_at IS NOT NULL")}
     found: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     sessions: dict[date, set[str]] = defaultdict(set)
     known: dict[int, date] = {}
@@ -51,24 +52,24 @@ def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[
             known[hour] = moment(hour * _HOUR).astimezone(zone).date()
         return known[hour]
 
-    for session_id, hour, messages, questions, characters, written, read in conn.execute(
+    # One look at every row, in the order in which they lie: putting them in order would take longer.
+    for session_id, hour, said, size, tokens in conn.execute(
         f"""
-        SELECT m.session_id, m.created_at / {_HOUR}, count(*), sum(m.role = 'user'),
-            sum(CASE WHEN m.role = 'user' THEN octet_length(m.content) ELSE 0 END),
-            coalesce(sum(length(m.tokens)), 0) / 4, coalesce(sum(t.prompt_tokens), 0)
-        FROM messages AS m LEFT JOIN turns AS t ON t.session_id = m.session_id AND t.reply_id = m.id
-        WHERE m.created_at >= ? AND m.session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
-        GROUP BY m.session_id, m.created_at / {_HOUR}
+        SELECT session_id, created_at / {_HOUR}, role = 'user', octet_length(content), length(tokens)
+        FROM messages WHERE created_at >= ?
         """,
         (begin,),
     ):
+        if session_id in binned:
+            continue
         at = day(hour)
         sums = found[at]
-        sums["messages"] += messages
-        sums["questions"] += questions
-        sums["characters"] += characters
-        sums["tokens_written"] += written
-        sums["tokens_read"] += read
+        sums["messages"] += 1
+        if said:
+            sums["questions"] += 1
+            sums["characters"] += size
+        elif tokens:
+            sums["tokens_written"] += tokens // 4
         sessions[at].add(session_id)
     for hour, begun in conn.execute(
         f"""
@@ -78,6 +79,11 @@ def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[
         (begin,),
     ):
         found[day(hour)]["begun"] += begun
+    for reply, session_id, read in conn.execute("SELECT reply_id, session_id, prompt_tokens FROM turns"):
+        # A reply's id begins with the milliseconds at which it was stored.
+        made = int(reply[:8] + reply[9:13], 16) * 1000
+        if made >= begin and session_id not in binned:
+            found[day(made // _HOUR)]["tokens_read"] += read
     return [DayCount(at, sessions=len(sessions[at]), **found[at]) for at in sorted(found)]
 
 
@@ -142,27 +148,24 @@ def most_used(conn: Connection, limit: int) -> list[Used]:
 
 # --- storage ---------------------------------------------------------------------------------------
 
-# What a kind takes, measured by its own bytes; the file holds indices and the edges of pages besides.
-_KINDS = (
+# What a kind takes by its own bytes; what is large is measured by some of its rows.
+_ESTIMATED = (
     (
         "messages",
-        """
-        SELECT coalesce(sum(
-            octet_length(content) + octet_length(preface) + coalesce(length(tokens), 0) + 160
-        ), 0), count(*) FROM messages
-        """,
+        "SELECT coalesce(sum(message_count), 0) FROM sessions",
+        "octet_length(content) + octet_length(preface) + coalesce(length(tokens), 0) + 160",
+        "messages",
     ),
-    ("vectors", "SELECT coalesce(avg(length(data)) + 100, 0), 0 FROM (SELECT data FROM vectors LIMIT 200)"),
-    (
-        "full_text",
-        " UNION ALL ".join(
-            f"SELECT coalesce(sum(length(block)), 0), count(*) FROM {index}_data"
-            for index in ("messages_fts", "messages_pieces", "memories_fts", "memories_pieces")
-        ),
+    ("vectors", "SELECT count(*) FROM vectors", "length(data) + 100", "vectors"),
+    *(
+        # An index lists the pages that its words lie in.
+        ("full_text", f"SELECT count(*) FROM {index}_idx", "length(block)", f"{index}_data")
+        for index in ("messages_fts", "messages_pieces", "memories_fts", "memories_pieces")
     ),
+)
+_KINDS = (
     ("summaries", "SELECT coalesce(sum(octet_length(text) + 200), 0), count(*) FROM summaries"),
     ("epochs", "SELECT coalesce(sum(octet_length(head) + octet_length(parts)), 0), count(*) FROM epochs"),
-    ("turns", "SELECT coalesce(sum(octet_length(parts) + 200), 0), count(*) FROM turns"),
     (
         "memories",
         """
@@ -173,29 +176,45 @@ _KINDS = (
     ),
     ("attachments", "SELECT coalesce(sum(octet_length(text) + 150), 0), count(*) FROM attachments"),
     ("sessions", "SELECT count(*) * 300, count(*) FROM sessions"),
-    (
-        "jobs",
-        """
-        SELECT coalesce(sum(octet_length(result) + 80), 0), 0 FROM job_results
-        UNION ALL SELECT count(*) * 200, count(*) FROM jobs
-        """,
-    ),
 )
+_SAMPLE = 300
 
 
 def storage(conn: Connection) -> list[Stored]:
-    """The largest first; `other` is what is left of the file: indices, free pages, edges of pages."""
-    found = []
+    """The largest first; `other` is what is left of the file: turns, jobs, indices, free pages."""
+    sizes: dict[str, int] = defaultdict(int)
+    rows: dict[str, int | None] = {}
+    for kind, counting, measure, table in _ESTIMATED:
+        (count,) = conn.execute(counting).fetchone()
+        sizes[kind] += round(count * _typical(conn, table, measure))
+        rows[kind] = None if kind == "full_text" else count
     for kind, sql in _KINDS:
-        rows = conn.execute(sql).fetchall()
-        size, count = sum(row[0] for row in rows), sum(row[1] for row in rows)
-        if kind == "vectors":
-            # Every vector of a model is as long as the next; reading them all would take as long as a search.
-            count = conn.execute("SELECT count(*) FROM vectors").fetchone()[0]
-            size *= count
-        if kind == "full_text":
-            count = None
-        found.append(Stored(kind, int(size), count))
-    pages = conn.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
-    found.append(Stored("other", max(int(pages[0]) - sum(one.bytes for one in found), 0)))
-    return sorted(found, key=lambda one: (-one.bytes, one.kind))
+        found = conn.execute(sql).fetchall()
+        sizes[kind], rows[kind] = sum(row[0] for row in found), sum(row[1] for row in found)
+    (file,) = conn.execute(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    ).fetchone()
+    sizes["other"] = max(file - sum(sizes.values()), 0)
+    stored = [Stored(kind, size, rows.get(kind)) for kind, size in sizes.items()]
+    return sorted(stored, key=lambda one: (-one.bytes, one.kind))
+
+
+def _typical(conn: Connection, table: str, measure: str) -> float:
+    """The mean over rows that lie at even distances, or over the first ones where rows have no numbers."""
+    if table == "vectors":
+        query = f"SELECT avg({measure}) FROM (SELECT * FROM vectors LIMIT {_SAMPLE})"
+        return float(conn.execute(query).fetchone()[0] or 0)
+    last = conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0
+    first = conn.execute(f"SELECT min(rowid) FROM {table}").fetchone()[0] or 0
+    step = max((last - first) // _SAMPLE, 1)
+    sizes = [
+        row[0]
+        for at in range(first, last + 1, step)
+        if (
+            row := conn.execute(
+                f"SELECT {measure} FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", (at,)
+            ).fetchone()
+        )
+        is not None
+    ]
+    return sum(sizes) / len(sizes) if sizes else 0.0

@@ -34,9 +34,10 @@ def select(conn: Connection, since: int | None, limit: int) -> list[Timed]:
     """The latest `limit`, the earliest first; of sessions outside the bin."""
     rows = conn.execute(
         """
-        SELECT r.result, r.created_at FROM job_results AS r JOIN sessions AS s ON s.id = r.session_id
-        WHERE r.kind = ? AND r.created_at >= ? AND s.deleted_at IS NULL
-        ORDER BY r.created_at DESC LIMIT ?
+        SELECT result, created_at FROM job_results
+        WHERE kind = ? AND created_at >= ?
+            AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
+        ORDER BY created_at DESC LIMIT ?
         """,
         (TIMING, since or 0, max(limit, 0)),
     ).fetchall()

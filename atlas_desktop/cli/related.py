@@ -1,0 +1,164 @@
+"""`atlas sessions related|memories|timeline`, `atlas memory links`: what leads from one thing to others."""
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import context_shapes
+from atlas_desktop.cli.context import Context
+from atlas_desktop.explain import Exit, UsageError
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.related import Related, Timeline
+
+Add = Callable[..., argparse.ArgumentParser]
+
+
+def register(add: Add) -> None:
+    """Adds the subcommands of `sessions`; `add(name, handler, text)` makes the parser of one."""
+    related = add("related", list_related, "list sessions that have to do with a session, and why")
+    related.add_argument("session", metavar="ID")
+    related.add_argument("--limit", metavar="N", type=int, default=10, help="at most N (10)")
+    add("memories", list_memories, "list what was learned in a session").add_argument("session", metavar="ID")
+    timeline = add("timeline", show_timeline, "what was said of a topic, by month")
+    timeline.add_argument("topic", metavar="TOPIC", nargs="+")
+    timeline.add_argument("--project", metavar="P", help="only in this project")
+
+
+def register_memory(add: Add) -> None:
+    """As `register`, those of `memory`."""
+    links = add("links", list_links, "list the sessions that a memory was learned or used in")
+    links.add_argument("memory", metavar="ID")
+
+
+async def list_related(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock_for(args.session)
+    session = (await ctx.desk.rooms.find(args.session))[1]
+    await room.recall.load()
+    found = await room.related.related(session.id, limit=args.limit)
+    ctx.emit(
+        {"session": session.id, "related": [shape(one) for one in found]},
+        lambda: "\n".join(map(_told, found)) or "Nothing that has to do with it was found.",
+    )
+    return Exit.DONE
+
+
+def shape(value: "Related") -> dict[str, Any]:
+    return {
+        "id": value.session.id,
+        "title": value.session.title,
+        "room": value.session.room,
+        "updated_at": value.session.updated_at.isoformat(),
+        "score": round(value.score, 4),
+        "why": {
+            "parts": dict(value.parts),
+            "words": list(value.words),
+            "memories": [{"id": one.memory_id, "text": one.text} for one in value.memories],
+            "tags": list(value.tags),
+        },
+    }
+
+
+def _told(value: "Related") -> str:
+    why = []
+    if value.parts["meaning"] >= 0.3:
+        why.append(f"alike in meaning ({value.parts['meaning']:.2f})")
+    if value.words:
+        why.append(f"words: {', '.join(value.words)}")
+    if value.memories:
+        why.append(f"{len(value.memories)} memories in common")
+    if value.tags:
+        why.append(f"tags: {', '.join(value.tags)}")
+    return f"{value.score:.2f}  {value.session.id}  {value.session.title}\n    {'; '.join(why)}"
+
+
+async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import memory_shapes
+
+    room = await ctx.unlock_for(args.session)
+    found = await room.knowledge.views(await room.related.memories(args.session))
+    ctx.emit(
+        [memory_shapes.memory(one) for one in found],
+        lambda: (
+            "\n".join(f"{one.memory.id}  {one.memory.kind:<10}  {one.memory.text}" for one in found)
+            or "Nothing was learned in it."
+        ),
+    )
+    return Exit.DONE
+
+
+async def list_links(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    memory, found = await room.related.backlinks(args.memory)
+    ctx.emit(
+        {
+            "id": memory.id,
+            "text": memory.text,
+            "sessions": [
+                {
+                    "id": one.session_id,
+                    "title": one.title,
+                    "how": one.how,
+                    "message": one.message_id,
+                    "at": one.at.isoformat(),
+                    "count": one.count,
+                }
+                for one in found
+            ],
+        },
+        lambda: (
+            "\n".join(
+                f"{one.session_id}  {one.at.astimezone():%Y-%m-%d}  {one.how:<9}  {one.title}"
+                for one in found
+            )
+            or "It leads to no session."
+        ),
+    )
+    return Exit.DONE
+
+
+async def show_timeline(ctx: Context, args: argparse.Namespace) -> int:
+    topic = " ".join(args.topic).strip()
+    if not topic:
+        raise UsageError("No topic is named.", "Give a word or a few.")
+    await ctx.unlock()
+    each = []
+    for room in ctx.desk.open_rooms:
+        await room.recall.load()
+        each.append(await room.related.timeline(topic, project=args.project))
+    ctx.emit(timeline_shape(topic, each), lambda: timeline_text(each))
+    return Exit.DONE
+
+
+def timeline_shape(topic: str, each: "list[Timeline]") -> dict[str, Any]:
+    """Months of several rooms beside each other."""
+    months: dict[str, dict[str, Any]] = {}
+    for found in each:
+        for one in found.months:
+            here = months.setdefault(
+                one.month, {"month": one.month, "messages": 0, "sessions": [], "hits": []}
+            )
+            here["messages"] += one.messages
+            here["sessions"] += [
+                {"id": session, "title": found.titles.get(session, ""), "messages": count}
+                for session, count in one.sessions.items()
+            ]
+            here["hits"] += [context_shapes.recalled(hit) for hit in one.hits]
+    return {
+        "topic": topic,
+        "messages": sum(one["messages"] for one in months.values()),
+        "months": [months[month] for month in sorted(months)],
+        "more": any(one.more for one in each),
+    }
+
+
+def timeline_text(each: "list[Timeline]") -> str:
+    rows: list[tuple[str, str]] = []
+    for found in each:
+        most = max((one.messages for one in found.months), default=1)
+        for one in found.months:
+            bar = "█" * max(round(20 * one.messages / most), 1)
+            lines = [f"{one.month}  {bar} {one.messages}"]
+            lines += [f"    {count:>3}  {found.titles.get(own, '')}" for own, count in one.sessions.items()]
+            rows.append((one.month, "\n".join(lines)))
+    return "\n".join(text for _, text in sorted(rows)) or "Nothing was said of it."

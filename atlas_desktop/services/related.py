@@ -1,0 +1,181 @@
+"""What a conversation has to do with others, and what was said of a topic in the course of time."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from memory.entities import MemoryMode, Session
+from memory.organising.entities import Filed
+from memory.organising.links import Backlink, SharedMemory
+from memory.ports import SessionStore
+from memory.recall.entities import Hit
+from memory.recall.ports import Recall
+
+if TYPE_CHECKING:
+    from memory.knowledge.entities import Memory
+
+ASKED = 400
+"""Characters of what the session is about that are looked for elsewhere."""
+_HITS = 60
+_CANDIDATES = 40
+LEAST = 0.25
+"""Below this score sessions have nothing to do with each other."""
+_MEANING, _WORDS, _SHARED, _TAGS = 0.6, 0.4, 0.3, 0.1
+_TOLD = 6
+MOST = 400
+"""Messages of a timeline."""
+_COSINE, _SHARE = 0.35, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another session, and why: `parts` are meaning (the cosine of what both are about), words, memories and
+    tags, each 0 … 1; `words` are those that both have, the rarest first."""
+
+    session: Session
+    score: float
+    parts: Mapping[str, float]
+    words: tuple[str, ...] = field(default=(), repr=False)
+    memories: tuple[SharedMemory, ...] = ()
+    tags: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """What was said of a topic in a month, such as 2026-03: how often, in which sessions, the best of it."""
+
+    month: str
+    messages: int
+    sessions: Mapping[str, int]
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`titles` are those of all sessions in it; `more` says that only the best messages were counted."""
+
+    topic: str = field(repr=False)
+    months: tuple[Month, ...]
+    titles: Mapping[str, str] = field(repr=False)
+    more: bool = False
+
+
+class RelatedService:
+    """Of one room. `recall` has to be loaded before."""
+
+    def __init__(self, store: SessionStore, recall: Recall) -> None:
+        self._store = store
+        self._recall = recall
+
+    async def related(self, ref: str, *, limit: int = 10) -> list[Related]:
+        """The nearest first; none for a session that neither uses nor adds memory."""
+        session = await self._store.get_session(ref)
+        if session.memory_mode in (MemoryMode.BLANK, MemoryMode.OFF):
+            return []
+        shared = defaultdict(list)
+        for one in await self._store.links.shared(session.id):
+            shared[one.session_id].append(one)
+        counts = (await self._store.vectors.counts()).by_model
+        model = max(counts, key=lambda one: (counts[one], one)) if counts else None
+        (own,) = await self._store.organising.filed(model, session_ids=[session.id]) or (None,)
+        if own is None:
+            return []
+        ids = await self._candidates(own, session.id, shared)
+        others = await self._store.organising.filed(model, session_ids=ids)
+        scored = [one for one in _scored(own, others, shared) if one[1] >= LEAST]
+        scored.sort(key=lambda one: (-one[1], one[0]))
+        return [
+            Related(await self._store.get_session(found), score, parts, words, tuple(shared[found]), tags)
+            for found, score, parts, words, tags in scored[: max(limit, 0)]
+        ]
+
+    async def _candidates(
+        self, own: Filed, session_id: str, shared: Mapping[str, Sequence[SharedMemory]]
+    ) -> list[str]:
+        hits = await self._recall.recall(own.words[:ASKED], k=_HITS, exclude_sessions=[session_id])
+        found = [hit.source.session for hit in hits if hit.source.session is not None]
+        return list(dict.fromkeys([*shared, *found]))[:_CANDIDATES]
+
+    async def memories(self, ref: str) -> "list[Memory]":
+        """What was learned in a session."""
+        from memory.knowledge.entities import MemoryFilter
+
+        session = await self._store.get_session(ref)
+        return await self._store.memories.select(MemoryFilter(session=session.id))
+
+    async def backlinks(self, ref: str) -> "tuple[Memory, list[Backlink]]":
+        """A memory, and the sessions that it leads to. Raises `MemoryNotFound`, `AmbiguousId`."""
+        memory = await self._store.memories.get(ref)
+        return memory, list(await self._store.links.backlinks(memory.id))
+
+    async def timeline(
+        self, topic: str, *, project: str | None = None, zone: tzinfo | None = None
+    ) -> Timeline:
+        """By the months of `zone` (None: this computer's), the earliest first."""
+        hits = await self._recall.recall(topic, k=MOST, project=project)
+        kept = [hit for hit in hits if hit.source.session is not None and _speaks(hit)]
+        months: dict[str, list[Hit]] = defaultdict(list)
+        for hit in kept:
+            months[f"{hit.source.created_at.astimezone(zone):%Y-%m}"].append(hit)
+        sessions = dict.fromkeys(hit.source.session for hit in kept)
+        titles = {one: (await self._store.get_session(one)).title for one in sessions if one is not None}
+        return Timeline(
+            topic,
+            tuple(_month(month, months[month]) for month in sorted(months)),
+            titles,
+            more=len(hits) == MOST and len(kept) == MOST,
+        )
+
+
+def _speaks(hit: Hit) -> bool:
+    """Whether a message is about the topic, and not only the nearest that there is."""
+    cosine = hit.grounds.cosine
+    return hit.grounds.words >= _SHARE or (cosine is not None and cosine >= _COSINE)
+
+
+def _month(month: str, hits: Sequence[Hit]) -> Month:
+    sessions: dict[str, int] = defaultdict(int)
+    for hit in hits:
+        sessions[str(hit.source.session)] += 1
+    ordered = sorted(sessions.items(), key=lambda one: (-one[1], one[0]))
+    return Month(month, len(hits), dict(ordered), tuple(hits[:_TOLD]))
+
+
+_Scored = tuple[str, float, Mapping[str, float], tuple[str, ...], tuple[str, ...]]
+
+
+def _scored(
+    own: Filed, others: Sequence[Filed], shared: Mapping[str, Sequence[SharedMemory]]
+) -> list[_Scored]:
+    import numpy as np
+
+    from memory.organising.tagging import dot, rarity, weighed, words_of
+
+    counts = [words_of(one.words) for one in others]
+    mine = words_of(own.words)
+    rare = rarity([mine, *counts])
+    weights = weighed(mine, rare)
+    found: list[_Scored] = []
+    for one, words in zip(others, counts, strict=True):
+        meaning = 0.0
+        if own.vector is not None and one.vector is not None and len(own.vector) == len(one.vector):
+            both = np.frombuffer(own.vector, dtype="<f4") @ np.frombuffer(one.vector, dtype="<f4")
+            meaning = max(float(both), 0.0)
+        common = sorted(set(mine) & set(words), key=lambda word: (-rare[word], word))
+        tags = tuple(tag for tag in own.tags if tag in one.tags)
+        parts = {
+            "meaning": round(meaning, 4),
+            "words": round(min(dot(weights, weighed(words, rare)), 1.0), 4),
+            "memories": round(1 - 0.5 ** len(shared[one.session_id]) if one.session_id in shared else 0.0, 4),
+            "tags": round(len(tags) / max(len(own.tags), 1), 4),
+        }
+        score = (
+            _MEANING * parts["meaning"]
+            + _WORDS * parts["words"]
+            + _SHARED * parts["memories"]
+            + _TAGS * parts["tags"]
+        )
+        found.append((one.session_id, min(score, 1.0), parts, tuple(common[:_TOLD]), tags))
+    return found
