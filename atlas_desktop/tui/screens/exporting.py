@@ -8,9 +8,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, ItemGrid, Vertical, VerticalScroll
-from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Button, Checkbox, Input, Label, Select, Static
+from textual.widgets import Button, Checkbox, Input, Select, Static
 from textual.worker import Worker, WorkerState
 
 from atlas_desktop.explain import explain
@@ -23,6 +22,7 @@ from atlas_desktop.services.exporting.redaction import KINDS, Redaction
 from atlas_desktop.services.exporting.service import ExportService, Order, Report
 from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.widgets.export_parts import Tick, done_words, field_line, preview_words
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind, Session
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 _USUAL = "md"
-_SHOWN = 200
 _OWN_KINDS = tuple(kind for kind in KINDS if kind != "words")
 _GROUP = "export"
 
@@ -41,33 +40,7 @@ class ExportDialog(ModalScreen[Report | None]):
     """Exports the sessions of these ids, from whichever open rooms they are in; those of the private room
     only when that is asked for in the window. Dismissed with what was written, or None."""
 
-    CSS = """
-    ExportDialog {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 1 2 0 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
-        #choices { height: auto; max-height: 60vh; scrollbar-size-vertical: 1; }
-        .line { height: auto; margin-bottom: 1; }
-        .line > Label { width: 12; }
-        .line > Input, .line > Select { width: 1fr; }
-        .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
-        .line > Input:focus { background: $primary 25%; }
-        Checkbox { height: 1; background: transparent; border: none; padding: 0; }
-        #kinds { height: auto; margin: 0 0 1 2; grid-gutter: 0 1; }
-        #personal { height: auto; display: none; }
-        #personal.-on { display: block; }
-        #found { height: auto; max-height: 10; margin-top: 1; display: none; }
-        #found.-on { display: block; }
-        #state { height: auto; color: $quiet; margin-top: 1; }
-        #state.-wrong { color: $error; }
-        .buttons { height: auto; margin: 1 0; align-horizontal: right; }
-        Button { margin-left: 2; min-width: 10; }
-    }
-    """
+    CSS_PATH = "exporting.tcss"
     AUTO_FOCUS = "#format"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel"),
@@ -100,23 +73,25 @@ class ExportDialog(ModalScreen[Report | None]):
 
     def _choices(self) -> Iterator[Horizontal | Vertical | VerticalScroll | Checkbox]:
         formats = [(one.title, one.name) for one in FORMATS.values()]
-        yield _line("format", Select(formats, value=_USUAL, allow_blank=False, id="format", compact=True))
-        yield _line("where", CleanInput(id="where", compact=True))
+        yield field_line(
+            "format", Select(formats, value=_USUAL, allow_blank=False, id="format", compact=True)
+        )
+        yield field_line("where", CleanInput(id="where", compact=True))
         if len(self._ids) > 1:
-            yield _Tick(tr("exporting.each"), id="each", compact=True)
-        yield _Tick(tr("exporting.memories"), id="memories", compact=True)
-        private = _Tick("", id="private", compact=True)
+            yield Tick(tr("exporting.each"), id="each", compact=True)
+        yield Tick(tr("exporting.memories"), id="memories", compact=True)
+        private = Tick("", id="private", compact=True)
         private.display = False
         yield private
-        yield _Tick(tr("exporting.redact"), id="redact", compact=True)
-        kinds = [_Tick(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
+        yield Tick(tr("exporting.redact"), id="redact", compact=True)
+        kinds = [Tick(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
         words = CleanInput(id="words", compact=True, placeholder=tr("exporting.words.hint"))
         yield Vertical(
-            ItemGrid(*kinds, id="kinds", min_column_width=16), _line("words", words), id="personal"
+            ItemGrid(*kinds, id="kinds", min_column_width=16), field_line("words", words), id="personal"
         )
         secret = CleanInput(password=True, id="secret", compact=True, placeholder=tr("exporting.seal.hint"))
-        yield _line("seal", secret, margin=True)
-        again = _line("seal.again", CleanInput(password=True, id="again", compact=True))
+        yield field_line("seal", secret, margin=True)
+        again = field_line("seal.again", CleanInput(password=True, id="again", compact=True))
         again.id = "again-line"
         again.display = False
         yield again
@@ -280,7 +255,7 @@ class ExportDialog(ModalScreen[Report | None]):
         self._tell(tr("exporting.reading"))
         order = self._order()
         report = await self._service().preview(order)
-        self.query_one("#found-text", Static).update(_preview_words(report, order))
+        self.query_one("#found-text", Static).update(preview_words(report, order))
         found = self.query_one("#found")
         found.add_class("-on")
         self.call_after_refresh(found.scroll_visible)
@@ -295,7 +270,7 @@ class ExportDialog(ModalScreen[Report | None]):
                 self._tell()
                 return
             report = await self._write(path, force=True)
-        self.atlas.say(_done_words(report, path))
+        self.atlas.say(done_words(report, path))
         self.dismiss(report)
 
     async def _write(self, path: Path, *, force: bool) -> Report:
@@ -311,41 +286,3 @@ class ExportDialog(ModalScreen[Report | None]):
                 refuse=tr("exporting.replace.refuse"),
             )
         )
-
-
-def _preview_words(report: Report, order: Order) -> Content:
-    lines: list[Content | str | tuple[str, str]] = [
-        tr("exporting.would", count=report.sessions, messages=report.messages) + "\n"
-    ]
-    if order.redaction is None:
-        lines.append(tr("exporting.not_redacted"))
-    elif not report.found:
-        lines.append(tr("exporting.nothing_found"))
-    else:
-        lines.append((tr("exporting.taken_out"), "bold"))
-        for one in report.found[:_SHOWN]:
-            lines += [f"\n{one.count:>4} × ", (clean_line(one.text), "bold"), f" → {one.mark}"]
-        if len(report.found) > _SHOWN:
-            lines.append("\n" + tr("exporting.and_more", count=len(report.found) - _SHOWN))
-    return Content.assemble(*lines)
-
-
-def _done_words(report: Report, path: Path) -> str:
-    told = tr("exporting.done", count=report.sessions, where=path)
-    return f"{told}\n{tr('exporting.missing', count=report.missing)}" if report.missing else told
-
-
-class _Tick(Checkbox):
-    """Empty when it is off: Textual's own shows the same sign in another colour."""
-
-    def _get_inner(self) -> str:
-        return "X" if self.value else " "
-
-    BUTTON_INNER = property(_get_inner)
-
-
-def _line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:
-    line = Horizontal(Label(tr(f"exporting.{name}")), field, classes="line")
-    if margin:
-        line.styles.margin = (1, 0, 1, 0)
-    return line

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.exporting.errors import NothingToExport
+from atlas_desktop.explain import explain
+from atlas_desktop.services.exporting.errors import ExportFault, NothingToExport, TargetExists, TargetRefused
 from atlas_desktop.services.exporting.reading import Chosen
 from atlas_desktop.services.exporting.redaction import KINDS, Redaction
 from atlas_desktop.services.exporting.service import ExportService, Order
@@ -147,3 +148,12 @@ async def test_files_that_were_attached_are_named_and_lines_stay_the_same(tmp_pa
         Order("jsonl"), FileTarget(tmp_path / "b.jsonl")
     )
     assert (tmp_path / "b.jsonl").read_text(encoding="utf-8") == line
+
+
+@pytest.mark.parametrize("fault", ExportFault.__subclasses__())
+def test_every_fault_has_words_of_its_own(fault: type[ExportFault]) -> None:
+    facts = (Path("/x/a.md"), "no space left") if fault is TargetRefused else (Path("/x/a.md"),)
+    told = explain(fault(*facts) if fault in (TargetExists, TargetRefused) else fault())
+    assert told.code != "unexpected"
+    assert "Nothing was written" in told.message
+    assert told.next_step
