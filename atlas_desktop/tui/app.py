@@ -239,6 +239,14 @@ class AtlasApp(Modelling):
         ahead.calm_the_collector()
         self.attempt(asyncio.to_thread(ahead.load_highlighter), group="ahead")
 
+    async def begin_anew(self) -> None:
+        """A fresh screen in the place of one that failed, with the conversation that was shown, if any."""
+        if self.desk.room is None:
+            await self._begin()
+            return
+        self._resume, self.left_at = self.left_at, None
+        await self._first_chat()
+
     async def warm_up(self) -> None:
         """Starts the model's process, so that the first reply does not wait for it."""
         self.background = "loading the model"

@@ -11,14 +11,14 @@ from atlas_desktop.settings import KEYS
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import key_words
-from atlas_desktop.tui.leaving import Leaving
+from atlas_desktop.tui.rescue import Rescue
 from atlas_desktop.words import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Looks(Leaving):
+class Looks(Rescue):
     """Colours, motion, the person's keys, dates and numbers."""
 
     def take_settings(self) -> None:

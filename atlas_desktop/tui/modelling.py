@@ -95,7 +95,7 @@ class Modelling(Looks):
         self.attempt(self.warm_up(), group="model", exclusive=True)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        super().on_worker_state_changed(event)
+        # Textual calls the handler of the base class, too.
         if self._switch_due and event.worker.is_finished and not self.replying and not self.leaving:
             self._switch_due = False
             self.attempt(self.change_model(), group="model-switch")

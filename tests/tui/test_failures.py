@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.tui.failures import report_of, write_report
+from atlas_desktop.tui.rescue import MOST
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
+from atlas_desktop.tui.screens.failure import FailureScreen
 from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, on, settle, shown
+from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 SECRET = "a very secret sentence"
@@ -63,6 +65,49 @@ async def test_a_failing_background_task_is_told_and_the_program_goes_on(make: M
     assert SECRET not in log.read_text()
 
 
+def break_screen(place: Stage) -> None:
+    """Makes the work of the screen that is shown fail: it hears nothing after that."""
+    place.app.screen.call_later(fail_with_content, SECRET)
+
+
+async def test_a_failing_action_is_told_and_everything_goes_on(make: Make) -> None:
+    place = make()
+
+    async def run_into_it() -> None:
+        async with place.app.run_test() as pilot:
+            await settle(pilot)
+            place.app.call_later(fail_with_content, SECRET)
+            await assert_until(pilot, lambda: on(place.app, ErrorScreen) and "Error id" in shown(place))
+            assert SECRET not in shown(place)
+            await pilot.press("enter")
+            assert on(place.app, ChatScreen)
+
+    # The harness tells of it at the end, as of everything that fails.
+    with pytest.raises(RuntimeError):
+        await run_into_it()
+
+
+async def test_a_screen_that_fails_is_replaced_by_words_and_made_anew_with_what_was_typed(make: Make) -> None:
+    place = make()
+
+    async def run_into_it() -> None:
+        async with place.app.run_test() as pilot:
+            await settle(pilot)
+            await type_text(pilot, "half a thought")
+            broken = place.app.screen
+            break_screen(place)
+            await assert_until(pilot, lambda: on(place.app, FailureScreen) and "Error id" in shown(place))
+            assert SECRET not in shown(place)
+            assert "so is what you were typing" in " ".join(shown(place).split())
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: on(place.app, ChatScreen) and chat(place.app).prompt.text)
+            assert place.app.screen is not broken
+            assert chat(place.app).prompt.text == "half a thought"
+
+    with pytest.raises(RuntimeError):
+        await run_into_it()
+
+
 async def test_the_last_words_of_a_crash_hold_no_values(
     make: Make, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,7 +116,9 @@ async def test_the_last_words_of_a_crash_hold_no_values(
     async def run_into_a_crash() -> None:
         async with place.app.run_test() as pilot:
             await settle(pilot)
-            place.app.call_later(fail_with_content, SECRET)
+            # The interface has failed too often for another fresh screen.
+            place.app._failures = MOST
+            break_screen(place)
             await assert_until(pilot, lambda: not place.app.is_running)
 
     with pytest.raises(RuntimeError):

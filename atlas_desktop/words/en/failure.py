@@ -1,0 +1,8 @@
+"""What stands in the place of a screen that failed."""
+
+TEXTS = {
+    "kept": "Your conversations are saved, and so is what you were typing. A reply that was coming goes on.",
+    "next": "Go on with a fresh screen; if it happens again, `atlas doctor` checks everything.",
+    "go_on": "Go on",
+    "quit": "Quit",
+}
