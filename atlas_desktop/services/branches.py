@@ -1,7 +1,7 @@
 """The tree of a conversation's messages: the branch that is shown, page by page, and the others."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from memory.entities import Message, MessagePatch, Node, Session
 from memory.errors import MessageNotFound
@@ -41,6 +41,19 @@ def siblings(nodes: Sequence[Node], message_id: str) -> list[str]:
     if own is None:
         return []
     return [node.id for node in nodes if (node.parent_id, node.role) == (own.parent_id, own.role)]
+
+
+def places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
+    """Of each message that has variants, which of how many it is, counted from 1."""
+    families: dict[tuple[str | None, Role], list[str]] = {}
+    for node in nodes:
+        families.setdefault((node.parent_id, node.role), []).append(node.id)
+    return {
+        one: (number, len(family))
+        for family in families.values()
+        if len(family) > 1
+        for number, one in enumerate(family, 1)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +97,15 @@ def stretches(nodes: Sequence[Node], head: str | None) -> list[Stretch]:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A session, the ids of the messages of the branch that is shown, and the last of these messages."""
+    """A session, the ids of the messages of the branch that is shown, and the last of these messages.
+
+    `places` tells of those that have variants which of how many they are, counted from 1.
+    """
 
     session: Session
     ids: tuple[str, ...]
     newest: tuple[Message, ...]
+    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class BranchService:
@@ -100,13 +117,10 @@ class BranchService:
     async def open(self, ref: str, *, newest: int) -> Branch:
         """The branch that is shown, of which only the `newest` messages are read."""
         session = await self._store.get_session(ref)
-        ids = await self.ids(session)
-        return Branch(session, ids, tuple(await self._store.branch(session.id, newest=newest)))
-
-    async def ids(self, session: Session) -> tuple[str, ...]:
-        """Of the messages of the branch that is shown, but those of the system."""
         nodes = await self._store.outline(session.id)
-        return tuple(n.id for n in branch_of(nodes, session.head_id) if n.role is not Role.SYSTEM)
+        ids = tuple(n.id for n in branch_of(nodes, session.head_id) if n.role is not Role.SYSTEM)
+        last = await self._store.branch(session.id, newest=newest) if ids else []
+        return Branch(session, ids, tuple(last), places(nodes))
 
     async def page(self, session_id: str, last: str, number: int) -> list[Message]:
         """The `number` messages that end with `last`, oldest first; fewer at the beginning."""

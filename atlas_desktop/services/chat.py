@@ -24,7 +24,7 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound
 from memory.ports import SessionStore
-from models.messages import Completion, GenerationParams, Role
+from models.messages import ChatMessage, Completion, GenerationParams, Role
 from models.ports import ChatModel, Generation
 
 _NEAR_THE_END = 8
@@ -74,6 +74,10 @@ class ChatService:
         """Says `text` in the place of one of the person's messages; what followed stays, as a variant."""
         return Turn(self, options or TurnOptions(), text=clean(text), session=session, edits=message_id)
 
+    def go_on(self, session: str, reply_id: str, *, options: TurnOptions | None = None) -> Turn:
+        """Goes on with the newest reply, which was stopped or cut, from its last word."""
+        return Turn(self, options or TurnOptions(), text=None, session=session, continues=reply_id)
+
     async def in_parts(self, text: str, *, session: str | None, options: TurnOptions) -> list[str]:
         """What to say, one turn after another, when `text` is too long for one; else the text alone.
 
@@ -97,6 +101,8 @@ class ChatService:
 
     async def _accept(self, turn: Turn) -> Accepted:
         empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
+        if turn.continues is not None:
+            return await self._accept_further(turn.session or "last", turn.continues)
         if turn.text is None:
             return await self._accept_again(turn.session or "last", empty)
         said = NewMessage(Role.USER, turn.text)
@@ -143,6 +149,14 @@ class ChatService:
         reply = await self._store.append_message(session.id, empty, parent_id=message.id)
         return Accepted(await self._store.get_session(session.id), message, reply)
 
+    async def _accept_further(self, ref: str, reply_id: str) -> Accepted:
+        """The reply stays as it is stored until more of it comes."""
+        session = await self._store.get_session(ref)
+        last = await self._store.branch(session.id, newest=2)
+        if [m.role for m in last] != [Role.USER, Role.ASSISTANT] or last[-1].id != reply_id:
+            raise MessageNotFound(reply_id)
+        return Accepted(session, last[0], last[1])
+
     async def something_new(self, turn: Turn) -> Notice | None:
         """What to tell when the words of a turn, which are stored, begin something new."""
         if turn.boundary is not None:
@@ -180,6 +194,13 @@ class ChatService:
 
     async def save(self, message_id: str, patch: MessagePatch) -> Message:
         return await self._store.update_message(message_id, patch)
+
+    async def replayed(self, reply_id: str) -> tuple[ChatMessage, ...]:
+        """The exact messages that a reply answered; nothing when its epoch has ended."""
+        try:
+            return await self.context.replay(reply_id)
+        except MessageNotFound:
+            return ()
 
     async def session(self, session_id: str) -> Session:
         return await self._store.get_session(session_id)

@@ -138,6 +138,14 @@ async def template_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", ref: str) 
     raise TemplateNotFound(ref)
 
 
+async def temperature_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", system: str | None) -> float | None:
+    """The variety that the persona asks for whose words these instructions are, if any does."""
+    if not system:
+        return None
+    known = await personas_for(here, rooms)
+    return next((one.temperature for one in known if one.system_prompt == system), None)
+
+
 async def persona_of(here: "OpenRoom", rooms: "Sequence[OpenRoom]", session: Session) -> Persona | None:
     """The persona whose words a session goes by, if it still is what it was."""
     if not session.system_prompt:

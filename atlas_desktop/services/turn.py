@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from memory.context.boundaries import Boundary
 from memory.context.prepared import Prepared
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus, Session
 from models.errors import WorkerCrashed
-from models.messages import Completion, GenerationParams, StopReason, Timings
+from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
 from models.ports import Generation
 
 SAVE_EVERY_S = 0.4
@@ -72,11 +72,14 @@ class Turn:
         text: str | None,
         session: str | None,
         edits: str | None = None,
+        continues: str | None = None,
     ) -> None:
-        """Without a `text` the newest message is answered again; with `edits`, the text takes the place of
-        the message of that id."""
+        """Without a `text` the newest message is answered again, or the reply of the id `continues` is gone
+        on with; with `edits`, the text takes the place of the message of that id."""
         self.text = text
         self.edits = edits
+        self.continues = continues
+        self._begun: Message | None = None
         self.session = session
         self.options = options
         self.before: Session | None = None
@@ -103,6 +106,9 @@ class Turn:
     async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:
         accepted = await self._accepted()
         reply_id = accepted.reply.id
+        if self.continues is not None:
+            self._begun = accepted.reply
+            self._said.append(accepted.reply.content)
         reason = StopReason.ERROR
         try:
             yield accepted
@@ -113,14 +119,10 @@ class Turn:
             prepare_ms = 1000 * (time.perf_counter() - began)
             completion = Completion("", (), StopReason.CANCELLED, Timings())
             if prepared is not None:
-                if (notice := self._service.about_model(prepared)) is not None:
-                    yield notice
-                if (notice := documents_notice(prepared.documents)) is not None:
-                    yield notice
-                if prepared.compacted is not None:
-                    yield compaction_notice(prepared.compacted)
+                for told in self._notices(prepared):
+                    yield told
                 found: Completion | None = None
-                async for event in self._stream(prepared.prompt, reply_id):
+                async for event in self._stream(self._with_begun(prepared), reply_id):
                     if isinstance(event, Completion):
                         found = event
                     else:
@@ -142,6 +144,15 @@ class Turn:
                 await self._keep_what_came(reply_id, reason)
             elif not self._settling.done():
                 await asyncio.wait({self._settling})
+
+    def _notices(self, prepared: Prepared) -> Iterator[Notice]:
+        """What to know of a prompt before its reply comes."""
+        if (notice := self._service.about_model(prepared)) is not None:
+            yield notice
+        if (notice := documents_notice(prepared.documents)) is not None:
+            yield notice
+        if prepared.compacted is not None:
+            yield compaction_notice(prepared.compacted)
 
     async def _accepted(self) -> Accepted:
         """What was stored. If this is cancelled in the moment of storing, the reply's row is closed again."""
@@ -170,6 +181,15 @@ class Turn:
             raise
         finally:
             self._preparing = None
+
+    def _with_begun(self, prepared: Prepared) -> Prompt:
+        """The prompt with what has been said of the reply already, if it is to be gone on with."""
+        prompt, begun = prepared.prompt, self._begun
+        if begun is None:
+            return prompt
+        tokens = begun.tokens if begun.token_model == prepared.info.fingerprint else ()
+        message = ChatMessage(Role.ASSISTANT, begun.content, tokens)
+        return replace(prompt, messages=(*prompt.messages, message))
 
     async def _stream(self, prompt: Prompt, reply_id: str) -> AsyncIterator[Delta | Notice | Completion]:
         """Streams a reply; a model process that dies before its first word is asked once more."""
@@ -227,8 +247,12 @@ class Turn:
         if prepared is None:
             return await self._service.save(reply_id, patch)
         # Tokens stand for the text only if cleaning took nothing out of it.
-        tokens = completion.tokens if text == completion.text else ()
         info = prepared.info
+        before = "" if self._begun is None else self._begun.content
+        tokens = completion.tokens if text == before + completion.text else ()
+        if self._begun is not None:
+            known = self._begun.tokens if self._begun.token_model == info.fingerprint else ()
+            tokens = (*known, *tokens) if known and tokens else ()
         patch = replace(patch, tokens=tokens, token_model=info.fingerprint, model=info.id)
         message = await self._service.save(reply_id, patch)
         self._due = await self._service.ended(prepared, message, completion)

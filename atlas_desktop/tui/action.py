@@ -9,6 +9,7 @@ class Where(StrEnum):
 
     CHAT = "Conversation"
     SESSIONS = "List of conversations"
+    MESSAGES = "Messages"
     MEMORIES = "Memories"
     SETTINGS = "Settings"
     MODELS = "Models"

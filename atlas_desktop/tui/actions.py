@@ -15,8 +15,8 @@ SLASH = {action.slash: action for action in ACTIONS if action.slash}
 
 def bindings(where: Where) -> Iterator[Binding]:
     """The key bindings of one part of the interface. Their ids let a keymap replace the keys."""
-    # An action of the list is carried out by the screen that the list is on.
-    prefix = "screen." if where is Where.SESSIONS else ""
+    # An action of a list is carried out by the screen that the list is on.
+    prefix = "screen." if where in (Where.SESSIONS, Where.MESSAGES) else ""
     for action in ACTIONS:
         if action.where is where and action.key:
             yield Binding(
@@ -47,6 +47,7 @@ _WORDS = {
     "enter": "Enter",
     "slash": "/",
     "A": "Shift+A",
+    "Y": "Shift+Y",
 }
 
 

@@ -17,12 +17,25 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.worker import Worker
 
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.turn import TurnOptions
     from atlas_desktop.tui.app import AtlasApp
+    from memory.attachments.entities import NewAttachment
     from memory.background import Stage
     from memory.context.beginning import Compaction
     from memory.jobs import Job
 
 GROUP = "turns"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a turn is to do: say a text, in the place of the message it `edits` if any; or go on with the reply
+    it `continues`; or, with none of them, answer the newest message again."""
+
+    text: str | None = None
+    edits: str | None = None
+    continues: str | None = None
 
 
 @dataclass(eq=False)
@@ -37,6 +50,8 @@ class Conversation:
     session: Session | None = None
     begins_in: RoomKind | None = None
     mode: MemoryMode | None = None
+    system: str | None = None
+    attached: "list[NewAttachment]" = field(default_factory=list)
     draft: str = ""
     waiting: list[str] = field(default_factory=list)
     turn: Turn | None = None
@@ -77,11 +92,17 @@ class Conversation:
 
 @dataclass
 class TurnAccepted(Event):
-    """What the person said is stored, and the reply's empty row with it."""
+    """What the person said is stored, and the reply's empty row with it.
+
+    `again` says that the newest message is answered once more; `edits` is the message in whose place
+    something was said; `continues` that the reply was there before and is gone on with.
+    """
 
     conversation: Conversation
     accepted: Accepted
     again: bool
+    edits: str | None = None
+    continues: bool = False
 
 
 @dataclass
@@ -100,6 +121,7 @@ class TurnNoticed(Event):
 
     conversation: Conversation
     text: str
+    code: str = ""
 
 
 @dataclass
@@ -164,11 +186,19 @@ class Turns:
 
     def send(self, conversation: Conversation, text: str) -> None:
         """Says `text`; the caller has seen to it that no turn is under way."""
-        self._start(conversation, text)
+        self._start(conversation, Wanted(text))
 
     def regenerate(self, conversation: Conversation) -> None:
         """Asks for another answer to the newest message of a stored conversation."""
-        self._start(conversation, None)
+        self._start(conversation, Wanted())
+
+    def edit(self, conversation: Conversation, message_id: str, text: str) -> None:
+        """Says `text` in the place of one of the person's messages."""
+        self._start(conversation, Wanted(text, edits=message_id))
+
+    def go_on(self, conversation: Conversation, reply_id: str) -> None:
+        """Goes on with the newest reply, which was stopped or cut."""
+        self._start(conversation, Wanted(continues=reply_id))
 
     def stop(self, conversation: Conversation) -> None:
         if conversation.busy:
@@ -190,36 +220,54 @@ class Turns:
                     # Its error has been shown by the handler of failed workers; here only the end counts.
                     continue
 
-    def _start(self, conversation: Conversation, text: str | None) -> None:
+    def _start(self, conversation: Conversation, wanted: Wanted) -> None:
         conversation.stopping = False
         conversation.reply = None
         conversation.said = ""
         self._running.append(conversation)
-        conversation.worker = self._app.attempt(self._run(conversation, text), group=GROUP)
+        conversation.worker = self._app.attempt(self._run(conversation, wanted), group=GROUP)
 
-    async def _make(self, conversation: Conversation, text: str | None) -> Turn:
-        """The turn that says `text`, or that answers the newest message again."""
+    async def _make(self, conversation: Conversation, wanted: Wanted) -> Turn:
+        """The turn that says what is wanted, or that answers the newest message again."""
         room = self._app.room_of(conversation)
         # It looks at the folder of models.
         options = await asyncio.to_thread(self._app.desk.turn_options)
         if conversation.session is None:
-            options = replace(options, memory_mode=conversation.mode)
+            options = replace(options, memory_mode=conversation.mode, system=conversation.system)
+        options = await self._with_persona(room, conversation, options)
         if room.store.room is RoomKind.OFF_RECORD:
             options = replace(options, memory_mode=MemoryMode.OFF)
-        if text is not None:
-            return room.chat.turn(text, session=conversation.id, options=options)
+        if wanted.text is not None and wanted.edits is None:
+            options = replace(options, attachments=tuple(conversation.attached))
+            return room.chat.turn(wanted.text, session=conversation.id, options=options)
         assert conversation.id is not None
+        if wanted.text is not None and wanted.edits is not None:
+            return room.chat.edit(conversation.id, wanted.edits, wanted.text, options=options)
+        if wanted.continues is not None:
+            return room.chat.go_on(conversation.id, wanted.continues, options=options)
         return room.chat.regenerate(conversation.id, options=options)
+
+    async def _with_persona(
+        self, room: "OpenRoom", conversation: Conversation, options: "TurnOptions"
+    ) -> "TurnOptions":
+        """With the variety that the persona asks for which the conversation goes by."""
+        from atlas_desktop.services.personas import temperature_for
+
+        system = conversation.session.system_prompt if conversation.session else conversation.system
+        heat = await temperature_for(room, self._app.desk.open_rooms, system)
+        if heat is None:
+            return options
+        return replace(options, params=replace(options.params, temperature=heat))
 
     def _post(self, event: Event) -> None:
         if self.listener is not None:
             self.listener.post_message(event)
 
-    async def _run(self, conversation: Conversation, text: str | None) -> None:
+    async def _run(self, conversation: Conversation, wanted: Wanted) -> None:
         post = self._post
-        ended = TurnEnded(conversation, unsent=text or "")
+        ended = TurnEnded(conversation, unsent=wanted.text or "")
         try:
-            turn = conversation.turn = await self._make(conversation, text)
+            turn = conversation.turn = await self._make(conversation, wanted)
             if conversation.stopping:
                 turn.stop()
             async for event in self._app.room_of(conversation).background.attend(turn):
@@ -228,12 +276,17 @@ class Turns:
                     conversation.session = event.session
                     conversation.reply = event.reply
                     self._known[event.session.id] = conversation
-                    post(TurnAccepted(conversation, event, again=turn.text is None))
+                    if wanted.continues is not None:
+                        conversation.said = event.reply.content
+                    elif wanted.edits is None:
+                        del conversation.attached[: len(turn.options.attachments)]
+                    again, further = wanted == Wanted(), wanted.continues is not None
+                    post(TurnAccepted(conversation, event, again, wanted.edits, further))
                 elif isinstance(event, Delta):
                     conversation.said += event.text
                     post(TurnGrew(conversation))
                 elif isinstance(event, Notice):
-                    post(TurnNoticed(conversation, event.text))
+                    post(TurnNoticed(conversation, event.text, event.code))
                 else:
                     ended.replied = event
                     conversation.session = event.session

@@ -27,18 +27,25 @@ class PromptBuilder:
         self._known: dict[tuple[str, bool], list[int]] = {}
 
     def build(self, messages: Sequence[WireMessage]) -> list[int]:
-        """Token ids of the whole prompt. Raises `TemplateFailed`."""
+        """Token ids of the whole prompt; a reply at its end is begun already, and is gone on with. Raises
+        `TemplateFailed`."""
         if not messages:
             raise TemplateFailed("there is nothing to answer")
+        *before, last = messages
+        begun = last if before and last.role == Role.ASSISTANT else None
+        answered = messages if begun is None else before
         used: dict[tuple[str, bool], list[int]] = {}
         prompt: list[int] = []
-        for segment in self._template.segments([Role(m.role) for m in messages]):
+        for segment in self._template.segments([Role(m.role) for m in answered]):
             if segment.message is None:
                 prompt += self._tokens(segment.text, used, special=True)
             elif self._may_use(stored := messages[segment.message].tokens):
                 prompt += stored
             else:
                 prompt += self._tokens(messages[segment.message].content, used, special=False)
+        if begun is not None:
+            usable = self._may_use(begun.tokens)
+            prompt += begun.tokens if usable else self._tokens(begun.content, used, special=False)
         self._known = used
         if self._vocab.adds_bos and prompt[:1] != [self._vocab.bos]:
             prompt.insert(0, self._vocab.bos)

@@ -137,14 +137,6 @@ ACTIONS: tuple[Action, ...] = (
         slash="/summarise",
     ),
     Action(
-        "message.important",
-        "Mark your newest message as important",
-        "It stays in the model's sight word for word longest.",
-        Where.CHAT,
-        "mark_important",
-        slash="/important",
-    ),
-    Action(
         "chat.earlier_variant",
         "Earlier answer",
         "Go back to the answer before this one, where the newest message was answered more than once.",

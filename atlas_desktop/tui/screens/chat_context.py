@@ -52,15 +52,6 @@ class ContextActions(DOMNode):
         if made is not None:
             self.post_message(Compacted(made))
 
-    def action_mark_important(self) -> None:
-        self.atlas.attempt(self._mark_important(), group="context")
-
-    async def _mark_important(self) -> None:
-        assert self.current.id is not None
-        await self.atlas.room.sessions.mark_important(self.current.id, "last")
-        text = "Your newest message is marked as important: it stays in sight longest."
-        await self.transcript.note(Remark(text))
-
     async def on_compacted(self, event: Compacted) -> None:
         """One line with what the summary saved; the details are a key away."""
         made = event.compaction

@@ -9,9 +9,11 @@ from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.bars import UndoBar
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
+from atlas_desktop.tui.widgets.transcript import PAGE as PAGE_OF_MESSAGES
 from memory.entities import Message, Session
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.branches import Branch
     from atlas_desktop.tui.app import AtlasApp
 
 
@@ -30,7 +32,7 @@ class SessionActions(DOMNode):
         async def resumed(self, session: Session) -> None: ...
 
         async def show_conversation(
-            self, conversation: Conversation, messages: tuple[Message, ...]
+            self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None" = None
         ) -> None: ...
 
     _limit = PAGE
@@ -73,14 +75,14 @@ class SessionActions(DOMNode):
     async def _open(self, ref: str) -> None:
         async with self.turning:
             room, session = await self.atlas.desk.rooms.find(ref)
-            view = await room.sessions.view(session.id)
-            conversation = self.turns.of(view.session)
+            branch = await room.branches.open(session.id, newest=PAGE_OF_MESSAGES)
+            conversation = self.turns.of(branch.session)
             if not conversation.draft:
                 conversation.draft = await self.atlas.drafts.of(conversation)
-            await self.show_conversation(conversation, view.messages)
+            await self.show_conversation(conversation, branch.newest, branch)
         self.refresh_list()
         if not conversation.busy:
-            await self.resumed(view.session)
+            await self.resumed(branch.session)
 
     async def sessions_renamed(self, ids: list[str]) -> None:
         """Shows new titles of conversations that were named in the background."""

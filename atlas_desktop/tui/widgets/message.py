@@ -48,6 +48,7 @@ class MessageBlock(Vertical):
         .head { height: 1; color: $quiet; padding: 0 1; }
         .words { height: auto; padding: 0 1; }
         &.mine { border-left: outer $mine; background: $surface; margin: 0; }
+        &.-selected { border-left: outer $accent; background: $panel; }
         SafeMarkdown { padding: 0 1; height: auto; }
         MarkdownParagraph { margin: 0 0 1 0; }
         MarkdownH1, MarkdownH2, MarkdownH3 {
@@ -70,13 +71,14 @@ class MessageBlock(Vertical):
     }
     """
 
-    def __init__(self, message: Message, now: datetime) -> None:
+    def __init__(self, message: Message, now: datetime, place: tuple[int, int] | None = None) -> None:
+        """`place` says which of several variants it is, counted from 1."""
         super().__init__(classes="mine" if message.role is Role.USER else "theirs")
         self.message = message
         self._now = now
         self._stream: PacedStream | None = None
         self._doing = ""
-        self._place = ""
+        self._place = f"{place[0]}/{place[1]}" if place is not None else ""
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head")
@@ -99,10 +101,22 @@ class MessageBlock(Vertical):
             parts.append((f"  {clean_line(self.message.model)}", "$quiet"))
         if self._place:
             parts.append((f"  {self._place}", "$quiet"))
+        if self.message.important:
+            parts.append(("  ★ important", "$accent"))
         if word := self._doing or state_word(self.message):
             failed = self.message.status is MessageStatus.FAILED and not self._doing
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
         return Content.assemble(*parts)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether its reply is being made."""
+        return self._stream is not None or self.message.status is MessageStatus.STREAMING
+
+    def marked(self, message: Message) -> None:
+        """Shows the message as it is now, with the same words."""
+        self.message = message
+        self.query_one(".head", Static).update(self._head())
 
     def doing(self, words: str) -> None:
         """Says what is under way (`reading`, `writing`) in the head line."""
@@ -112,7 +126,7 @@ class MessageBlock(Vertical):
 
     def placed(self, number: int, of: int) -> None:
         """Says in the head line which of several answers this is, counted from 1."""
-        self._place = f"{number}/{of}"
+        self._place = f"{number}/{of}" if of > 1 else ""
         self.query_one(".head", Static).update(self._head())
 
     def stream(self, text: str, frame_rate: int) -> None:

@@ -1,12 +1,16 @@
 """Where messages are typed: grows with its text, remembers what was sent."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.paths_typed import pasted_file
 
 NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
@@ -24,7 +28,9 @@ class Prompt(TextArea):
         padding: 0 1;
         scrollbar-size-vertical: 1;
         border-subtitle-color: $quiet;
+        border-title-color: $accent;
         &:focus { border: round $border; }
+        &.-editing { border: round $accent; }
     }
     """
 
@@ -33,6 +39,27 @@ class Prompt(TextArea):
         """The person pressed Enter on a text (empty text: on nothing)."""
 
         text: str
+
+    @dataclass
+    class Completes(Message):
+        """The person takes what is marked in the list of completions; with Enter, to be done at once."""
+
+        send: bool
+
+    @dataclass
+    class Moves(Message):
+        """The person goes through the list of completions."""
+
+        by: int
+
+    class Closes(Message):
+        """The person wants no completions."""
+
+    @dataclass
+    class FilePasted(Message):
+        """The path of a file that is there was pasted."""
+
+        path: Path
 
     class TakeBack(Message):
         """The person pressed Up in an empty prompt."""
@@ -47,6 +74,7 @@ class Prompt(TextArea):
             placeholder="Write a message",
         )
         self.history_of_sent: list[str] = []
+        self.completing: Callable[[], bool] = lambda: False
         self._recalled: int | None = None
         self._unsent = ""
 
@@ -58,7 +86,10 @@ class Prompt(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one, unless the default is prevented.
-        if event.key == "enter":
+        if self.completing() and self._completed(event.key):
+            event.stop()
+            event.prevent_default()
+        elif event.key == "enter":
             event.stop()
             event.prevent_default()
             self.post_message(self.Sent(self.text))
@@ -67,9 +98,41 @@ class Prompt(TextArea):
             event.prevent_default()
             self._replace_via_keyboard("\n", *self.selection)
 
+    def _completed(self, key: str) -> bool:
+        """Passes on a key that is meant for the list of completions."""
+        match key:
+            case "up" | "down":
+                self.post_message(self.Moves(-1 if key == "up" else 1))
+            case "tab" | "enter":
+                self.post_message(self.Completes(send=key == "enter"))
+            case "escape":
+                self.post_message(self.Closes())
+            case _:
+                return False
+        return True
+
+    @property
+    def before_cursor(self) -> str:
+        """What stands before the cursor in its line."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def replace_before_cursor(self, length: int, text: str) -> None:
+        """Puts a text in the place of the last characters before the cursor."""
+        row, column = self.cursor_location
+        self.replace(text, (row, column - length), (row, column))
+
+    def edits(self, title: str) -> None:
+        """Says above the prompt that something else than a new message is typed; an empty title that not."""
+        self.border_title = title
+        self.set_class(bool(title), "-editing")
+
     async def _on_paste(self, event: events.Paste) -> None:
         """The clipboard is text from outside too."""
         event.prevent_default()
+        if (path := await asyncio.to_thread(pasted_file, event.text)) is not None:
+            self.post_message(self.FilePasted(path))
+            return
         if result := self._replace_via_keyboard(clean(event.text.replace("\r\n", "\n")), *self.selection):
             self.move_cursor(result.end_location)
 

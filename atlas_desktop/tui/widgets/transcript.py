@@ -1,46 +1,64 @@
-"""The messages of a conversation. Only the newest are widgets; older ones are loaded when asked for."""
+"""The messages of a conversation. Those around the view are widgets; others are read when they are scrolled
+to, and let go of when they are far away."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED
 from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message
 from models.messages import Role
 
 FIRST = 2
 """Messages that are mounted before a conversation is shown."""
 PAGE = 20
-"""Messages that are mounted when a conversation has been opened, and added at the top when asked for."""
+"""Messages that are mounted when a conversation has been opened, and read at a time."""
 STEP = 2
 BREATH_S = 0.01
 LOADING = "loading"
-FARTHEST = 400
-"""Messages that are mounted at most to get to an older one."""
 MOST = 60
-"""Messages that stay mounted when the view is at the newest one."""
+"""Messages that are mounted at most, but for a reply that is being made and what follows on it."""
+AHEAD = 2
+"""Screens above and below the view that are mounted before they are scrolled to."""
+
+Load = Callable[[str, int], Awaitable[Sequence[Message]]]
+"""Reads so many messages that end with the one of that id, oldest first."""
 
 
-class Older(Static):
-    """Stands for the messages above that are not mounted."""
+async def _nothing(_last: str, _number: int) -> Sequence[Message]:
+    return ()
+
+
+class Beyond(Static):
+    """Stands for the messages above or below that are not mounted."""
 
     DEFAULT_CSS = """
-    Older { height: 1; width: 100%; max-width: 100; text-align: center; color: $quiet; }
+    Beyond { height: 1; width: 100%; max-width: 100; text-align: center; color: $quiet; }
     """
+
+    def __init__(self, arrow: str, words: str) -> None:
+        super().__init__(markup=False)
+        self._arrow, self._words = arrow, words
 
     def on_mount(self) -> None:
         self.display = False
 
     def count(self, number: int) -> None:
         self.display = number > 0
-        self.update(Content(f"↑ {number:,} older messages"))
+        words = self._words if number != 1 else self._words.removesuffix("s")
+        self.update(Content(f"{self._arrow} {number:,} {words}"))
 
 
 class Messages(Vertical):
@@ -50,9 +68,10 @@ class Messages(Vertical):
 
 
 class Transcript(VerticalScroll):
-    """Follows the newest message as long as the view is at the end."""
+    """Follows the newest message while the view is at the end. With the focus, one message is selected."""
 
     virtual_size = UNSCROLLED
+    BINDINGS: ClassVar[list[BindingType]] = list(bindings(Where.MESSAGES))
 
     DEFAULT_CSS = """
     Transcript {
@@ -69,13 +88,18 @@ class Transcript(VerticalScroll):
     def __init__(self, now: Callable[[], datetime], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._now = now
-        self._older: list[Message] = []
+        self._window = Window()
+        self._load: Load = _nothing
         self._loading = False
-        self._top = Older(markup=False)
+        self._places: dict[str, tuple[int, int]] = {}
+        self._top = Beyond("↑", "older messages")
+        self._bottom = Beyond("↓", "newer messages")
+        self.selected: str | None = None
 
     def compose(self) -> ComposeResult:
         with Messages(id="messages"):
             yield self._top
+        yield self._bottom
 
     @property
     def _messages(self) -> Vertical:
@@ -83,31 +107,61 @@ class Transcript(VerticalScroll):
 
     @property
     def blocks(self) -> list[MessageBlock]:
+        """The messages that are mounted, in their order."""
         return [child for child in self._messages.children if isinstance(child, MessageBlock)]
+
+    @property
+    def at_the_newest(self) -> bool:
+        """Whether the newest message is mounted."""
+        return self._window.newer == 0
 
     def find(self, message_id: str) -> MessageBlock | None:
         """The block of a message, if it is mounted."""
-        return next((block for block in self.blocks if block.message.id == message_id), None)
+        return next((block for block in reversed(self.blocks) if block.message.id == message_id), None)
 
-    async def show(self, messages: Sequence[Message]) -> None:
-        """Replaces everything by the newest of `messages` and goes to the end."""
+    # --- what is shown ----------------------------------------------------------------------------
+
+    async def show(
+        self,
+        messages: Sequence[Message],
+        ids: Sequence[str] | None = None,
+        load: Load = _nothing,
+        places: Mapping[str, tuple[int, int]] | None = None,
+    ) -> None:
+        """Replaces everything by the newest of `messages` and goes to the end.
+
+        `ids` are those of the whole branch, which `load` reads from; `places` tells of messages that have
+        variants which of how many they are.
+        """
         self.workers.cancel_group(self, LOADING)
+        self._loading = False
+        self._load, self._places = load, dict(places or {})
         spoken = [m for m in messages if m.role is not Role.SYSTEM]
-        self._older, newest = spoken[:-FIRST], spoken[-FIRST:]
-        now = self._now()
+        whole = [m.id for m in spoken] if ids is None else ids
+        newest = spoken[-FIRST:]
+        self._window.show(whole, [m.id for m in newest])
+        self._select(None)
+        await self._replace(newest)
+        self.anchor()
+        self._fill(spoken[:-FIRST][-(PAGE - FIRST) :])
+
+    async def _replace(self, messages: Sequence[Message]) -> None:
         with self.app.batch_update():
             await self._messages.remove_children(self._messages.children[1:])
-            await self._messages.mount(*[MessageBlock(m, now) for m in newest])
-            self._top.count(len(self._older))
-        self.anchor()
-        if self._older:
-            self._loading = True
-            self.run_worker(self._load(PAGE - FIRST), group=LOADING, exclusive=True)
+            await self._messages.mount(*self._made(messages))
+            self._count()
+
+    def _made(self, messages: Sequence[Message]) -> list[MessageBlock]:
+        now = self._now()
+        return [MessageBlock(m, now, self._places.get(m.id)) for m in messages]
 
     async def add(self, message: Message) -> MessageBlock:
-        """Mounts a message at the end."""
+        """Mounts a message at the end, which is gone to when it is not mounted."""
+        if not self.at_the_newest:
+            await self._to_the_newest()
         block = MessageBlock(message, self._now())
         await self._messages.mount(block)
+        self._window.add(message.id)
         return block
 
     async def note(self, widget: Widget) -> None:
@@ -116,62 +170,126 @@ class Transcript(VerticalScroll):
 
     async def follow(self) -> None:
         """Goes to the end, follows what comes, and lets go of what is far above."""
-        blocks = self.blocks
-        if len(blocks) > MOST:
-            gone = blocks[:-MOST]
-            self._older += [block.message for block in gone]
-            await self._messages.remove_children(gone)
-            self._top.count(len(self._older))
+        if not self.at_the_newest:
+            await self._to_the_newest()
+        await self._trim(above=True)
         self.anchor()
 
-    async def go_to(self, message_id: str) -> None:
-        """Shows a message, with older ones mounted until it is there; one that is not in the branch that is
-        shown, or is very far up, is passed over."""
-        self.workers.cancel_group(self, LOADING)
-        places = [at for at, one in enumerate(reversed(self._older)) if one.id == message_id]
-        self._loading = True
-        try:
-            while places and places[0] < FARTHEST and self._is_there and self.find(message_id) is None:
-                page = self._older[-STEP:]
-                del self._older[-STEP:]
-                await self._mount_above(page)
-        finally:
-            self._loading = False
+    async def _to_the_newest(self) -> None:
+        """Mounts the end of the conversation in place of what is mounted."""
+        ids = self._window.ids
+        await self._stop_loading()
+        newest = [m for m in await self._load(ids[-1], FIRST) if m.role is not Role.SYSTEM]
+        self._window.show(ids, [m.id for m in newest])
+        await self._replace(newest)
+        self.anchor()
+        self._fill()
+
+    async def go_to(self, message_id: str) -> bool:
+        """Shows a message, wherever in the branch it is; False when it is not on it."""
+        place = self._window.at(message_id)
+        if place is None:
+            return False
+        if self.find(message_id) is None:
+            await self._stop_loading()
+            first, end = self._window.around(place, 1, 3)
+            found = await self._load(self._window.ids[end - 1], end - first)
+            self.release_anchor()
+            await self._replace(found)
+            self._window.first, self._window.end = end - len(found), end
+            self._count()
+            await self._laid_out()
         if (block := self.find(message_id)) is not None:
             self.release_anchor()
             block.scroll_visible(top=True, animate=False)
+            self._select(message_id)
+        self._fill()
+        return True
+
+    async def drop_from(self, message_id: str) -> None:
+        """Removes a message and everything below it (other words take its place)."""
+        place = self._window.at(message_id)
+        if place is not None and place > 0:
+            await self.drop_after(self._window.ids[place - 1])
+        elif place is not None:
+            self._window.show((), ())
+            await self._messages.remove_children(self._messages.children[1:])
+            self._count()
 
     async def drop_after(self, message_id: str) -> None:
         """Removes everything below a message (it is answered anew)."""
+        place = self._window.at(message_id)
+        if place is not None:
+            if not self.at_the_newest:
+                await self.go_to(message_id)
+            self._window.cut_after(place)
         children = list(self._messages.children)
         index = next(
             (i for i, c in enumerate(children) if isinstance(c, MessageBlock) and c.message.id == message_id),
             len(children) - 1,
         )
         await self._messages.remove_children(children[index + 1 :])
+        self._count()
+
+    def replaced(self, old: str, new: str) -> None:
+        """Another variant is shown in the place of a message."""
+        self._window.replace(old, new)
+        if self.selected == old:
+            self.selected = new
+
+    def _count(self) -> None:
+        self._top.count(self._window.older)
+        self._bottom.count(self._window.newer)
+
+    # --- reading on as one scrolls ----------------------------------------------------------------
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value and new_value <= 1:
-            self.load_older()
+        if old_value != new_value and (self._wants_older or self._wants_newer):
+            self._fill()
 
-    def load_older(self) -> None:
-        """Mounts the page above, keeping the view on the words it shows."""
-        if self._older and not self._loading:
+    @property
+    def _wants_older(self) -> bool:
+        return self._window.older > 0 and self.scroll_y < AHEAD * self.size.height
+
+    @property
+    def _wants_newer(self) -> bool:
+        below = self.max_scroll_y - self.scroll_y
+        return self._window.newer > 0 and below < AHEAD * self.size.height
+
+    def _fill(self, known: Sequence[Message] = ()) -> None:
+        """Mounts what is near the view in the background; `known` stand above and need not be read."""
+        if not self._loading and (known or self._wants_older or self._wants_newer):
             self._loading = True
-            self.run_worker(self._load(PAGE), group=LOADING, exclusive=True)
+            self.run_worker(self._filled(known), group=LOADING, exclusive=True)
 
-    async def _load(self, number: int) -> None:
-        """Mounts up to `number` more messages at the top, a few at a time: each takes a while to lay out."""
+    async def _filled(self, known: Sequence[Message]) -> None:
+        """A few messages at a time: each takes a while to lay out."""
         try:
-            # At the very top more is wanted: it cannot be asked for by scrolling any further.
-            while self._older and self._is_there and (number > 0 or 0 == self.scroll_y < self.max_scroll_y):
-                page = self._older[-STEP:]
-                del self._older[-STEP:]
-                number -= STEP
-                await self._mount_above(page)
+            above: list[Message] = list(known)
+            while self._is_there and (above or self._wants_older):
+                if not above:
+                    window = self._window
+                    last = window.ids[window.first - 1]
+                    above = [m for m in await self._load(last, PAGE) if m.role is not Role.SYSTEM]
+                    if not above:
+                        return
+                await self._mount_above(above[-STEP:])
+                del above[-STEP:]
+                if not known and not self._wants_older:
+                    above.clear()
+            while self._is_there and self._wants_newer:
+                window = self._window
+                end = min(window.end + STEP, len(window.ids))
+                found = await self._load(window.ids[end - 1], end - window.end)
+                await self._mount_below(found)
         finally:
             self._loading = False
+
+    async def _stop_loading(self) -> None:
+        self.workers.cancel_group(self, LOADING)
+        self._loading = False
+        await asyncio.sleep(0)
 
     @property
     def _is_there(self) -> bool:
@@ -179,19 +297,109 @@ class Transcript(VerticalScroll):
         return self.is_running and self._top.is_running and self._top.is_attached
 
     async def _mount_above(self, page: Sequence[Message]) -> None:
-        at_the_end = self.scroll_y >= self.max_scroll_y
+        at_the_end = self.scroll_y >= self.max_scroll_y and self.at_the_newest
         below = self.virtual_size.height - self.scroll_y
         if not at_the_end:
             self.release_anchor()
-        now = self._now()
-        await self._messages.mount(*[MessageBlock(m, now) for m in page], after=self._top)
+        await self._messages.mount(*self._made(page), after=self._top)
+        self._window.first -= len(page)
         if not self._is_there:
             return
-        self._top.count(len(self._older))
+        self._count()
+        await self._laid_out()
+        if not at_the_end:
+            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+            await self._trim(above=False)
+        # Keys are answered between two steps.
+        await asyncio.sleep(BREATH_S)
+
+    async def _mount_below(self, page: Sequence[Message]) -> None:
+        await self._messages.mount(*self._made(page))
+        self._window.end += len(page)
+        if not self._is_there:
+            return
+        self._count()
+        await self._laid_out()
+        await self._trim(above=True)
+        await asyncio.sleep(BREATH_S)
+
+    async def _trim(self, *, above: bool) -> None:
+        """Lets go of the messages that are farthest above, or below, when too many are mounted."""
+        blocks = self.blocks
+        extra = len(blocks) - MOST
+        if extra <= 0 or (not above and blocks[-1].streaming):
+            return
+        children = list(self._messages.children)
+        if not above:
+            self.release_anchor()
+            gone = children[children.index(blocks[-extra]) :]
+            self._window.end -= extra
+            await self._messages.remove_children(gone)
+            self._count()
+            return
+        gone = children[1 : children.index(blocks[extra])]
+        below = self.virtual_size.height - self.scroll_y
+        following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
+        self._window.first += extra
+        await self._messages.remove_children(gone)
+        self._count()
+        if not following:
+            await self._laid_out()
+            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+
+    async def _laid_out(self) -> None:
         laid_out = asyncio.Event()
         if self.call_after_refresh(laid_out.set):
             await laid_out.wait()
-        if not at_the_end:
-            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
-        # Keys are answered between two steps.
-        await asyncio.sleep(BREATH_S)
+
+    # --- the selected message ---------------------------------------------------------------------
+
+    @property
+    def selected_block(self) -> MessageBlock | None:
+        return None if self.selected is None else self.find(self.selected)
+
+    def on_focus(self) -> None:
+        if self.selected_block is None:
+            seen = [block for block in self.blocks if self.region.overlaps(block.region)]
+            found = seen or self.blocks
+            self._select(found[-1].message.id if found else None)
+        else:
+            self._select(self.selected)
+
+    def on_blur(self) -> None:
+        for block in self.query(".-selected"):
+            block.remove_class("-selected")
+
+    def on_click(self, event: events.Click) -> None:
+        widget: object = event.widget
+        while isinstance(widget, Widget) and widget is not self:
+            if isinstance(widget, MessageBlock):
+                self._select(widget.message.id)
+                return
+            widget = widget.parent
+
+    def select_step(self, step: int) -> None:
+        """Selects the message that is `step` further and scrolls to it."""
+        blocks = self.blocks
+        if not blocks:
+            return
+        at = next((i for i, b in enumerate(blocks) if b.message.id == self.selected), len(blocks) - 1)
+        to = min(max(at + step, 0), len(blocks) - 1)
+        self.release_anchor()
+        self._select(blocks[to].message.id)
+        tall = blocks[to].size.height > self.size.height
+        blocks[to].scroll_visible(top=tall, animate=False)
+        self._fill()
+
+    def select_end(self, *, newest: bool) -> None:
+        """Selects the newest or the oldest of the messages that are mounted."""
+        blocks = self.blocks
+        if blocks:
+            self._select(blocks[-1 if newest else 0].message.id)
+            self.select_step(0)
+
+    def _select(self, message_id: str | None) -> None:
+        self.selected = message_id
+        for block in self.blocks:
+            block.set_class(self.has_focus and block.message.id == message_id, "-selected")
+        self.screen.refresh_bindings()

@@ -1,0 +1,101 @@
+"""The tree of a conversation: which ways it went, and where each of them leads."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static, Tree
+from textual.widgets.tree import TreeNode
+
+from atlas_desktop.services.branches import Stretch
+from atlas_desktop.services.cleaning import clean_line
+from models.messages import Role
+
+_EXCERPT = 56
+
+
+class BranchTree(Tree[str]):
+    """Each node is a stretch of messages; its data is the id of the first one."""
+
+
+class BranchScreen(ModalScreen[str | None]):
+    """Dismissed with the id of the message to go to, or None."""
+
+    DEFAULT_CSS = """
+    BranchScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 96; max-width: 96%; height: 80%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        Tree { height: 1fr; background: $surface; scrollbar-size-vertical: 1; }
+        .hint { color: $quiet; height: auto; margin-bottom: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Close")]
+
+    def __init__(self, tree: Sequence[Stretch], messages: int) -> None:
+        super().__init__()
+        self._stretches = tree
+        self._messages = messages
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Branches"
+            box.border_subtitle = "Enter goes there · Esc closes"
+            yield Static(Content(self._said()), classes="hint", markup=False)
+            yield BranchTree("", id="tree")
+
+    def _said(self) -> str:
+        ends = sum(_ends(stretch) for stretch in self._stretches)
+        if ends <= 1:
+            return (
+                f"{self._messages:,} messages, one after the other. Editing a message (e) or answering again "
+                "(Ctrl+R) makes a branch."
+            )
+        return f"{self._messages:,} messages on {ends} branches. ● is the one that is shown."
+
+    def on_mount(self) -> None:
+        tree = self.query_one(BranchTree)
+        tree.show_root = False
+        tree.guide_depth = 3
+        todo: list[tuple[TreeNode[str], Stretch]] = [(tree.root, each) for each in self._stretches]
+        deepest: TreeNode[str] | None = None
+        while todo:
+            parent, stretch = todo.pop(0)
+            made = parent.add(_label(stretch), data=stretch.nodes[0].id, expand=True)
+            made.allow_expand = bool(stretch.ways)
+            todo += [(made, each) for each in stretch.ways]
+            if stretch.shown:
+                deepest = made
+        tree.root.expand()
+        if deepest is not None:
+            self.call_after_refresh(tree.move_cursor, deepest)
+        tree.focus()
+
+    def on_tree_node_selected(self, event: Tree.NodeSelected[str]) -> None:
+        event.stop()
+        self.dismiss(event.node.data)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _ends(stretch: Stretch) -> int:
+    return sum(_ends(way) for way in stretch.ways) if stretch.ways else 1
+
+
+def _label(stretch: Stretch) -> Text:
+    first = stretch.nodes[0]
+    line = clean_line(" ".join(first.excerpt.split())) or "(nothing came)"
+    short = line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1].rstrip()}…"
+    who = "You" if first.role is Role.USER else "Atlas"
+    count = f"  {len(stretch.nodes)} messages" if len(stretch.nodes) > 1 else ""
+    return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {short}", (count, "dim"))

@@ -1,0 +1,272 @@
+"""The part of the conversation screen that does something with one message."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.prompt import Prompt
+from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.entities import Message, MessageStatus, RoomKind
+from models.messages import Role, StopReason
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.tui.app import AtlasApp
+
+GROUP = "message"
+
+
+class MessageActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    turns: Turns
+    current: Conversation
+    turning: asyncio.Lock
+
+    if TYPE_CHECKING:
+
+        @property
+        def prompt(self) -> Prompt: ...
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        def tell(self) -> None: ...
+
+        def edit(self, message: Message) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+        async def _open(self, ref: str) -> None: ...
+
+        async def _forget(self, word: str) -> None: ...
+
+    # --- which message ----------------------------------------------------------------------------
+
+    @property
+    def _its_room(self) -> "OpenRoom":
+        return self.atlas.room_of(self.current)
+
+    def _message_meant(self, *roles: Role) -> Message | None:
+        """The selected message; where none is, the newest one of these roles (any)."""
+        transcript = self.transcript
+        if (block := transcript.selected_block) is not None:
+            return block.message if not roles or block.message.role in roles else self._beside(block, roles)
+        found = (b.message for b in reversed(transcript.blocks) if not roles or b.message.role in roles)
+        return next(found, None)
+
+    def _beside(self, block: MessageBlock, roles: tuple[Role, ...]) -> Message | None:
+        """What is said in the turn of a selected message by one of these roles."""
+        blocks = self.transcript.blocks
+        at = blocks.index(block)
+        beside = at + 1 if block.message.role is Role.USER else at - 1
+        if 0 <= beside < len(blocks) and blocks[beside].message.role in roles:
+            return blocks[beside].message
+        return None
+
+    def action_select_message(self) -> None:
+        self.transcript.focus()
+
+    def action_message_previous(self) -> None:
+        self.transcript.select_step(-1)
+
+    def action_message_next(self) -> None:
+        self.transcript.select_step(+1)
+
+    def action_message_first(self) -> None:
+        self.transcript.select_end(newest=False)
+
+    async def action_message_last(self) -> None:
+        await self.transcript.follow()
+        self.transcript.select_end(newest=True)
+        self.transcript.anchor()
+
+    def action_message_back(self) -> None:
+        self.prompt.focus()
+
+    def on_descendant_focus(self) -> None:
+        if self.query_one(Prompt).has_focus:
+            # Whoever types means the newest message again.
+            self.query_one(Transcript).selected = None
+
+    # --- what is done with it ---------------------------------------------------------------------
+
+    def action_message_edit(self) -> None:
+        if (message := self._message_meant(Role.USER)) is not None:
+            self.edit(message)
+
+    def action_message_continue(self) -> None:
+        if (message := self._unfinished) is not None:
+            self.turns.go_on(self.current, message.id)
+            self.tell()
+
+    @property
+    def _unfinished(self) -> Message | None:
+        """The newest reply, when it was stopped or cut and something of it came."""
+        blocks = self.transcript.blocks
+        if not blocks or not self.transcript.at_the_newest:
+            return None
+        newest = blocks[-1].message
+        cut = newest.status is MessageStatus.PARTIAL or newest.stop_reason == StopReason.LENGTH
+        return newest if newest.role is Role.ASSISTANT and cut and newest.content.strip() else None
+
+    def action_message_fork(self) -> None:
+        if (message := self._message_meant()) is not None:
+            self.atlas.attempt(self._fork(message), group=GROUP, exclusive=True)
+
+    async def _fork(self, message: Message) -> None:
+        made = await self._its_room.sessions.fork(message.session_id, message=message.id)
+        await self._open(made.id)
+        self.atlas.say(f"A copy up to that message: {made.message_count} messages. The original stays.")
+
+    def action_message_copy(self) -> None:
+        if (message := self._message_meant()) is not None:
+            self.atlas.attempt(self._copy(message.content, "The message"), group=GROUP, exclusive=True)
+
+    def action_message_copy_code(self) -> None:
+        if (message := self._message_meant(Role.ASSISTANT)) is not None:
+            self.atlas.attempt(self._copy_code(message), group=GROUP, exclusive=True)
+
+    async def _copy_code(self, message: Message) -> None:
+        from atlas_desktop.services.code_blocks import code_blocks
+        from atlas_desktop.tui.screens.pick import Choice, PickScreen
+
+        found = code_blocks(message.content)
+        if not found:
+            self.atlas.say("There is no code in this message.")
+            return
+        which: str | None = "0"
+        if len(found) > 1:
+            choices = [
+                Choice(str(n), f"{one.language or 'code'} · {len(one.text.splitlines())} lines", one.text)
+                for n, one in enumerate(found)
+            ]
+            which = await self.atlas.push_screen_wait(PickScreen("Which code?", choices))
+        if which is not None:
+            await self._copy(found[int(which)].text, "The code")
+
+    async def _copy(self, text: str, what: str) -> None:
+        """Puts a text on the clipboard of the terminal; out of the private room only after a question."""
+        if self._its_room.store.room is not RoomKind.OPEN and not await self._may_leave():
+            return
+        self.app.copy_to_clipboard(text)
+        self.atlas.say(f"{what} is on the clipboard.")
+
+    async def _may_leave(self) -> bool:
+        from atlas_desktop.tui.screens.confirm import ConfirmScreen
+
+        asked = ConfirmScreen(
+            "Copy to the clipboard?",
+            "Other programs can read the clipboard, and some keep what was on it. "
+            "What you copy leaves this room.",
+            agree="Copy",
+            refuse="Leave it",
+        )
+        agreed: bool = await self.atlas.push_screen_wait(asked)
+        return agreed
+
+    def action_message_important(self) -> None:
+        if (message := self._message_meant(*() if self.transcript.selected else (Role.USER,))) is not None:
+            self.atlas.attempt(self._mark(message), group=GROUP)
+
+    async def _mark(self, message: Message) -> None:
+        marked = await self._its_room.branches.mark(message.id, important=not message.important)
+        if (block := self.transcript.find(marked.id)) is not None:
+            block.marked(marked)
+        stays = (
+            "is marked as important: it stays in sight longest"
+            if marked.important
+            else "is like others again"
+        )
+        self.atlas.say(f"The message {stays}.")
+
+    def action_message_why(self) -> None:
+        if (
+            message := self._message_meant(*() if self.transcript.selected else (Role.ASSISTANT,))
+        ) is not None:
+            self.atlas.attempt(self._why(message), group=GROUP, exclusive=True)
+
+    async def _why(self, message: Message) -> None:
+        from atlas_desktop.tui.screens.why import WhyScreen
+
+        room = self._its_room
+        found = await room.why.why(message.id)
+        record = await room.store.context.turn(message.id)
+        tiers = () if record is None else record.parts
+        prompt = await room.chat.replayed(message.id) if record is not None else ()
+        self.app.push_screen(WhyScreen(found, tiers, prompt))
+
+    def action_message_forget(self) -> None:
+        if (message := self._message_meant()) is not None:
+            self.atlas.attempt(self._forget(message.id), group="forget", exclusive=True)
+
+    # --- variants and branches --------------------------------------------------------------------
+
+    def action_message_earlier(self) -> None:
+        self._turn_selected(-1)
+
+    def action_message_later(self) -> None:
+        self._turn_selected(+1)
+
+    def _turn_selected(self, step: int) -> None:
+        if (message := self._message_meant()) is not None:
+            self.atlas.attempt(self._show_variant_of(message, step), group="variants", exclusive=True)
+
+    async def _show_variant_of(self, message: Message, step: int) -> None:
+        """Shows the branch that goes on from another variant of a message, at that variant."""
+        room = self._its_room
+        variants = [one.id for one in await room.branches.variants(message.id)]
+        at = variants.index(message.id)
+        to = min(max(at + step, 0), len(variants) - 1)
+        if to == at:
+            self.atlas.say(
+                "There is no other variant that way." if len(variants) > 1 else "It has no variants."
+            )
+            return
+        await self._go_to(message.session_id, variants[to])
+
+    async def _go_to(self, session_id: str, message_id: str) -> None:
+        """Shows a message of a conversation on whatever branch it is, with the focus on it."""
+        await self._its_room.branches.go_to(session_id, message_id)
+        await self._open(session_id)
+        await self.transcript.go_to(message_id)
+        self.transcript.focus()
+
+    def action_message_branches(self) -> None:
+        self.atlas.attempt(self._show_branches(), group=GROUP, exclusive=True)
+
+    async def _show_branches(self) -> None:
+        from atlas_desktop.services.branches import stretches
+        from atlas_desktop.tui.screens.branches import BranchScreen
+
+        session = self.current.session
+        assert session is not None
+        nodes = await self._its_room.branches.nodes(session.id)
+        head = (await self._its_room.store.get_session(session.id)).head_id
+        chosen = await self.atlas.push_screen_wait(BranchScreen(stretches(nodes, head), len(nodes)))
+        if chosen is not None:
+            await self._go_to(session.id, chosen)
+
+    # --- when it can be done ----------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "select_message":
+            return bool(self.transcript.blocks) and not self.transcript.has_focus
+        if not action.startswith("message_"):
+            return super().check_action(action, parameters)
+        deed = action.removeprefix("message_")
+        if deed in ("previous", "next", "first", "last", "back"):
+            return True
+        if self.atlas.leaving or self.current.id is None or not self.transcript.blocks:
+            return None
+        if deed == "continue":
+            return True if self._unfinished is not None and not self.current.busy else None
+        if deed in ("edit", "fork", "forget", "earlier", "later", "branches") and self.current.busy:
+            return None
+        if deed == "edit":
+            return True if self._message_meant(Role.USER) is not None else None
+        return True

@@ -1,0 +1,269 @@
+"""The part of the conversation screen that sends what is typed and shows the reply as it comes."""
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.dom import DOMNode
+
+from atlas_desktop.explain import explain
+from atlas_desktop.services.documents import DOCUMENTS
+from atlas_desktop.services.titles import KIND as TITLE
+from atlas_desktop.tui.actions import Action, Where, typed
+from atlas_desktop.tui.turns import (
+    Conversation,
+    JobMoved,
+    TurnAccepted,
+    TurnEnded,
+    TurnGrew,
+    TurnNoticed,
+    Turns,
+)
+from atlas_desktop.tui.widgets.empty import EmptyPage
+from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
+from atlas_desktop.tui.widgets.prompt import Prompt
+from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.background import Stage
+from memory.entities import Message, MessageStatus
+from models.messages import StopReason
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+
+class TalkActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+    turns: Turns
+    current: Conversation
+    turning: asyncio.Lock
+    _live: MessageBlock | None = None
+    _drawn = 0
+    _switching = False
+    _editing: Message | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def prompt(self) -> Prompt: ...
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        def tell(self) -> None: ...
+
+        def tell_read(self, text: str) -> None: ...
+
+        def tell_attachments(self) -> None: ...
+
+        def complete(self) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+        def count_variants(self) -> None: ...
+
+        async def sessions_renamed(self, ids: list[str]) -> None: ...
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def on_text_area_changed(self) -> None:
+        # While the prompt still shows what belongs to another conversation it is nobody's draft.
+        if not self._switching and self._editing is None:
+            self.current.draft = self.prompt.text
+            self.atlas.drafts.changed(self.current)
+        self.complete()
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        shown = self.current
+        text = event.text.strip()
+        if (command := typed(text)) is not None:
+            self.prompt.remember(text)
+            self.prompt.put("")
+            self.run_worker(self._command(*command), group="command")
+            return
+        if self._editing is not None:
+            self._send_edited(text)
+            return
+        if text:
+            self.prompt.remember(text)
+            self.prompt.put("")
+            if shown.busy or shown.waiting:
+                shown.waiting.append(text)
+        self.atlas.drafts.changed(shown)
+        if shown.busy:
+            self.tell()
+        elif shown.waiting:
+            self.say(shown, shown.waiting.pop(0))
+        elif text:
+            self.say(shown, text)
+
+    async def _command(self, action: Action, given: tuple[str, ...]) -> None:
+        """Does what a typed command says, if it can be done now."""
+        target = self.app if action.where is Where.EVERYWHERE else self
+        if target.check_action(action.run, given):
+            await self.app.run_action(("", action.run, given), target)
+        else:
+            self.atlas.notify(f"{action.slash} cannot be done now.", severity="warning")
+
+    def say(self, conversation: Conversation, text: str) -> None:
+        """Says a text; the caller has seen to it that no turn is under way."""
+        self.turns.send(conversation, text)
+        self.tell()
+
+    def on_prompt_take_back(self) -> None:
+        if self.current.waiting:
+            self._take_back()
+        else:
+            self.prompt.recall(-1)
+
+    def _take_back(self) -> None:
+        self.prompt.put(self.current.waiting.pop())
+        self.prompt.focus()
+        self.tell()
+
+    def on_empty_page_chosen(self, event: EmptyPage.Chosen) -> None:
+        self.prompt.put(event.text)
+        self.prompt.focus()
+
+    # --- other words for a message ---------------------------------------------------------------
+
+    def edit(self, message: Message) -> None:
+        """Puts a message's words into the prompt; what is sent then takes its place."""
+        self.current.draft = self.prompt.text
+        self._editing = message
+        self.prompt.edits("Editing an earlier message: Enter says it anew, Esc leaves it as it was")
+        self.prompt.put(message.content)
+        self.prompt.focus()
+        self.tell()
+
+    def stop_editing(self) -> None:
+        """Leaves the message as it was; what was being typed before is there again."""
+        self._editing = None
+        self.prompt.edits("")
+        self.prompt.put(self.current.draft)
+        self.tell()
+
+    def _send_edited(self, text: str) -> None:
+        message = self._editing
+        assert message is not None
+        if self.current.busy:
+            self.atlas.notify("A reply is coming: stop it first (Esc).", severity="warning")
+            return
+        self.stop_editing()
+        if text and text != message.content:
+            self.prompt.remember(text)
+            self.turns.edit(self.current, message.id, text)
+            self.tell()
+
+    # --- the reply as it comes -------------------------------------------------------------------
+
+    async def on_turn_accepted(self, event: TurnAccepted) -> None:
+        if self.atlas.leaving:
+            return
+        async with self.turning:
+            there = self.transcript.find(event.accepted.reply.id) is not None
+            if event.conversation is self.current and (event.continues or not there):
+                await self._show_start(event)
+        self.tell()
+        self.tell_attachments()
+        self.refresh_list()
+
+    async def _show_start(self, event: TurnAccepted) -> None:
+        accepted, transcript = event.accepted, self.transcript
+        self.add_class("-talking")
+        if event.continues:
+            await transcript.follow()
+            self._live = transcript.find(accepted.reply.id)
+            self._drawn = len(accepted.reply.content)
+            return
+        if event.again:
+            await transcript.drop_after(accepted.message.id)
+        else:
+            if event.edits is not None:
+                await transcript.drop_from(event.edits)
+            await transcript.add(accepted.message)
+        self._live = await transcript.add(accepted.reply)
+        self._drawn = 0
+        await transcript.follow()
+
+    def on_turn_grew(self, event: TurnGrew) -> None:
+        if event.conversation is self.current and self._live is not None and not self.atlas.leaving:
+            self._draw(event.conversation.said)
+
+    def _draw(self, said: str) -> None:
+        assert self._live is not None
+        if fresh := said[self._drawn :]:
+            if not self._drawn:
+                self.tell()
+            self._drawn = len(said)
+            self._live.stream(fresh, self.atlas.desk.settings.ui.frame_rate)
+
+    async def on_turn_noticed(self, event: TurnNoticed) -> None:
+        if event.conversation is not self.current:
+            return
+        if event.code == DOCUMENTS:
+            self.tell_read(event.text)
+        else:
+            await self.transcript.note(Remark(event.text))
+
+    async def on_turn_ended(self, event: TurnEnded) -> None:
+        if self.atlas.leaving:
+            return  # it is stored; the widgets that would show it are about to go
+        conversation = event.conversation
+        replied = event.replied
+        if replied is not None:
+            timings = replied.completion.timings
+            conversation.used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
+            conversation.speed = timings.tokens_per_second
+        if conversation is self.current:
+            async with self.turning:
+                await self._show_end(event)
+        elif event.error is not None:
+            self.atlas.say_error(explain(event.error))
+        cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
+        if conversation.waiting and not cut:
+            self.say(conversation, conversation.waiting.pop(0))
+        if conversation is self.current:
+            self.count_variants()
+        self.tell()
+        self.refresh_list()
+
+    async def _show_end(self, event: TurnEnded) -> None:
+        if event.reply is not None:
+            if self._live is not None:
+                self._draw(event.said)
+            live, self._live = self._live or self.transcript.find(event.reply.id), None
+            if live is not None:
+                await live.finish(_ended(event, event.reply))
+        if event.error is not None:
+            if event.unsent and not self.prompt.text:
+                self.prompt.put(event.unsent)
+            self.add_class("-talking")
+            await self.transcript.note(ErrorNote(explain(event.error)))
+            self.atlas.model_needed(event.error)
+
+    async def on_job_moved(self, event: JobMoved) -> None:
+        if event.job.kind == TITLE and event.stage is Stage.DONE and event.job.session_id is not None:
+            await self.sessions_renamed([event.job.session_id])
+        self.tell()
+
+
+def waiting_words(conversation: Conversation) -> Content:
+    """What is said of messages that wait to be sent."""
+    waiting = conversation.waiting
+    if not waiting:
+        return Content("")
+    first = " ".join(waiting[0].split())
+    more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
+    how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
+    return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+
+
+def _ended(event: TurnEnded, reply: Message) -> Message:
+    """The reply as it was stored at the end of its turn."""
+    if event.replied is not None:
+        return event.replied.message
+    status = MessageStatus.PARTIAL if event.said.strip() else MessageStatus.FAILED
+    return replace(reply, content=event.said, status=status, stop_reason=StopReason.ERROR)

@@ -1,0 +1,76 @@
+"""A small window in which one of several things is chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.services.cleaning import clean_line
+
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`id` is what is returned; `detail` is shown below the name, shortened to a line."""
+
+    id: str
+    name: str
+    detail: str = ""
+
+
+class PickScreen(ModalScreen[str | None]):
+    """Dismissed with the id of a choice, or None. `keys` are others that end it, with what they return."""
+
+    DEFAULT_CSS = """
+    PickScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        OptionList {
+            height: auto; max-height: 18; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        .hint { color: $quiet; height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+
+    def __init__(self, title: str, choices: Sequence[Choice], *, hint: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = list(choices)
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = "Enter chooses · Esc leaves"
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield OptionList(*[_option(choice) for choice in self._choices], markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._choices[event.option_index].id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _option(choice: Choice) -> Option:
+    name = Content.styled(clean_line(choice.name), "bold")
+    if not choice.detail:
+        return Option(name)
+    return Option(Content.assemble(name, "\n  ", (clean_line(choice.detail[:_LONGEST]), "$quiet")))

@@ -1,0 +1,97 @@
+"""A window in which a longer text is written, with a name if wished."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.widgets.inputs import CleanInput
+
+_CSS = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 84; max-width: 96%; height: 70%; padding: 1 2;
+        background: $surface; border: round $primary;
+        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+    }}
+    .hint {{ color: $quiet; height: auto; margin-bottom: 1; }}
+    .problem {{ color: $error; height: auto; }}
+    TextArea {{ height: 1fr; min-height: 4; border: round $border-blurred; }}
+    TextArea:focus {{ border: round $border; }}
+}}
+"""
+
+
+class TextEditScreen(ModalScreen[str | None]):
+    """Dismissed with the text, or None when it is left."""
+
+    DEFAULT_CSS = _CSS.format(name="TextEditScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "save", "Save", priority=True),
+    ]
+
+    def __init__(self, title: str, text: str, *, hint: str = "") -> None:
+        super().__init__()
+        self._heading, self._text, self._hint = title, text, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = "Ctrl+S saves · Esc leaves it as it is"
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield TextArea(clean(self._text), soft_wrap=True, id="text")
+
+    def on_mount(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def action_save(self) -> None:
+        self.dismiss(self.query_one(TextArea).text.strip())
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class NamedTextScreen(ModalScreen[tuple[str, str] | None]):
+    """As `TextEditScreen`, with a name: dismissed with both."""
+
+    DEFAULT_CSS = _CSS.format(name="NamedTextScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "save", "Save", priority=True),
+    ]
+
+    def __init__(self, title: str, name: str, text: str, *, hint: str = "") -> None:
+        super().__init__()
+        self._heading, self._name_now, self._text, self._hint = title, name, text, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = "Ctrl+S saves · Esc leaves it as it is"
+            yield Static(Content(self._hint), classes="hint", markup=False)
+            yield CleanInput(clean_line(self._name_now), placeholder="Name", id="name", max_length=60)
+            yield TextArea(clean(self._text), soft_wrap=True, id="text")
+            yield Static("", classes="problem", markup=False)
+
+    def on_input_submitted(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def action_save(self) -> None:
+        name = self.query_one(CleanInput).value.strip()
+        text = self.query_one(TextArea).text.strip()
+        if name and text:
+            self.dismiss((name, text))
+        else:
+            self.query_one(".problem", Static).update("A name and a text are needed.")
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
