@@ -10,8 +10,8 @@ from memory.entities import MemoryMode, Message, MessagePatch, NewSession, Sessi
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.lifecycle.forgetting import Target
 from memory.ports import SessionStore
+from tests.contract.knowing import fact, own
 from tests.contract.talk import assistant, begin, texts, user
-from tests.contract.test_memory_store import fact, own
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 

@@ -1,4 +1,4 @@
-"""What every store of memories does."""
+"""What every store of memories does: adding, finding, changing, using."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -6,11 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from memory.context.entities import NewEpoch, TierUse, TurnRecord
-from memory.entities import MemoryMode, Message, MessagePatch, NewSession, Session, SessionPatch
+from memory.entities import MemoryMode, Message, SessionPatch
 from memory.errors import (
     AmbiguousId,
-    CannotUndo,
     ChangeNotFound,
     MemoryNotFound,
     MessageNotFound,
@@ -18,55 +16,21 @@ from memory.errors import (
     SessionNotFound,
 )
 from memory.knowledge.entities import (
-    Memory,
     MemoryFilter,
     MemoryKind,
-    MemoryOrigin,
     MemoryPatch,
     MemorySource,
     MemoryState,
     MemoryTier,
-    NewMemory,
     UseKind,
 )
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
+from tests.contract.knowing import MODEL, embed_all, fact, own, quoted
 from tests.contract.talk import begin, talk, user
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
-MODEL = "f1"
-
-
-def fact(text: str = "Works in Oslo", *said: Message, subject: str = "") -> NewMemory:
-    return NewMemory(
-        MemoryKind.FACT,
-        text,
-        MemoryOrigin.PATTERN,
-        sources=tuple(quoted(one) for one in said),
-        subject=subject,
-    )
-
-
-def quoted(message: Message) -> MemorySource:
-    return MemorySource(message.id, message.session_id, message.content)
-
-
-def own(text: str) -> NewMemory:
-    return NewMemory(MemoryKind.FACT, text, MemoryOrigin.PERSON, state=MemoryState.KEPT)
-
-
-async def asked_with(store: SessionStore, memory: Memory, tier: str = "recall") -> tuple[Session, str]:
-    """A session, and its reply for which a memory stood in the prompt."""
-    session, said = await talk(store, 2)
-    await store.update_message(said[0].id, MessagePatch(preface="what is known"))
-    parts = (TierUse(tier, 3, (memory.id,)),)
-    epoch = await store.context.add_epoch(NewEpoch(session.id, "m", "head", parts, said[0].id))
-    await store.context.record_turn(TurnRecord(said[1].id, session.id, epoch.id, "m", "ab", 7, parts))
-    return session, said[1].id
-
-
-# --- adding and finding ----------------------------------------------------------------------------
 
 
 async def test_what_is_added_is_found_with_its_sources(store: SessionStore) -> None:
@@ -150,9 +114,6 @@ async def test_words_of_scripts_without_spaces_are_found(store: SessionStore) ->
         assert [one.id for one in found] == [memory.id] * there
 
 
-# --- changing --------------------------------------------------------------------------------------
-
-
 async def test_other_words_are_another_version(store: SessionStore) -> None:
     memory = await store.memories.add(own("Works in Oslo"))
     assert (await store.memories.change(memory.id, MemoryPatch(text="Works in Oslo"))) == memory
@@ -195,9 +156,6 @@ async def test_the_same_said_again_is_one_more_source(store: SessionStore) -> No
     assert (await store.memories.add_sources(memory.id, [quoted(first)])) == again
     with pytest.raises(MessageNotFound):
         await store.memories.add_sources(memory.id, [MemorySource(NOBODY, NOBODY, "x")])
-
-
-# --- using and learning ----------------------------------------------------------------------------
 
 
 async def test_uses_count_once_a_reply_and_being_recalled_does_not(store: SessionStore) -> None:
@@ -260,174 +218,6 @@ async def test_what_expires_and_how_many_there_are(store: SessionStore) -> None:
     assert counts.by_state == {"kept": 4, "archived": 1}
     assert counts.by_kind == {"fact": 4}
     assert counts.by_tier == {"long_term": 3, "short_term": 1}
-
-
-# --- the change log --------------------------------------------------------------------------------
-
-
-async def test_changes_can_be_undone_one_after_another(store: SessionStore) -> None:
-    memories = store.memories
-    old = await memories.add(own("Works in Oslo"))
-    new = await memories.add(
-        replace(own("Works in Bergen"), supersedes=(old.id,)), action="learn", automatic=True
-    )
-    await memories.change_many(
-        [(new.id, MemoryPatch(text="Works near Bergen")), (old.id, MemoryPatch(pinned=True))], action="tidy"
-    )
-    tidied, learned, added = await memories.changes()
-    assert [(one.action, one.automatic) for one in (tidied, learned, added)] == [
-        ("tidy", False),
-        ("learn", True),
-        ("add", False),
-    ]
-    assert set(tidied.memory_ids) == set(learned.memory_ids) == {old.id, new.id}
-    with pytest.raises(CannotUndo):
-        await memories.undo(learned.id)
-    assert (await memories.undo(tidied.id)).undone_at is not None
-    assert (await memories.get(new.id)).text == "Works in Bergen"
-    assert await memories.versions(new.id) == []
-    await memories.undo(learned.id)
-    assert await memories.select() == [old]
-    with pytest.raises(CannotUndo):
-        await memories.undo(learned.id)
-    assert [one.id for one in await memories.changes(memory_id=new.id)] == [tidied.id, learned.id]
-    await memories.undo(added.id)
-    assert await memories.select() == []
-
-
-async def test_uses_do_not_stand_in_the_way_of_undoing(store: SessionStore) -> None:
-    session, said = await talk(store, 2)
-    memory = await store.memories.add(own("Works in Oslo"))
-    await store.memories.change(memory.id, MemoryPatch(text="Works in Bergen"))
-    await store.memories.use([memory.id], reply_id=said[1].id, session_id=session.id, how=UseKind.CITED)
-    await store.memories.undo((await store.memories.changes())[0].id)
-    back = await store.memories.get(memory.id)
-    assert (back.text, back.uses) == ("Works in Oslo", 1)
-
-
-async def test_what_undoing_takes_away_is_recalled_no_more(store: SessionStore) -> None:
-    memory = await store.memories.add(own("Works in Oslo"))
-    session, reply = await asked_with(store, memory)
-    await store.memories.undo((await store.memories.changes())[0].id)
-    turn = await store.context.turn(reply)
-    assert turn is not None
-    assert turn.parts[0].ids == ()
-    assert (await store.branch(session.id))[0].preface == ""
-    assert await store.context.epochs(session.id, "m") == []
-
-
-# --- forgetting ------------------------------------------------------------------------------------
-
-
-async def test_a_forgotten_memory_is_gone_from_everywhere(store: SessionStore) -> None:
-    kept = await store.memories.add(own("Rides a bicycle"))
-    old = await store.memories.add(own("Works in Oslo"))
-    memory = await store.memories.add(replace(own("Works in Bergen"), supersedes=(old.id,)))
-    await store.memories.change(memory.id, MemoryPatch(text="Works near Bergen"))
-    await store.memories.change_many(
-        [(memory.id, MemoryPatch(pinned=True)), (kept.id, MemoryPatch(pinned=True))], action="pin"
-    )
-    session, reply = await asked_with(store, memory)
-    elsewhere, _ = await asked_with(store, kept)
-    profiled, _ = await asked_with(store, memory, tier="profile")
-    await embed_all(store)
-    erased = await store.memories.erase([memory.id, NOBODY])
-    assert (erased.memories, erased.versions, erased.vectors, erased.full_text) == (1, 1, 1, 1)
-    assert erased.verified
-    assert set(erased.recalled_in) == {session.id, profiled.id}
-    assert await store.memories.forget([memory.id]) == 0
-
-    with pytest.raises(MemoryNotFound):
-        await store.memories.get(memory.id)
-    assert [one.id for one in await store.memories.select()] == [kept.id, old.id]
-    assert await store.vectors.of(MODEL, owners=[memory.id]) == []
-    turn = await store.context.turn(reply)
-    assert turn is not None
-    assert turn.parts[0].ids == ()
-    assert [(await store.branch(one.id))[0].preface for one in (session, elsewhere)] == ["", "what is known"]
-    assert [len(await store.context.epochs(one.id, "m")) for one in (session, elsewhere, profiled)] == [
-        0,
-        1,
-        0,
-    ]
-    assert await store.memories.changes(memory_id=memory.id) == []
-    (pin,) = [one for one in await store.memories.changes() if one.action == "pin"]
-    assert pin.memory_ids == (kept.id,)
-    with pytest.raises(CannotUndo):
-        await store.memories.undo(pin.id)
-
-
-async def test_what_was_merged_is_forgotten_together(store: SessionStore) -> None:
-    add = store.memories.add
-    oslo, welder, boat = [await add(own(text)) for text in ("Works in Oslo", "Is a welder", "Has a boat")]
-    merged = await add(replace(own("Is a welder, works in Oslo"), parts=(oslo.id, welder.id)))
-    await add(replace(own("Is a welder with a boat"), parts=(merged.id, boat.id)))
-    assert await store.memories.forget([oslo.id]) == 3
-    assert {one.id for one in await store.memories.select()} == {welder.id, boat.id}
-    again = await add(replace(own("Has a boat, is a welder"), parts=(boat.id, welder.id)))
-    assert await store.memories.forget([again.id]) == 3
-    assert await store.memories.select(MemoryFilter(states=None)) == []
-
-
-async def test_memories_go_with_the_last_words_they_rest_on(store: SessionStore) -> None:
-    session, said = await begin(store, "I work in Oslo as a welder")
-    _, again = await begin(store, "my work in Oslo")
-    alone = await store.memories.add(fact("Is a welder", said))
-    both = await store.memories.add(fact("Works in Oslo", said, again))
-    first_said = await store.memories.add(fact("Is a welder in Oslo", said, again))
-    told = await store.memories.add(own("Likes welders"))
-    await store.memories.add_sources(told.id, [quoted(said)])
-    merged = await store.memories.add(replace(fact("A welder", said), parts=(told.id,)))
-    await embed_all(store)
-    erased = await store.erase_session(session.id)
-
-    assert (erased.memories, erased.verified) == (3, True)
-    assert {one.id for one in await store.memories.select()} == {both.id, told.id}
-    assert await store.memories.sources(both.id) == [quoted(again)]
-    assert await store.memories.sources(told.id) == []
-    assert await store.memories.get_many([alone.id, first_said.id, merged.id]) == []
-    assert await store.memories.changes(memory_id=both.id) != []
-    for change in await store.memories.changes():
-        with pytest.raises(CannotUndo):
-            await store.memories.undo(change.id)
-    assert (await store.verify()).problems == ()
-
-
-async def test_a_memory_loses_what_it_said_in_forgotten_words(store: SessionStore) -> None:
-    _, said = await begin(store, "I am a welder")
-    _, later = await begin(store, "I am a baker now")
-    memory = await store.memories.add(fact("Is a welder", said))
-    await store.memories.add_sources(memory.id, [quoted(later)])
-    await store.memories.change(memory.id, MemoryPatch(text="Is a baker"))
-    _, reply = await asked_with(store, memory)
-    erased = await store.forget_messages([said.id])
-    assert (erased.memories, erased.versions, erased.verified) == (0, 1, True)
-    assert [one.text for one in await store.memories.select()] == ["Is a baker"]
-    assert await store.memories.versions(memory.id) == []
-    assert await store.memories.sources(memory.id) == [quoted(later)]
-    turn = await store.context.turn(reply)
-    assert turn is not None
-    assert turn.parts[0].ids == (memory.id,)
-    assert (await store.branch(turn.session_id))[0].preface == ""
-
-
-async def test_titles_go_with_the_words_they_are_made_of(store: SessionStore) -> None:
-    session, said = await store.create_session(NewSession("My zeppelin"), user("My zeppelin leaks"))
-    named, other = await begin(store, "a zeppelin", title="Travel")
-    erased = await store.forget_messages([said.id, other.id])
-    assert erased.untitled == (session.id,)
-    assert (await store.get_session(session.id)).title == ""
-    assert (await store.get_session(named.id)).title == "Travel"
-    with pytest.raises(MessageNotFound):
-        await store.forget_messages([NOBODY])
-
-
-# --- vectors and changes ---------------------------------------------------------------------------
-
-
-async def embed_all(store: SessionStore) -> None:
-    made = [Embedded(one, (packed([1.0, 0.0]),)) for one in await store.vectors.unembedded(MODEL)]
-    await store.vectors.put(MODEL, made)
 
 
 async def test_memories_are_embedded_before_messages(store: SessionStore) -> None:
