@@ -320,8 +320,10 @@ class QueryUnclear(BadQuery):
 
 
 class SavedSearchNotFound(MemoryFault):
+    """No query is kept under this name."""
+
     def __init__(self, ref: str) -> None:
-        super().__init__(ref)
+        super().__init__()
         self.ref = ref
 
 
