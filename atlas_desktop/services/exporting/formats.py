@@ -9,8 +9,7 @@ from atlas_desktop.services.exporting.document import About, Writer
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`apart`: memories cannot stand in the same file as sessions. `binary`: nothing for a terminal.
-    `whole`: every branch of a session is in it, not only the one that is shown."""
+    """`apart`: memories cannot stand in the same file as sessions. `binary`: nothing for a terminal."""
 
     name: str
     title: str
@@ -18,7 +17,6 @@ class Format:
     open: Callable[[BinaryIO, About], Writer]
     apart: bool = False
     binary: bool = False
-    whole: bool = False
 
 
 def _markdown(out: BinaryIO, about: About) -> Writer:
@@ -70,9 +68,9 @@ FORMATS = {
         Format("html", "Web page", ".html", _html),
         Format("txt", "Plain text", ".txt", _text),
         Format("pdf", "PDF", ".pdf", _pdf, binary=True),
-        Format("json", "JSON", ".json", _json, whole=True),
-        Format("jsonl", "JSON lines (can be imported again)", ".jsonl", _jsonl, apart=True, whole=True),
-        Format("csv", "Table of messages (CSV)", ".csv", _csv, apart=True, whole=True),
+        Format("json", "JSON", ".json", _json),
+        Format("jsonl", "JSON lines (can be imported again)", ".jsonl", _jsonl, apart=True),
+        Format("csv", "Table of messages (CSV)", ".csv", _csv, apart=True),
     )
 }
 

@@ -5,7 +5,6 @@ TEXTS = {
     "title.other": "Export {count} conversations",
     "format": "Format",
     "where": "Where to",
-    "where.folder": "Folder",
     "each": "A file for each conversation",
     "memories": "With what is remembered of it",
     "private.one": "With the one of the private room",
