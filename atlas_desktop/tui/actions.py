@@ -46,8 +46,11 @@ _WORDS = {
     "delete": "Del",
     "enter": "Enter",
     "slash": "/",
-    "A": "Shift+A",
-    "Y": "Shift+Y",
+    "question_mark": "?",
+    "plus": "+",
+    "minus": "-",
+    "full_stop": ".",
+    "comma": ",",
 }
 
 
@@ -55,6 +58,8 @@ def key_words(key: str) -> str:
     """Keys as people write them: `ctrl+n` is `Ctrl+N`."""
 
     def one(part: str) -> str:
-        return _WORDS.get(part, part.upper() if len(part) == 1 or part[:1] == "f" else part.capitalize())
+        if len(part) == 1:
+            return f"Shift+{part}" if part.isupper() else part.upper()
+        return _WORDS.get(part, part.upper() if part[1:].isdigit() else part.capitalize())
 
     return " or ".join("+".join(one(part) for part in each.split("+")) for each in key.split(",") if each)

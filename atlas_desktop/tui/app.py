@@ -298,10 +298,10 @@ class AtlasApp(Modelling):
         return super().check_action(action, parameters)
 
     def action_help(self) -> None:
-        from atlas_desktop.tui.screens.dialogs import HelpScreen
+        from atlas_desktop.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen())
+            self.push_screen(HelpScreen(self.keys))
 
     def action_hint_quit(self) -> None:
         self.say("Ctrl+Q quits. Ctrl+C copies what is marked.")

@@ -1,11 +1,12 @@
 """The actions of the registry, by name, in the command palette."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
+from atlas_desktop.tui.keymap import keys_of
 
 
 class ActionCommands(Provider):
@@ -24,9 +25,10 @@ class ActionCommands(Provider):
         target = self.app if action.where is Where.EVERYWHERE else self.screen
         return partial(self.app.run_action, action.run, target)
 
-    @staticmethod
-    def _help(action: Action) -> str:
-        return f"{action.help} ({key_words(action.key)})" if action.key else action.help
+    def _help(self, action: Action) -> str:
+        own: Mapping[str, str] = getattr(self.app, "keys", {})
+        keys = keys_of(action, own)
+        return f"{action.help} ({key_words(keys)})" if keys else action.help
 
     async def discover(self) -> Hits:
         for action in self._available():

@@ -6,7 +6,7 @@ from textual.widgets import Footer
 
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.dialogs import HelpScreen
+from atlas_desktop.tui.screens.help import HelpScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen

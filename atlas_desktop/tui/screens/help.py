@@ -1,0 +1,96 @@
+"""The help: every action with its keys and what it does, as the person has them."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.tui import keymap
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
+from atlas_desktop.words.catalogue import tr
+
+_KEYS = 21
+
+
+class HelpScreen(ModalScreen[None]):
+    """`keys` are the person's own. It is one list of texts: it opens at once however many there are."""
+
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 92; max-width: 96%; height: 92%; padding: 1 1 0 1;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        OptionList {
+            height: 1fr; border: none; padding: 0; background: $surface; scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: transparent; }
+            & > .option-list--option { padding: 0 1; }
+            & > .option-list--option-disabled { color: $foreground; }
+        }
+        .hint { color: $quiet; height: auto; padding: 0 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter", "close", show=False)]
+
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._list = OptionList(markup=False)
+
+    def compose(self) -> ComposeResult:
+        palette = key_words(keymap.keys_of(BY_ID["app.palette"], self._keys))
+        with Vertical(classes="box") as box:
+            box.border_title = tr("help.title")
+            box.border_subtitle = tr("help.closes")
+            yield self._list
+            yield Static(tr("help.palette", key=palette), classes="hint", markup=False)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        width = max(self._list.size.width - 4, 40)
+        at = self._list.highlighted
+        self._list.clear_options()
+        self._list.add_options(_lines(self._keys, width))
+        self._list.highlighted = at
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_close()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def _lines(keys: Mapping[str, str], width: int) -> Iterator[Option]:
+    first = True
+    for where in Where:
+        found = [action for action in ACTIONS if action.where is where]
+        if not found:
+            continue
+        head = Content.styled(str(where), "bold $accent")
+        yield Option(Content.assemble("" if first else "\n", head, "\n"), disabled=True)
+        first = False
+        for action in found:
+            yield Option(_entry(action, keymap.keys_of(action, keys), width))
+
+
+def _entry(action: Action, keys: str, width: int) -> Content:
+    ways = " ".join(way for way in (key_words(keys), action.slash) if way) or tr("help.by_name")
+    gap = " " * max(_KEYS - cell_len(ways), 1)
+    room = max(width - _KEYS, 20)
+    indent = "\n" + " " * _KEYS
+    about = indent.join(textwrap.wrap(action.help, room))
+    return Content.assemble((ways, "$primary"), gap, (action.name, "bold"), indent, (about, "$quiet"), "\n")
