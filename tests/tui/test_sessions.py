@@ -8,12 +8,10 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
 from atlas_desktop.tui.widgets.bars import UndoBar
 from atlas_desktop.tui.widgets.sidebar import Sidebar
-from atlas_desktop.tui.widgets.transcript import MOST, PAGE, Transcript
-from memory.entities import NewMessage, NewSession, TitleSource
+from memory.entities import TitleSource
 from memory.testing import FakeClock, InMemorySessionStore
-from models.messages import Role
 from tests.tui.desk import NOW, Stage, history, talk
-from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 WIDE = (140, 45)
@@ -63,6 +61,11 @@ async def test_the_filter_looks_into_titles_and_texts(make: Make) -> None:
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[-2])
         sidebar.query_one("#filter", Input).value = "no such words anywhere"
         await assert_until(pilot, lambda: "Nothing holds those words." in shown(place))
+        sidebar.query_one("#filter", Input).value = "henningsv* -is:starred"
+        await assert_until(pilot, lambda: sidebar._shown == [ids[-2]])
+        sidebar.query_one("#filter", Input).value = "is:starry"
+        await assert_until(pilot, lambda: "Try: starred" in shown(place))
+        assert sidebar._shown == [ids[-2]], "what was found stays"
 
 
 async def test_resume_by_name(make: Make) -> None:
@@ -205,44 +208,6 @@ async def test_the_list_folds_away_and_lies_over_on_narrow_screens(make: Make) -
         await pilot.press("ctrl+b")
         seen.append(sidebar.display)
         assert seen == [False, True, False, True, False]
-
-
-async def long_session(store: InMemorySessionStore, messages: int) -> str:
-    session, _ = await store.create_session(NewSession("Long"), NewMessage(Role.USER, "message 0"))
-    for number in range(1, messages):
-        role = Role.ASSISTANT if number % 2 else Role.USER
-        await store.append_message(session.id, NewMessage(role, f"message {number}"))
-    return session.id
-
-
-def more_than(view: Transcript, seen: int) -> bool:
-    """Scrolls to the top (again, if the view was moved meanwhile) and tells whether more has been loaded."""
-    view.scroll_home(animate=False)
-    return len(view.blocks) > seen
-
-
-async def test_only_the_newest_of_a_long_conversation_is_mounted(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
-    await long_session(store, 500)
-    place = make(store=store, resume="last")
-    async with place.app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        await assert_until(pilot, lambda: "message 499" in shown(place))
-        view = chat(place.app).transcript
-        await assert_until(pilot, lambda: len(view.blocks) == PAGE)
-        await settle(pilot)
-        assert view.scroll_y == view.max_scroll_y
-        view.scroll_home(animate=False)
-        await assert_until(pilot, lambda: len(view.blocks) == 2 * PAGE)
-        await pilot.pause()
-        await assert_until(pilot, lambda: view.scroll_y > 5)
-        assert "message 480" in shown(place)
-        for _ in range(5):
-            before = len(view.blocks)
-            await assert_until(pilot, lambda seen=before: more_than(view, seen))  # type: ignore[misc]
-        await say(pilot, "and on")
-        await settle(pilot)
-        assert len(view.blocks) <= MOST + 2
 
 
 async def test_an_emptied_list_says_so(make: Make) -> None:

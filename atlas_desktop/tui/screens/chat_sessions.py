@@ -11,6 +11,7 @@ from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.widgets.transcript import PAGE as PAGE_OF_MESSAGES
 from memory.entities import Message, Session
+from memory.errors import QueryUnclear, SavedSearchNotFound
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import Branch
@@ -51,11 +52,32 @@ class SessionActions(DOMNode):
     async def _refresh_list(self) -> None:
         sidebar = self._sidebar
         wanted, limit = sidebar.containing, self._limit
-        rooms = self.atlas.desk.open_rooms
-        found = [s for room in rooms for s in await room.sessions.recent(containing=wanted, limit=limit)]
-        found = sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
+        try:
+            found = await (self._filtered(wanted, limit) if wanted else self._recent(limit))
+        except QueryUnclear as fault:
+            # What was found before stays: the query may be half typed.
+            from atlas_desktop.words.search import unclear
+
+            sidebar.explain(unclear(fault))
+            return
+        except SavedSearchNotFound:
+            found = []
         replying = {c.id for c in self.turns.active if c.id}
         sidebar.show(found, self.atlas.now(), self.current.id, replying)
+
+    async def _recent(self, limit: int) -> list[Session]:
+        rooms = self.atlas.desk.open_rooms
+        found = [s for room in rooms for s in await room.sessions.recent(limit=limit)]
+        return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
+
+    async def _filtered(self, wanted: str, limit: int) -> list[Session]:
+        # No first screen needs it.
+        from atlas_desktop.services.finding import FindingService
+
+        finding = FindingService(self.atlas.desk)
+        asked = await finding.understand(wanted, typing=True)
+        page = await finding.sessions(asked.query, limit=limit, snippets=False)
+        return [hit.session for hit in page.hits]
 
     def on_sidebar_filtered(self) -> None:
         self._limit = PAGE

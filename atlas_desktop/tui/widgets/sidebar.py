@@ -138,9 +138,14 @@ class Sidebar(Vertical):
             elif self._shown and listing.has_focus:
                 listing.highlighted = listing.get_option_index(self._shown[0])
             listing.scroll_to(y=scroll, animate=False)
-        nothing = self.query_one("#none", Static)
-        nothing.display = not options
-        nothing.update(Content("Nothing holds those words." if self.containing else "No conversations yet."))
+        nothing = "Nothing holds those words." if self.containing else "No conversations yet."
+        self.explain("" if options else nothing)
+
+    def explain(self, text: str) -> None:
+        """Says below the list why it is empty, or why it does not follow the filter."""
+        line = self.query_one("#none", Static)
+        line.display = text != ""
+        line.update(Content(text))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
