@@ -171,6 +171,7 @@ class RecallService:
         await VectorMaker(self._store.vectors, embedder).make_missing(
             session=session, between=self._background.gate.checkpoint
         )
+        await self._engine.warm_questions()
 
     async def _fill(self, model: str) -> None:
         if self._mirror is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.recall.gathering import Question
 from memory.recall.moments import asks_when, spans
 from memory.recall.ports import QueryVectors
+from memory.recall.topics import TOPICS
 from memory.recall.words import (
     addresses_machine,
     asks_advice,
@@ -96,6 +97,7 @@ class Meanings:
 
     def __init__(self, vectors: QueryVectors) -> None:
         self._vectors = vectors
+        self._topics: dict[str, NDArray[np.float64]] = {}
         self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
@@ -111,6 +113,31 @@ class Meanings:
             return vector.numbers
         return vector.numbers if common is None else specific(vector.numbers, common)
 
+    async def topics(self, model: str) -> "NDArray[np.float64] | None":
+        """`memory.recall.topics.TOPICS` as vectors of `model`, one a row, of length 1; None when that is not
+        the model in use."""
+        import numpy as np
+
+        if model not in self._topics:
+            found = await self._embedded(model, TOPICS)
+            if found is None:
+                return None
+            self._topics[model] = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return self._topics[model]
+
+    async def warm(self, model: str) -> None:
+        """Embeds what requests for advice are compared with."""
+        await self.topics(model)
+        await self._directions(model, FRAMES, DIRECTIONS)
+
+    async def _embedded(self, model: str, texts: tuple[str, ...]) -> "NDArray[np.float64] | None":
+        import numpy as np
+
+        found = [await self._vectors.vector(text) for text in texts]
+        if any(one is None or one.model != model for one in found):
+            return None
+        return np.array([one.numbers for one in found if one is not None])
+
     async def _directions(
         self, model: str, texts: tuple[str, ...], count: int
     ) -> "NDArray[np.float64] | None":
@@ -119,10 +146,9 @@ class Meanings:
 
         key = model, texts
         if key not in self._common:
-            found = [await self._vectors.vector(text) for text in texts]
-            if any(one is None or one.model != model for one in found):
+            frames = await self._embedded(model, texts)
+            if frames is None:
                 return None
-            frames = np.array([one.numbers for one in found if one is not None])
             self._common[key] = np.linalg.svd(frames, full_matrices=False)[2][:count]
         return self._common[key]
 

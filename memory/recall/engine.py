@@ -18,7 +18,7 @@ from memory.recall.references import refers_back
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores, Weights, score
-from memory.recall.searching import echoed, look, look_again
+from memory.recall.searching import Search
 from memory.recall.selecting import POOL, best_of, in_turns, may_be_found, micros
 from memory.recall.window import ANSWERS, Span, Window, recent
 from memory.recall.words import content_words
@@ -165,6 +165,11 @@ class RecallEngine:
         """Reads what the first question would otherwise wait for."""
         await self._room.follow()
 
+    async def warm_questions(self) -> None:
+        """Embeds what the first request for advice would otherwise wait for."""
+        if self._meanings is not None and self._mirror is not None and self._mirror.model is not None:
+            await self._meanings.warm(self._mirror.model)
+
     async def messages(self, prefix: str) -> list[str]:
         """The ids of finished messages that begin so; none for an empty prefix."""
         await self._room.follow()
@@ -234,9 +239,8 @@ class RecallEngine:
         notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
         if not len(rows.rows) + len(notes.rows):
             return []
-        near, mirror, vector = None, self._mirror, looked.vector
-        if mirror is not None and vector is not None:
-            near = await look(mirror, self._room, wanted, project, vector)
+        search = self._search(wanted, project, looked.vector)
+        near = None if search is None else await search.look()
         rows = narrowed(catalogue, rows, looked.postings, near, looked.question.spans)
         evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
         allowed, times = self._allowed(wanted, rows, notes)
@@ -245,12 +249,9 @@ class RecallEngine:
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
         scores = self._scorer(evidence, weights)
-        if self._echoes and mirror and vector and near and near.complete and rows.with_machine.any():
-            again = await look_again(
-                mirror, self._room, wanted, project, vector, rows, notes, near, scores.total
-            )
-            if again is not None:
-                scores = self._scorer(echoed(evidence, again, rows), weights)
+        if self._echoes and search and near:
+            found = await search.look_again(looked.question, rows, notes, near, evidence, scores.total)
+            scores = scores if found is evidence else self._scorer(found, weights)
         if looked.question.turns:
             best = best_of(scores.total, allowed, times, POOL * wanted.k)
             best = in_turns(best, np.concatenate([rows.session, notes.session]))[: wanted.k]
@@ -258,6 +259,11 @@ class RecallEngine:
             best = best_of(scores.total, allowed, times, wanted.k)
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return ranked.hits(await self._evidence.texts(ranked.messages()), near)
+
+    def _search(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Search | None:
+        if vector is None or self._mirror is None or self._meanings is None:
+            return None
+        return Search(self._mirror, self._meanings, self._room, wanted, project, vector)
 
     def _sought(self, wanted: Wanted, project: str | None) -> Sought:
         return Sought(

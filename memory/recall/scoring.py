@@ -35,13 +35,14 @@ class Weights:
     machine: float = 0.5
     question: float = 0.3
     stated: float = 0.05
+    topic: float = 0.4
     decay: Decay = BOUNDED
 
     @property
     def highest(self) -> float:
         """What all evidence together can come to."""
         talk = self.lexical + self.semantic + self.neighbour + self.session
-        return talk + self.speaker + self.time + self.dated + self.stated
+        return talk + self.speaker + self.time + self.dated + self.stated + self.topic
 
     @property
     def lowest(self) -> float:
@@ -61,7 +62,8 @@ class Evidence:
     the time that the question speaks of (0 … 1, None when it speaks of none), `dated` marks what says when
     something was, if the question asks that. `machine` marks the words of a model, unless the question asks
     for them; `asks` marks messages between people that only ask; `stated` marks what says what somebody likes
-    or avoids, if the question asks for advice. `recency` is what age leaves (e^(-λ·age), 0 … 1),
+    or avoids, if the question asks for advice, and `topic` how far that is about what is asked for (0 … 1).
+    `recency` is what age leaves (e^(-λ·age), 0 … 1),
     `importance` the multiplier of `memory.recall.temporal`.
     """
 
@@ -82,6 +84,7 @@ class Evidence:
     stated: "NDArray[np.bool_]"
     recency: "NDArray[np.float64]"
     importance: "NDArray[np.float64]"
+    topic: "NDArray[np.float64] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
         "machine": evidence.machine.astype(float),
         "question": evidence.asks.astype(float),
         "stated": evidence.stated.astype(float),
+        "topic": nothing if evidence.topic is None else evidence.topic,
     }
     total = nothing.copy()
     for name, values in parts.items():

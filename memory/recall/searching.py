@@ -1,15 +1,17 @@
-"""Looks for meaning in the index of a room, once and, where all of it can be compared, a second time."""
+"""Looks for meaning in the index of a room, and a second time where the first answers say more."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.recall.asking import Wanted
+from memory.recall.asking import Meanings, Wanted
+from memory.recall.gathering import Question
 from memory.recall.nearness import Meaning, Nearest, meaning, nearest
 from memory.recall.ports import NOTES
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence
+from memory.recall.topics import CONSIDERED, kinship
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
 
@@ -23,47 +25,120 @@ ECHO = 0.6
 """How much the best answers add to the question when it is asked again."""
 ECHOES = 2
 """So many of the best are taken."""
+LONG = 80
+"""From so many words on a message says more than one thing: some 500 characters."""
 _NOTHING = Near((), (), (), complete=True)
 
 
-async def look(
-    mirror: IndexMirror, room: RoomView, wanted: Wanted, project: str | None, vector: Sequence[float]
-) -> Nearest:
-    """The nearest passages of what may be found. Memories belong to no session, and to all projects when to
-    none, so they are looked for by themselves."""
-    messages = notes = _NOTHING
-    if "message" in wanted.kinds:
-        messages = await _of_messages(mirror, wanted, project, vector)
-    if wanted.kinds & NOTES:
-        notes = await mirror.index.search(vector, limit=NEAREST, scope=Scope(NOTES))
-    return nearest(room.catalogue, room.shelf, messages, notes)
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One question, as a vector of length 1 of the model in the index, over one room or project of it."""
 
+    mirror: IndexMirror
+    meanings: Meanings
+    room: RoomView
+    wanted: Wanted
+    project: str | None
+    vector: Sequence[float]
 
-async def look_again(
-    mirror: IndexMirror,
-    room: RoomView,
-    wanted: Wanted,
-    project: str | None,
-    vector: Sequence[float],
-    rows: Rows,
-    notes: NoteRows,
-    near: Nearest,
-    totals: "NDArray[np.float64]",
-) -> Meaning | None:
-    """The meaning of messages for the question together with its best answers (pseudo-relevance feedback,
-    Rocchio 1971); None where there is no vector of these."""
-    import numpy as np
+    async def look(self) -> Nearest:
+        """The nearest passages of what may be found. Memories belong to no session, and to all projects when
+        to none, so they are looked for by themselves."""
+        messages = notes = _NOTHING
+        if "message" in self.wanted.kinds:
+            messages = await self._messages(self.vector)
+        if self.wanted.kinds & NOTES:
+            notes = await self.mirror.index.search(self.vector, limit=NEAREST, scope=Scope(NOTES))
+        return nearest(self.room.catalogue, self.room.shelf, messages, notes)
 
-    best = rows.rows[np.argsort(-totals[: len(rows.rows)], kind="stable")[:ECHOES]]
-    parts = {room.catalogue.ids[row]: near.part(row) for row in best.tolist()}
-    stored = await mirror.of(list(parts))
-    found = [np.frombuffer(one.data, "<f4") for one in stored if parts.get(one.owner_id) == one.part]
-    if not found:
-        return None
-    asked = np.asarray(vector) + ECHO * np.mean(found, axis=0)
-    asked /= np.linalg.norm(asked)
-    messages = await _of_messages(mirror, wanted, project, asked.tolist())
-    return meaning(rows, notes, nearest(room.catalogue, room.shelf, messages, _NOTHING))
+    async def look_again(
+        self,
+        question: Question,
+        rows: Rows,
+        notes: NoteRows,
+        near: Nearest,
+        evidence: Evidence,
+        totals: "NDArray[np.float64]",
+    ) -> Evidence:
+        """With what the first answers, which scored `totals`, say beyond the question.
+
+        A request for advice is compared by topic with what people said of themselves in few words. In talk
+        with a model, where all of it can be compared, long answers ask once more.
+        """
+        found = evidence
+        if question.asks_advice:
+            found = await self._by_topic(rows, notes, near, evidence, totals)
+        if near.complete and rows.with_machine.any():
+            again = await self._echoes(rows, notes, near, totals)
+            found = found if again is None else echoed(found, again, rows)
+        return found
+
+    async def _by_topic(
+        self,
+        rows: Rows,
+        notes: NoteRows,
+        near: Nearest,
+        evidence: Evidence,
+        totals: "NDArray[np.float64]",
+    ) -> Evidence:
+        import numpy as np
+
+        short = np.concatenate([rows.lengths < LONG, np.ones(len(notes.rows), np.bool_)])
+        places = np.flatnonzero(evidence.stated & short)
+        places = places[np.argsort(-totals[places], kind="stable")][:CONSIDERED]
+        topics = await self.meanings.topics(self.mirror.model or "") if len(places) else None
+        if topics is None:
+            return evidence
+        n = len(rows.rows)
+        owners = {}
+        for place in places.tolist():
+            if place < n:
+                row = int(rows.rows[place])
+                owners[self.room.catalogue.ids[row], near.part(row)] = place
+            else:
+                owners[self.room.shelf.notes[int(notes.rows[place - n])].id, 0] = place
+        found = await self._vectors(owners)
+        if not found:
+            return evidence
+        kin = np.zeros(len(totals))
+        kin[list(found)] = kinship(np.asarray(self.vector), np.array(list(found.values()), float), topics)
+        return replace(evidence, topic=kin)
+
+    async def _echoes(
+        self, rows: Rows, notes: NoteRows, near: Nearest, totals: "NDArray[np.float64]"
+    ) -> Meaning | None:
+        """The meaning of messages for the question together with its best answers (pseudo-relevance feedback,
+        Rocchio 1971)."""
+        import numpy as np
+
+        first = np.argsort(-totals[: len(rows.rows)], kind="stable")[:ECHOES]
+        best = first[rows.lengths[first] >= LONG].tolist()
+        owners = {
+            (self.room.catalogue.ids[row], near.part(row)): place
+            for place, row in zip(best, rows.rows[best].tolist(), strict=True)
+        }
+        found = await self._vectors(owners) if owners else {}
+        if not found:
+            return None
+        asked = np.asarray(self.vector) + ECHO * np.mean(list(found.values()), axis=0)
+        asked /= np.linalg.norm(asked)
+        messages = await self._messages(asked.tolist())
+        return meaning(rows, notes, nearest(self.room.catalogue, self.room.shelf, messages, _NOTHING))
+
+    async def _vectors(self, owners: dict[tuple[str, int], int]) -> "dict[int, NDArray[np.float32]]":
+        """The stored vectors of passages, by the numbers given for them."""
+        import numpy as np
+
+        stored = await self.mirror.of({owner for owner, _ in owners})
+        return {
+            owners[one.owner_id, one.part]: np.frombuffer(one.data, "<f4")
+            for one in stored
+            if (one.owner_id, one.part) in owners
+        }
+
+    async def _messages(self, vector: Sequence[float]) -> Near:
+        scope = Scope(frozenset({"message"}), self.project, self.wanted.session)
+        return await self.mirror.index.search(vector, limit=NEAREST, scope=scope)
 
 
 def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:
@@ -71,9 +146,8 @@ def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:
     of what is meant than the question. Between people it says something else as well."""
     import numpy as np
 
-    n = len(rows.rows)
     chosen = np.zeros(len(evidence.words), np.bool_)
-    chosen[:n] = rows.with_machine
+    chosen[: len(rows.rows)] = rows.with_machine
 
     def mixed(
         first: "NDArray[np.float64] | None", second: "NDArray[np.float64]"
@@ -86,10 +160,3 @@ def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:
         near_meaning=mixed(evidence.near_meaning, again.near),
         session_meaning=mixed(evidence.session_meaning, again.session),
     )
-
-
-async def _of_messages(
-    mirror: IndexMirror, wanted: Wanted, project: str | None, vector: Sequence[float]
-) -> Near:
-    scope = Scope(frozenset({"message"}), project, wanted.session)
-    return await mirror.index.search(vector, limit=NEAREST, scope=scope)
