@@ -15,21 +15,30 @@ from hypothesis import strategies as st
 from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock
+from memory.testing import FakeClock, InMemorySessionStore
 from tests.security.figures import Figures
 
-CASES = 80
+CASES = 10
+SHAPED_CASES = 120
 SOAK_CASES = 10_000
 MOST_MB = 512
 
 Import = Callable[[SessionStore, Path], Awaitable[ImportReport]]
 
 
-async def jsonl(store: SessionStore, file: Path) -> ImportReport:
-    return await Importer(store.transfer).take([file], ImportOptions(Format.JSONL))
+def importer(kind: Format | None) -> Import:
+    """Takes in a file as one of that format, or as what it looks like."""
+
+    async def take(store: SessionStore, file: Path) -> ImportReport:
+        return await Importer(store.transfer).take([file], ImportOptions(kind))
+
+    return take
 
 
-IMPORTERS: dict[str, Import] = {"jsonl": jsonl}
+IMPORTERS: dict[str, Import] = {
+    **{kind.value: importer(kind) for kind in Format},
+    "auto": importer(None),
+}
 """Every way in from outside, by the name of its format."""
 
 _words = st.text(max_size=30) | st.sampled_from(
@@ -57,45 +66,169 @@ def nearly(sound: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return sound | _values
 
 
-_messages = st.fixed_dictionaries(
-    {},
-    optional={
-        "id": nearly(st.sampled_from(["a", "b", "c"])),
-        "role": nearly(st.sampled_from(["user", "assistant", "system"])),
-        "content": nearly(_words),
-        "speaker": nearly(_words),
-        "created_at": nearly(_moments),
-        "parent": nearly(st.sampled_from(["a", "b", None])),
-        "status": nearly(st.sampled_from(["complete", "partial", "streaming"])),
-        "important": nearly(st.booleans()),
-        "extra": _values,
-    },
-)
-_sessions = st.fixed_dictionaries(
-    {"messages": nearly(st.lists(nearly(_messages), max_size=4))},
-    optional={
-        "id": nearly(st.sampled_from(["s", "t"])),
-        "title": nearly(_words),
-        "project": nearly(_words),
-        "created_at": nearly(_moments),
-        "updated_at": nearly(_moments),
-        "tags": nearly(st.lists(_words, max_size=3)),
-        "memory_mode": nearly(st.sampled_from(["normal", "off"])),
-        "head": nearly(st.sampled_from(["a", "z"])),
-        "extra": _values,
-    },
-)
+_names = st.sampled_from(["a", "b", "c"])
+_seconds = st.sampled_from([1.7e9, 1.7e12, "1700000000.5", -1, 1e300, float("nan")]) | _moments
 
 
-def _encoded(value: object) -> bytes:
+def fields(**known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An object with some of these fields, each as it should be or not."""
+    return st.fixed_dictionaries({}, optional={name: nearly(value) for name, value in known.items()})
+
+
+def many(one: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(nearly(one), max_size=4)
+
+
+def by_name(one: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.dictionaries(_names, nearly(one), max_size=4)
+
+
+_roles = st.sampled_from(["user", "assistant", "system", "tool", "human"])
+_texts = many(
+    fields(type=st.sampled_from(["text", "tool_use", "reasoning", "file"]), text=_words, content=_words)
+)
+_session_lines = fields(
+    id=_names,
+    title=_words,
+    project=_words,
+    created_at=_moments,
+    updated_at=_moments,
+    tags=st.lists(_words, max_size=3),
+    memory_mode=st.sampled_from(["normal", "off"]),
+    head=_names,
+    extra=_values,
+    messages=many(
+        fields(
+            id=_names,
+            role=_roles,
+            content=_words,
+            speaker=_words,
+            created_at=_moments,
+            parent=_names,
+            status=st.sampled_from(["complete", "partial", "streaming"]),
+            important=st.booleans(),
+            extra=_values,
+        )
+    ),
+)
+_chatgpt = fields(
+    id=_names,
+    conversation_id=_names,
+    title=_words,
+    create_time=_seconds,
+    update_time=_seconds,
+    current_node=_names,
+    mapping=by_name(
+        fields(
+            parent=_names,
+            children=many(_names),
+            message=fields(
+                author=fields(role=_roles, name=_words),
+                create_time=_seconds,
+                recipient=st.sampled_from(["all", "python", "canmore.create_textdoc"]),
+                content=fields(
+                    content_type=st.sampled_from(
+                        ["text", "code", "thoughts", "tether_quote", "multimodal_text"]
+                    ),
+                    parts=many(_words | fields(content_type=st.just("image_asset_pointer"), width=_seconds)),
+                    text=_words | st.just('{"content": "x", "type": 7}'),
+                    thoughts=many(fields(content=_words)),
+                ),
+                metadata=fields(attachments=many(fields(name=_words)), model_slug=_words),
+            ),
+        )
+    ),
+)
+_claude = fields(
+    uuid=_names,
+    name=_words,
+    created_at=_moments,
+    docs=many(fields(content=_words, filename=_words)),
+    chat_messages=many(
+        fields(
+            uuid=_names,
+            sender=_roles,
+            text=_words | st.just("<antArtifact title=x>y"),
+            created_at=_moments,
+            parent_message_uuid=_names,
+            content=_texts,
+            attachments=many(fields(file_name=_words, extracted_content=_words)),
+        )
+    ),
+)
+_open_webui = fields(
+    id=_names,
+    chat=fields(
+        title=_words,
+        models=many(_words),
+        tags=many(_words),
+        messages=many(fields(role=_roles, content=_words)),
+        history=fields(
+            currentId=_names,
+            messages=by_name(
+                fields(
+                    parentId=_names,
+                    role=_roles,
+                    content=_words | st.just("<details><summary>x</summary>"),
+                    timestamp=_seconds,
+                    files=many(fields(name=_words)),
+                )
+            ),
+        ),
+    ),
+    created_at=_seconds,
+)
+_lm_studio = fields(
+    name=_words,
+    createdAt=_seconds,
+    messages=many(
+        fields(
+            currentlySelected=st.integers(-2, 5),
+            versions=many(
+                fields(
+                    role=_roles,
+                    content=_texts,
+                    steps=many(
+                        fields(type=_words, content=_texts, stepIdentifier=st.just("1700000000000-x"))
+                    ),
+                )
+            ),
+        )
+    ),
+)
+_jan = fields(
+    id=_names,
+    object=st.sampled_from(["thread", "thread.message"]),
+    thread_id=_names,
+    title=_words,
+    role=_roles,
+    created=_seconds,
+    created_at=_seconds,
+    content=many(fields(type=_words, text=fields(value=_words))),
+)
+SHAPES: dict[Format, st.SearchStrategy[Any]] = {
+    Format.JSONL: _session_lines,
+    Format.CHATGPT: _chatgpt,
+    Format.CLAUDE: _claude,
+    Format.OPEN_WEBUI: _open_webui,
+    Format.LM_STUDIO: _lm_studio,
+    Format.JAN: _jan,
+}
+"""What an object of a format could look like, or nearly."""
+_sessions = st.one_of(*SHAPES.values())
+
+
+def encoded(value: object) -> bytes:
     return json.dumps(value).encode("utf-8", "surrogatepass")
 
 
 _lines = (
     st.binary(max_size=200)
-    | _sessions.map(_encoded)
+    | _sessions.map(encoded)
     | _sessions.map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    | st.tuples(_sessions.map(_encoded), st.integers(0, 400)).map(lambda pair: pair[0][: pair[1]])
+    | st.lists(_sessions, max_size=3).map(encoded)
+    | st.sampled_from([b"## User", b"**AI:** x", b"---", b"SQLite format 3\x00", b"PK\x03\x04", b"[", b"```"])
+    | st.tuples(_sessions.map(encoded), st.integers(0, 400)).map(lambda pair: pair[0][: pair[1]])
 )
 _files = st.lists(_lines, max_size=4).map(b"\n".join)
 
@@ -151,7 +284,7 @@ def attack(how: Import, cases: int, file: Path, opened: Opened) -> None:
     @given(data=_files)
     @example(data=b"[" * 100_000)
     @example(data=b"\xff" * 10 + b"\n{}\n" * 50)
-    @example(data=_encoded({"id": "s", "created_at": "2024-02-03T04:05:06Z", "messages": [{"id": "a"}] * 5}))
+    @example(data=encoded({"id": "s", "created_at": "2024-02-03T04:05:06Z", "messages": [{"id": "a"}] * 5}))
     def case(data: bytes) -> None:
         take_in(how, data, file, opened)
 
@@ -175,3 +308,29 @@ def test_no_file_is_too_strange_in_a_long_run(
 
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MB * 1024
     figures.add(f"strange files: {name}", attempts=SOAK_CASES)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
+    """Many more objects of one format, into a store that costs next to nothing."""
+
+    async def run(data: bytes) -> None:
+        store = InMemorySessionStore()
+        (tmp_path / "in").write_bytes(data)
+        first = await IMPORTERS[kind.value](store, tmp_path / "in")
+        assert first.sessions == len(await store.list_sessions())
+        again = await IMPORTERS[kind.value](store, tmp_path / "in")
+        assert (again.sessions, again.messages) == (0, 0)
+
+    @settings(
+        max_examples=SHAPED_CASES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(objects=st.lists(SHAPES[kind], max_size=3))
+    def case(objects: list[Any]) -> None:
+        asyncio.run(run(encoded(objects)))
+
+    case()

@@ -10,7 +10,7 @@ from typing import Any
 
 _FIELD = re.compile(r"([A-Za-z_][\w -]{0,60}?)\s*:(?:\s+(.*))?")
 _ITEM = re.compile(r"\s*-\s+(.*)")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^,\[\]]+')
+_QUOTED = re.compile(r'\s*("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^,\[\]]+)')
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _LONGEST = 2000
 """Lines."""

@@ -1,6 +1,7 @@
 """Jan's threads: `thread.json` and `messages.jsonl` beside each other, in a folder or an archive of it."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -62,6 +63,10 @@ def _talk(key: str, thread: dict[str, Any], messages: list[dict[str, Any]]) -> T
     assistants = [mapping(one) for one in sequence(thread.get("assistants"))]
     first = assistants[0] if assistants else {}
     said: list[Said] = []
+    moments = [moment(fields.get("created_at")) for fields in messages]
+    if all(one is not None for one in moments):
+        # Early versions wrote the newest message first.
+        messages = [one for _, one in sorted(zip(moments, messages, strict=True), key=itemgetter(0))]
     for fields in messages:
         said.append(_said(fields, said[-1].id if said else None))
     return Talk(

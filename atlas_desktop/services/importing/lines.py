@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.importing.entities import Unreadable
 from atlas_desktop.services.importing.scanning import Note, decoded, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import aware, json_text
-from memory.entities import MemoryMode, MessageStatus, TitleSource
+from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
 
@@ -54,6 +54,10 @@ class SessionLine(msgspec.Struct, frozen=True):
     model: str | None = None
     starred: bool = False
     important: bool = False
+    pinned_at: datetime | None = None
+    archived_at: datetime | None = None
+    category: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    category_source: CategorySource = CategorySource.NONE
     head: str | None = None
 
 
@@ -137,6 +141,10 @@ def session_of(raw: Any) -> TravellingSession:
         important=given.important,
         head=given.head,
         meta=_rest(raw, _SESSION_FIELDS),
+        pinned_at=_aware(given.pinned_at),
+        archived_at=_aware(given.archived_at),
+        category=clean_line(given.category),
+        category_source=given.category_source,
     )
 
 

@@ -100,17 +100,20 @@ def _turn(
 
 
 _FRAGMENTS = (
-    {"prompt_fragments": {"response_id", "fragment_id"}, "fragments": {"id", "content"}},
+    {"prompt_fragments": {"response_id", "fragment_id", "order"}, "fragments": {"id", "content"}},
     """
     SELECT f.content FROM prompt_fragments AS p JOIN fragments AS f ON f.id = p.fragment_id
-    WHERE p.response_id = ? ORDER BY p.rowid
+    WHERE p.response_id = ? ORDER BY p."order"
     """,
 )
 _ATTACHMENTS = (
-    {"prompt_attachments": {"response_id", "attachment_id"}, "attachments": {"id", "path", "url", "type"}},
+    {
+        "prompt_attachments": {"response_id", "attachment_id", "order"},
+        "attachments": {"id", "path", "url", "type"},
+    },
     """
     SELECT coalesce(a.path, a.url, a.type) FROM prompt_attachments AS p
-    JOIN attachments AS a ON a.id = p.attachment_id WHERE p.response_id = ? ORDER BY p.rowid
+    JOIN attachments AS a ON a.id = p.attachment_id WHERE p.response_id = ? ORDER BY p."order"
     """,
 )
 _CALLS = (

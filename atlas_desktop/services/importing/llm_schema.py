@@ -52,7 +52,7 @@ def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -
     key = f'r."{wanted["conversation"]}"' if wanted["conversation"] else "NULL"
     # In the oldest schemas a conversation goes by the number of its first row, which does not name itself.
     if wanted["conversation"] == "chat_id":
-        key = f'coalesce(r.chat_id, r."{wanted["id"]}")'
+        key = f'CAST(coalesce(r.chat_id, r."{wanted["id"]}") AS TEXT)'
     # Sorted are numbers alone: the texts of a large log are more than memory should hold.
     for at, group in groupby(
         _places(conn, f'SELECT {key}, r.rowid FROM "{table}" AS r ORDER BY 1, 2'), key=itemgetter(0)

@@ -41,7 +41,8 @@ def talk_of(value: Any) -> Talk:
     said: list[Said] = []
     head: str | None = None
     for one in sequence(fields["messages"]):
-        versions = [mapping(version) for version in sequence(mapping(one).get("versions"))]
+        # The first versions of the format had one version of each message, and it stood there itself.
+        versions = [mapping(version) for version in sequence(mapping(one).get("versions")) or [one]]
         made = [_said(version, head) for version in versions]
         said += made
         chosen = number(mapping(one).get("currentlySelected"))

@@ -83,7 +83,7 @@ def _wrapped(head: bytes) -> str | None:
         for prefix, event, _ in ijson.parse(head.removeprefix(_BOM), use_float=True):
             if event == "start_map" and _WRAPPED.fullmatch(prefix):
                 return str(prefix)
-    except ijson.JSONError:
+    except (ijson.JSONError, ValueError):
         # The head ends in the middle of something, or is no JSON: then it wraps nothing.
         return None
     return None
@@ -98,7 +98,7 @@ def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
             for value in ijson.items(stream, prefix, use_float=True):
                 number += 1
                 yield f"{part.where}:{number}", value
-        except (ijson.JSONError, UnicodeDecodeError, ValueError):
+        except (ijson.JSONError, ValueError):
             note(f"{part.where}:{number + 1}", "not JSON, and nothing after it can be read")
 
 

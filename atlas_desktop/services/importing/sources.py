@@ -36,12 +36,17 @@ class Part:
     where: str
     size: int
     changed_at: datetime
+    meter: Meter
     open: Callable[[], BinaryIO]
     path: Path | None = None
 
     def head(self, length: int) -> bytes:
+        """Its beginning. Having a look does not count as reading."""
+        done = self.meter.done
         with self.open() as stream:
-            return stream.read(length)
+            data = stream.read(length)
+        self.meter.done = done
+        return data
 
 
 @dataclass(slots=True)
@@ -119,7 +124,7 @@ def _file(path: Path, name: str, where: str, meter: Meter) -> Part:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) * (where != name))
         return _counted(os.fdopen(descriptor, "rb"), meter)
 
-    return Part(name, where, known.st_size, datetime.fromtimestamp(known.st_mtime, UTC), read, path)
+    return Part(name, where, known.st_size, datetime.fromtimestamp(known.st_mtime, UTC), meter, read, path)
 
 
 def _counted(stream: BinaryIO, meter: Meter) -> BinaryIO:
@@ -188,4 +193,4 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str, meter
         changed = datetime(*member.date_time, tzinfo=UTC)
     except ValueError:
         changed = datetime(1980, 1, 1, tzinfo=UTC)
-    return Part(member.filename, where, member.file_size, changed, read)
+    return Part(member.filename, where, member.file_size, changed, meter, read)

@@ -1,0 +1,322 @@
+"""Programs that run models on this computer: Open WebUI, LM Studio, Jan, llm."""
+# ruff: noqa: E501  # what exports hold is long
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_desktop.services.importing import Format
+from memory.entities import MessageStatus
+from memory.testing import InMemorySessionStore
+from models.messages import Role
+from tests.unit.services.importing.exports import SECOND, contents, everything, take, taken
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "export"
+
+
+# --- Open WebUI -----------------------------------------------------------------------------------------
+
+
+def web_message(key: str, parent: str | None, role: str, content: str, **changes: Any) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "id": key,
+        "parentId": parent,
+        "childrenIds": [],
+        "role": role,
+        "content": content,
+    }
+    return {key: {**known, "timestamp": int(SECOND), **changes}}
+
+
+def web_chat(*messages: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    nodes: dict[str, Any] = {}
+    for one in messages:
+        nodes |= one
+    chat = {
+        "title": "A chat",
+        "models": ["llama3"],
+        "system": "Be kind.",
+        "history": {"messages": nodes, "currentId": list(nodes)[-1]},
+        "tags": ["x"],
+    }
+    return {
+        "id": "w1",
+        "user_id": "me",
+        "title": "A chat",
+        "chat": chat,
+        "created_at": int(SECOND),
+        **changes,
+    }
+
+
+async def test_open_webui(file: Path) -> None:
+    thought = '<details type="reasoning" done="true"><summary>Thought</summary>\n> hm\n</details>\nSo.'
+    given = web_chat(
+        web_message("u", None, "user", "Hello", files=[{"type": "file", "name": "a.pdf"}]),
+        web_message("a", "u", "assistant", thought, model="llama3", done=True),
+        web_message("b", "u", "assistant", "Half", done=False),
+        web_message("c", "u", "assistant", "", error={"content": "no model"}),
+        meta={"tags": ["x", "y"]},
+        pinned=True,
+        updated_at=int(SECOND) + 60,
+    )
+    (session,), report = await taken(file, [given])
+    assert report.formats == {"export": Format.OPEN_WEBUI}
+    assert contents(session) == [
+        "Hello\n\n[Attached: a.pdf]",
+        "> Thought\n>\n> hm\n\nSo.",
+        "Half",
+        "[Error: no model]",
+    ]
+    assert (session.id, session.head, session.model, session.starred) == ("w1", "c", "llama3", True)
+    assert (session.tags, session.system_prompt) == (("x", "y"), "Be kind.")
+    assert [one.status for one in session.messages[2:]] == [MessageStatus.PARTIAL] * 2
+
+
+async def test_open_webui_of_the_first_versions_has_a_plain_list(file: Path) -> None:
+    given = {
+        "id": "w2",
+        "chat": {
+            "title": "Old",
+            "timestamp": int(SECOND * 1000),
+            "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hey"}],
+        },
+    }
+    (session,), _ = await taken(file, given)
+    assert contents(session) == ["Hi", "Hey"]
+    assert session.created_at.timestamp() == SECOND
+    assert session.messages[1].parent == session.messages[0].id
+
+
+# --- LM Studio ------------------------------------------------------------------------------------------
+
+
+def studio(*messages: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"name": "Studio", "createdAt": int(SECOND * 1000), "messages": list(messages), **changes}
+
+
+def said(text: str) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}, {"type": "file", "fileIdentifier": "a.pdf"}]
+    return {"versions": [{"type": "singleStep", "role": "user", "content": content}], "currentlySelected": 0}
+
+
+def replied(*texts: str, chosen: int = 0, **step: Any) -> dict[str, Any]:
+    return {
+        "versions": [
+            {
+                "type": "multiStep",
+                "role": "assistant",
+                "senderInfo": {"senderName": "qwen"},
+                "steps": [
+                    {
+                        "type": "contentBlock",
+                        "stepIdentifier": f"{int(SECOND * 1000) + 5000}-0.5",
+                        "style": {"type": "thinking"},
+                        "content": [{"type": "text", "text": "hm"}],
+                    },
+                    {"type": "contentBlock", "content": [{"type": "text", "text": text}], **step},
+                    {"type": "debugInfoBlock", "debugInfo": "secret"},
+                ],
+            }
+            for text in texts
+        ],
+        "currentlySelected": chosen,
+    }
+
+
+async def test_lm_studio(file: Path) -> None:
+    stats = {"genInfo": {"stats": {"stopReason": "maxPredictedTokensReached"}}}
+    given = studio(
+        said("Hello"), replied("one", "two", chosen=0, **stats), said("And?"), systemPrompt="Be kind."
+    )
+    (session,), report = await taken(file, given)
+    assert report.formats == {"export": Format.LM_STUDIO}
+    assert contents(session) == [
+        "Hello\n\n[Attached: a.pdf]",
+        "> hm\n\none",
+        "> hm\n\ntwo",
+        "And?\n\n[Attached: a.pdf]",
+    ]
+    first, one, two, last = session.messages
+    assert (one.parent, two.parent, last.parent) == (first.id, first.id, one.id)
+    assert (one.model, one.stop_reason) == ("qwen", "length")
+    assert one.created_at.timestamp() == SECOND + 5
+    assert (session.title, session.system_prompt, session.head) == ("Studio", "Be kind.", last.id)
+
+
+async def test_a_conversation_of_lm_studio_that_has_grown_gets_what_is_new(tmp_path: Path) -> None:
+    file, store = tmp_path / "x.conversation.json", InMemorySessionStore()
+    file.write_text(json.dumps(studio(said("Hello"))))
+    await take(store, file)
+    file.write_text(json.dumps(studio(said("Hello"), replied("Hi"), name="Renamed")))
+    report = await take(store, file)
+    assert (report.sessions, report.messages, report.already_there) == (0, 1, 1)
+    (session,) = await everything(store)
+    assert session.head == session.messages[-1].id
+
+
+# --- Jan ------------------------------------------------------------------------------------------------
+
+
+def jan(folder: Path, *lines: str) -> None:
+    folder.mkdir(parents=True)
+    thread = {
+        "id": "jan_1",
+        "object": "thread",
+        "title": "Jan talk",
+        "created": int(SECOND),
+        "assistants": [{"instructions": "Be kind.", "model": {"id": "phi"}}],
+    }
+    (folder / "thread.json").write_text(json.dumps(thread))
+    (folder / "messages.jsonl").write_text("\n".join(lines))
+
+
+def jan_line(key: str, role: str, text: str, at: int, **changes: Any) -> str:
+    content = [{"type": "text", "text": {"value": text, "annotations": []}}]
+    return json.dumps(
+        {
+            "id": key,
+            "object": "thread.message",
+            "thread_id": "jan_1",
+            "role": role,
+            "content": content,
+            "status": "ready",
+            "created_at": int(SECOND * 1000) + at,
+            **changes,
+        }
+    )
+
+
+async def test_jan(tmp_path: Path) -> None:
+    reasoning = {
+        "content": [{"type": "reasoning", "text": {"value": "hm"}}, {"type": "text", "text": {"value": "Hi"}}]
+    }
+    # Early versions wrote the newest message first.
+    lines = [
+        jan_line("b", "assistant", "", 2000, status="stopped", **reasoning),
+        jan_line("a", "user", "Hello", 1000),
+    ]
+    jan(tmp_path / "threads" / "jan_1", *lines, '{"broken": ')
+    store = InMemorySessionStore()
+    report = await take(store, tmp_path / "threads")
+    (session,) = await everything(store)
+    assert [one.where for one in report.skipped] == ["threads/jan_1/messages.jsonl:3"]
+    assert (session.id, session.title, session.model) == ("jan_1", "Jan talk", "phi")
+    assert [(one.id, one.content, one.role) for one in session.messages] == [
+        ("a", "Hello", Role.USER),
+        ("b", "> hm\n\nHi", Role.ASSISTANT),
+    ]
+    assert session.messages[1].status is MessageStatus.PARTIAL
+    assert session.system_prompt == "Be kind."
+
+
+async def test_jan_messages_without_their_thread_are_a_conversation_too(file: Path) -> None:
+    (session,), report = await taken(file, jan_line("a", "user", "Hello", 0))
+    assert report.formats == {"export": Format.JAN}
+    assert (session.id, session.title) == ("jan_1", "Hello")
+
+
+# --- llm ------------------------------------------------------------------------------------------------
+
+RESPONSES = """
+    CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);
+    CREATE TABLE responses (id TEXT PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, response TEXT,
+        conversation_id TEXT, datetime_utc TEXT);
+    INSERT INTO conversations VALUES ('c1', 'Named', 'gpt-4o'), ('c2', NULL, 'x');
+    INSERT INTO responses VALUES
+        ('r1', 'gpt-4o', 'Hello', 'Be kind.', 'Hi', 'c1', '2024-05-01T10:00:00.5'),
+        ('r3', 'x', 'Other', NULL, 'Talk', 'c2', '2024-05-03T10:00:00'),
+        ('r2', 'gpt-4o', 'More', NULL, 'Sure', 'c1', '2024-05-02T10:00:00'),
+        ('r4', 'x', 'Alone', NULL, NULL, NULL, 'never');
+"""
+LATER = """
+    CREATE TABLE fragments (id INTEGER PRIMARY KEY, content TEXT);
+    CREATE TABLE prompt_fragments (response_id TEXT, fragment_id INTEGER, "order" INTEGER);
+    CREATE TABLE attachments (id TEXT PRIMARY KEY, type TEXT, path TEXT, url TEXT, content BLOB);
+    CREATE TABLE prompt_attachments (response_id TEXT, attachment_id TEXT, "order" INTEGER);
+    CREATE TABLE tool_calls (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, arguments TEXT);
+    CREATE TABLE tool_results (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, output TEXT);
+    INSERT INTO fragments VALUES (7, 'A fragment');
+    INSERT INTO prompt_fragments VALUES ('r1', 7, 0);
+    INSERT INTO attachments VALUES ('a', 'image/png', NULL, 'https://a/b.png', x'00');
+    INSERT INTO prompt_attachments VALUES ('r1', 'a', 0);
+    INSERT INTO tool_calls VALUES (1, 'r1', 'now', '{}');
+    INSERT INTO tool_results VALUES (1, 'r2', 'now', 'noon');
+"""
+LOGS = """
+    CREATE TABLE {name} (id INTEGER PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, response TEXT,
+        chat_id INTEGER, {time} TEXT);
+    INSERT INTO {name} VALUES (1, 'gpt-3.5', 'Hello', NULL, 'Hi', NULL, '2023-04-01 10:00:00'),
+        (2, 'gpt-3.5', 'Alone', NULL, 'Yes', NULL, '2023-04-01 11:00:00'),
+        (3, 'gpt-3.5', 'More', NULL, 'Sure', 1, '2023-04-01 12:00:00');
+"""
+
+
+def database(path: Path, script: str) -> None:
+    with closing(sqlite3.connect(path)) as conn:
+        conn.executescript(script)
+
+
+async def from_database(path: Path) -> list[list[str]]:
+    store = InMemorySessionStore()
+    report = await take(store, path)
+    assert report.skipped == []
+    assert report.formats == {path.name: Format.LLM}
+    assert sorted(path.parent.iterdir()) == [path]
+    found = await everything(store)
+    assert (await take(store, path)).messages == 0
+    return [contents(one) for one in found]
+
+
+async def test_llm(tmp_path: Path) -> None:
+    database(tmp_path / "logs.db", RESPONSES + LATER)
+    found = await from_database(tmp_path / "logs.db")
+    assert found[0] == [
+        "A fragment\n\nHello\n\n[Attached: https://a/b.png]",
+        "Hi\n\n[Asked: now]\n\n```json\n{}\n```",
+        "More\n\n[Result: now]\n\n```\nnoon\n```",
+        "Sure",
+    ]
+    assert found[1:] == [["Other", "Talk"], ["Alone"]]
+
+
+async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
+    database(tmp_path / "a.db", RESPONSES)
+    store = InMemorySessionStore()
+    await take(store, tmp_path / "a.db")
+    named = (await everything(store))[0]
+    assert (named.id, named.title, named.system_prompt, named.model) == ("c1", "Named", "Be kind.", "gpt-4o")
+    assert named.messages[0].created_at.isoformat() == "2024-05-01T10:00:00.500000+00:00"
+    for name, time in (("log", "timestamp"), ("logs", "datetime_utc")):
+        path = tmp_path / name / "logs.db"
+        path.parent.mkdir()
+        database(path, LOGS.format(name=name, time=time))
+        assert await from_database(path) == [["Hello", "Hi", "More", "Sure"], ["Alone", "Yes"]]
+
+
+async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> None:
+    view = "CREATE VIEW responses AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;"
+    database(tmp_path / "view.db", view)
+    (tmp_path / "torn.db").write_bytes((tmp_path / "view.db").read_bytes()[:300] + b"\xff" * 500)
+    store = InMemorySessionStore()
+    report = await take(store, tmp_path / "view.db", tmp_path / "torn.db")
+    assert [one.why for one in report.skipped] == [
+        "a database without the tables of llm",
+        "the database is damaged, or not one of llm",
+    ]
+    assert await everything(store) == []
+
+
+async def test_entries_in_a_log_that_is_not_written_back_are_missed_aloud(tmp_path: Path) -> None:
+    database(tmp_path / "logs.db", RESPONSES)
+    (tmp_path / "logs.db-wal").write_bytes(b"x")
+    report = await take(InMemorySessionStore(), tmp_path / "logs.db")
+    assert [one.where for one in report.skipped] == ["logs.db-wal"]
+    assert report.sessions == 3

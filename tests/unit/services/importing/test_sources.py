@@ -1,0 +1,218 @@
+"""Files, folders and archives: what is looked into, what is refused, and how far a broken file is read."""
+
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_desktop.services.importing import Format, Importer, ImportReport, Meter, UnknownExport
+from atlas_desktop.services.importing.scanning import Piece, pieces
+from memory.testing import InMemorySessionStore
+from tests.unit.services.importing.exports import chatgpt, everything, node, take, taken, write
+
+
+def talk(name: str) -> dict[str, Any]:
+    return chatgpt(node(f"{name}-u", "root", "user", f"Hello {name}"), conversation_id=name)
+
+
+def sizes(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_size for path in folder.rglob("*")}
+
+
+async def from_archive(
+    folder: Path, members: dict[Any, bytes], **options: Any
+) -> tuple[list[str], ImportReport]:
+    archive = folder / "export.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in members.items():
+            out.writestr(name, data)
+    before = sizes(folder)
+    store = InMemorySessionStore()
+    report = await take(store, archive, **options)
+    assert sizes(folder) == before
+    return [one.id for one in await everything(store)], report
+
+
+def encoded(*names: str) -> bytes:
+    return json.dumps([talk(name) for name in names]).encode()
+
+
+async def test_an_archive_is_read_without_being_unpacked(tmp_path: Path) -> None:
+    members = {
+        "conversations.json": encoded("a"),
+        "user.json": b'{"id": "me"}',
+        "message_feedback.json": b"[]",
+        "chat.html": b"<p>",
+        "deep/er/conversations-001.json": encoded("b"),
+        "picture.png": b"\x89PNG",
+    }
+    ids, report = await from_archive(tmp_path, members)
+    assert (sorted(ids), report.skipped, report.unknown) == (["a", "b"], [], [])
+
+
+async def test_what_is_dangerous_in_an_archive_is_refused_by_name(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link.json")
+    link.create_system = 3
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    members = {
+        "good.json": encoded("a"),
+        "../up.json": encoded("b"),
+        "/root.json": encoded("c"),
+        "C:\\windows.json": encoded("d"),
+        link: b"/etc/passwd",
+        "bomb.json": b"[" + b" " * 5_000_000 + b"]",
+    }
+    ids, report = await from_archive(tmp_path, members)
+    assert ids == ["a"]
+    assert {one.why for one in report.skipped} == {
+        "its name leads out of the archive",
+        "it is a link",
+        "it is packed so tightly that it is hardly a conversation",
+    }
+    assert len(report.skipped) == 5
+
+
+async def test_too_many_or_too_large_files_are_refused_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("MOST_MEMBERS", "LARGEST_ARCHIVE"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"atlas_desktop.services.importing.sources.{limit}", 1)
+            ids, report = await from_archive(tmp_path, {"a.json": encoded("a"), "b.json": encoded("b")})
+        assert ids == []
+        assert "an archive of more than 1" in report.skipped[0].why
+        with pytest.raises(UnknownExport):
+            report.require_known()
+
+
+@pytest.mark.parametrize("at", [30, 200, -40])
+async def test_a_damaged_archive_is_told(tmp_path: Path, at: int) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("conversations.json", encoded(*(f"t{n}" for n in range(40))))
+    data = bytearray(buffer.getvalue())
+    data[at : at + 8] = b"\xff" * 8
+    sessions, report = await taken(tmp_path / "x.zip", bytes(data))
+    assert report.skipped or report.unknown or len(sessions) == 40
+
+
+async def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as out:
+        out.writestr("a.json", encoded("a"))
+    data = bytearray(buffer.getvalue())
+    data[6] |= 1
+    data[data.rindex(b"PK\x01\x02") + 8] |= 1
+    _, report = await taken(tmp_path / "x.zip", bytes(data))
+    assert [one.why for one in report.skipped] == ["it is encrypted"]
+
+
+async def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "all", tmp_path / "outside"
+    for path in (folder, outside):
+        path.mkdir()
+        write(path / "talk.json", [talk(path.name)])
+    (folder / "link.json").symlink_to(outside / "talk.json")
+    (folder / "away").symlink_to(outside, target_is_directory=True)
+    (folder / "notes.md").write_text("## User\n\nHi\n\n## Assistant\n\nHey")
+    store = InMemorySessionStore()
+    report = await take(store, folder)
+    assert sorted(one.title for one in await everything(store)) == ["A trip", "notes"]
+    assert report.skipped == []
+
+
+async def test_what_nobody_knows_is_named(tmp_path: Path) -> None:
+    for data in (b"", b"hello", b"{}", b"[1, 2]", b"\x00\x01", b'{"a": 1}\n{"b": 2}', b"[" * 3000):
+        sessions, report = await taken(tmp_path / "x.json", data)
+        assert (sessions, report.unknown) == ([], ["x.json"])
+
+
+# --- objects of a JSON file ---------------------------------------------------------------------------
+
+
+class Trickle(io.BytesIO):
+    """A stream that gives a few bytes at a time."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(min(7, size or 0))
+
+
+def found(data: bytes, longest: int = 1000) -> list[Any]:
+    values: Iterator[Piece] = pieces(Trickle(data), longest)
+    whole = [one.value if not one.why else one.why for one in pieces(io.BytesIO(data), longest)]
+    assert [one.value if not one.why else one.why for one in values] == whole
+    return whole
+
+
+TORN = "the file ends in the middle of it"
+DOCUMENTS: list[tuple[bytes, list[Any]]] = [
+    (b"", []),
+    (b"[]", []),
+    (b'[{"a": 1}, {"b": [2]}] trailing {', [{"a": 1}, {"b": [2]}]),
+    (b'{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
+    (b'\xef\xbb\xbf[ {"a": "}]\\"{"} ]', [{"a": '}]"{'}]),
+    (b'[null, 7, "x{", {"a": 1}]', [{"a": 1}]),
+    (b'[{"a": bad}, {"b": 2}]', ["not JSON", {"b": 2}]),
+    (b'[{"a": [1, 2}, {"b": 2}]', ["not JSON", {"b": 2}]),
+    (b'[{"a": 1]}, {"b": 2}]', ["not JSON", {"b": 2}]),
+    (b'[{"a": 1}, {"b": ', [{"a": 1}, TORN]),
+    (b'[{"a": 1}, {"b": "x', [{"a": 1}, TORN]),
+    (b'[{"a": "\xff"}, {"b": 2}]', ["not UTF-8", {"b": 2}]),
+    (b'[{"a": "\\ud800"}, {"n": NaN}]', [{"a": "\ud800"}, None]),
+    (b'[{"a": "' + b"x" * 1200 + b'"}, {"b": 2}]', ["longer than 1000 bytes", {"b": 2}]),
+    (b'[{"a": [' + b"1," * 600 + b'1]}, {"b": 2}]', ["longer than 1000 bytes", {"b": 2}]),
+    (b'[{"a": "' + b"x" * 3000, ["longer than 1000 bytes, and so is what follows"]),
+    (b"[" + b'{"a":' * 30 + b"1" + b"}" * 30 + b',{"b":2}]', [None, {"b": 2}]),
+]
+
+
+@pytest.mark.parametrize(("data", "values"), DOCUMENTS, ids=range(len(DOCUMENTS)))
+def test_objects_are_found_one_by_one_and_a_broken_one_costs_only_itself(
+    data: bytes, values: list[Any]
+) -> None:
+    whole = found(data)
+    assert len(whole) == len(values)
+    assert all(expected is None or one == expected for one, expected in zip(whole, values, strict=True))
+
+
+# --- the whole of it ----------------------------------------------------------------------------------
+
+
+async def test_progress_is_told_and_a_trial_counts_what_comes_twice_once(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", [talk(f"t{n}") for n in range(5)])
+    told: list[tuple[int, int, int]] = []
+
+    def tell(report: ImportReport, meter: Meter) -> None:
+        told.append((report.messages, meter.done, meter.total))
+
+    store = InMemorySessionStore()
+    importer = Importer(store.transfer, tell)
+    path = tmp_path / "a.json"
+    tried = await take(store, path, path, dry_run=True)
+    assert (tried.sessions, tried.messages, tried.already_there) == (5, 5, 5)
+    assert await everything(store) == []
+    report = await importer.take([path, path])
+    assert (report.sessions, report.messages, report.already_there) == (5, 5, 5)
+    assert (report.known_sessions, report.formats) == (5, {"a.json": Format.CHATGPT})
+    assert told[-1] == (5, 2 * path.stat().st_size, 2 * path.stat().st_size)
+
+
+async def test_what_is_in_another_room_stays_there(tmp_path: Path) -> None:
+    here, there = InMemorySessionStore(), InMemorySessionStore()
+    write(tmp_path / "a.json", [talk("a")])
+    await take(there, tmp_path / "a.json")
+    write(tmp_path / "a.json", [talk("a"), talk("b")])
+    report = await Importer(here.transfer, elsewhere=[there.transfer]).take([tmp_path / "a.json"])
+    assert [one.id for one in await everything(here)] == ["b"]
+    assert [(one.where, one.why) for one in report.skipped] == [("a.json:1", "it is in another room already")]
+
+
+def test_the_remaining_time_follows_from_the_speed() -> None:
+    assert Meter(total=100, done=25, seconds=10).remaining == 30
+    assert Meter(total=100, done=0, seconds=10).remaining is None
+    assert Meter(total=100, done=50, seconds=0.5).remaining is None
