@@ -98,13 +98,12 @@ async def _of(store: "SessionStore", zone: tzinfo | None, since: datetime | None
 
 
 async def _clusters(store: "SessionStore", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
-    """Groups by meaning, with the model of which there are most vectors: none has to be started for this."""
-    counts = (await store.vectors.counts()).by_model
-    if not counts:
+    """Groups by meaning, by the vectors that there are: no model has to be started for this."""
+    model = await store.insights.vector_model()
+    if model is None:
         return []
     from memory.insights.clusters import clusters
 
-    model = max(counts, key=lambda one: (counts[one], one))
     recent = [
         one
         for one in await store.list_sessions(limit=CLUSTERED, archived=None)

@@ -77,8 +77,7 @@ class RelatedService:
         shared = defaultdict(list)
         for one in await self._store.links.shared(session.id):
             shared[one.session_id].append(one)
-        counts = (await self._store.vectors.counts()).by_model
-        model = max(counts, key=lambda one: (counts[one], one)) if counts else None
+        model = await self._store.insights.vector_model()
         (own,) = await self._store.organising.filed(model, session_ids=[session.id]) or (None,)
         if own is None:
             return []

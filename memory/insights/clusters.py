@@ -45,11 +45,12 @@ def clusters(sessions: Sequence[Filed]) -> list[Cluster]:
     near = (apart * centres[groups]).sum(axis=1)
     spoken = [words_of(one.words) for one in held]
     rare = rarity(spoken)
+    total = Counter(word for one in spoken for word in one)
     found = []
     for group in range(len(centres)):
         rows = [int(row) for row in np.flatnonzero((groups == group) & (near >= _TOGETHER))]
         if len(rows) >= SMALLEST:
-            words = _telling([spoken[row] for row in rows], spoken, rare)
+            words = _telling([spoken[row] for row in rows], total, len(held), rare)
             found.append(Cluster(words, tuple(held[row].session_id for row in rows)))
     return sorted((one for one in found if one.words), key=lambda one: (-len(one.session_ids), one.words))
 
@@ -67,8 +68,7 @@ def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.in
     groups = np.zeros(len(vectors), dtype=np.int64)
     for _ in range(_ROUNDS):
         groups = (vectors @ centres.T).argmax(axis=1)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, groups, vectors)
+        sums = np.eye(count, dtype=vectors.dtype)[groups].T @ vectors
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         # A centre that nobody is near to stays where it is.
         moved = np.where(lengths > 0, sums / np.maximum(lengths, 1e-6), centres)
@@ -79,12 +79,12 @@ def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.in
 
 
 def _telling(
-    own: Sequence[Counter[str]], everyone: Sequence[Counter[str]], rare: dict[str, float]
+    own: Sequence[Counter[str]], total: Counter[str], count_of_all: int, rare: dict[str, float]
 ) -> tuple[str, ...]:
+    """`total` says in how many sessions each word is."""
     inside = Counter(word for one in own for word in one)
-    outside = Counter(word for one in everyone for word in one)
     scores = {
-        word: (count / len(own) - (outside[word] - count) / max(len(everyone) - len(own), 1)) * rare[word]
+        word: (count / len(own) - (total[word] - count) / max(count_of_all - len(own), 1)) * rare[word]
         for word, count in inside.items()
         if count >= 2
     }

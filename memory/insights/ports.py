@@ -32,6 +32,10 @@ class InsightStore(Protocol):
         """Keeps how fast a reply came; it goes with its session."""
         ...
 
+    async def vector_model(self) -> str | None:
+        """The fingerprint of a model that vectors of messages are of; None without any."""
+        ...
+
     async def storage(self) -> list[Stored]:
         """The largest first."""
         ...

@@ -32,6 +32,9 @@ class SqlInsightStore:
     async def note_timing(self, session_id: str, timed: Timed) -> None:
         await self._database.write(lambda conn: timing.note(conn, session_id, timed))
 
+    async def vector_model(self) -> str | None:
+        return await self._database.read(statistics.vector_model)
+
     async def storage(self) -> list[Stored]:
         return await self._database.read(statistics.storage)
 

@@ -95,6 +95,9 @@ class InMemoryInsightStore:
         self._rows.session(session_id)
         self._timed[timed.message_id] = (session_id, timed)
 
+    async def vector_model(self) -> str | None:
+        return None
+
     async def storage(self) -> list[Stored]:
         return [Stored("messages", 0, len(self._rows.messages))]
 

@@ -109,6 +109,10 @@ class InMemoryTransferStore:
             important=session.important,
             head=None if session.head_id is None else names.get(session.head_id),
             meta=self._meta.get(session.id, "{}"),
+            pinned_at=session.pinned_at,
+            archived_at=session.archived_at,
+            category=session.category,
+            category_source=session.category_source,
         )
 
     async def all_ids(self) -> list[str]:
@@ -134,6 +138,10 @@ class InMemoryTransferStore:
             important=session.important,
             tags=tuple(sorted({storable(tag) for tag in session.tags if tag})),
             external_id=None if own else storable(session.id),
+            pinned_at=session.pinned_at,
+            archived_at=session.archived_at,
+            category=storable(session.category),
+            category_source=session.category_source,
         )
         self._meta[begun.id] = json.dumps(json.loads(session.meta))
         return self._rows.keep(begun)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memory.entities import MemoryMode, MessageStatus, TitleSource
+from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from models.messages import Role
 
 
@@ -43,6 +43,10 @@ class TravellingSession:
     important: bool = False
     head: str | None = None
     meta: str = field(default="{}", repr=False)
+    pinned_at: datetime | None = None
+    archived_at: datetime | None = None
+    category: str = field(default="", repr=False)
+    category_source: CategorySource = CategorySource.NONE
 
 
 @dataclass(frozen=True, slots=True)

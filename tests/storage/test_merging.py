@@ -163,7 +163,7 @@ async def test_a_merging_that_fails_has_changed_nothing(store: SqlSessionStore) 
     await database_of(store).write(
         lambda conn: conn.execute(
             """
-            CREATE TEMP TRIGGER no_more BEFORE UPDATE OF meta ON main.sessions
+            CREATE TEMP TRIGGER no_more BEFORE INSERT ON main.meta WHEN new.key LIKE 'merged:%'
             BEGIN SELECT RAISE(ABORT, 'cut short'); END
             """
         )

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from memory.transfer.entities import TravellingMessage, TravellingSession
@@ -55,6 +56,10 @@ def fields_of(session: TravellingSession) -> dict[str, Any]:
             "model": (session.model, None),
             "starred": (session.starred, False),
             "important": (session.important, False),
+            "pinned_at": (_moment(session.pinned_at), None),
+            "archived_at": (_moment(session.archived_at), None),
+            "category": (session.category, ""),
+            "category_source": (session.category_source.value, "none"),
             "head": (session.head, last),
         }
     )
@@ -66,6 +71,10 @@ def fields_of(session: TravellingSession) -> dict[str, Any]:
         before = message.id
     fields["messages"] = lines
     return fields
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
 
 
 def _message(message: TravellingMessage, before: str | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from memory.storage.queries import (
     leftovers,
     lineage,
     memories_log,
-    merging,
+    merge_notes,
     recalled,
     sessions,
     summaries,
@@ -52,7 +52,8 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     for one in own:
         sessions.require(conn, one)
     # Their titles and tags tell of what was said in the one that they were merged into.
-    own += merging.shells_of(conn, own)
+    own += merge_notes.merged_into(conn, own)
+    merge_notes.drop(conn, own)
     last_change.drop(conn)
     names = json.dumps(own)
     said = conn.execute(

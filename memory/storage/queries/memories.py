@@ -20,6 +20,7 @@ from memory.knowledge.entities import (
     NewMemory,
 )
 from memory.storage.connection import Connection
+from memory.storage.queries.belongings import project_id as known_project
 from memory.storage.queries.memories_finding import containing
 from memory.storage.queries.sessions import project_named
 from memory.storage.values import id_range, micros, moment, new_id, storable
@@ -189,7 +190,9 @@ def insert(conn: Connection, new: NewMemory, now: datetime) -> str:
     Raises `MessageNotFound`.
     """
     memory_id, at = new_id(), micros(now)
-    project = None if new.project is None else project_named(conn, storable(new.project), now)
+    project = None
+    if new.project is not None:
+        project = known_project(conn, new.project) or project_named(conn, storable(new.project), now)
     conn.execute(
         """
         INSERT INTO memories (

@@ -6,19 +6,16 @@ a message counts as being written: that takes it out of the full-text indices, a
 """
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from memory.errors import CannotMerge
 from memory.organising.entities import Merged
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs, parting, sessions
+from memory.storage.queries import epochs, merge_notes, parting, sessions
 from memory.storage.queries.belonging import tables
 from memory.storage.values import micros
 
-_LISTED = "(SELECT value FROM json_each(?))"
 _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}
     | {"jobs", "moves"}
@@ -34,23 +31,6 @@ def merge(conn: Connection, session_id: str, others: Sequence[str], now: datetim
     for one in (session_id, *others):
         epochs.drop(conn, one)
     return Merged(session_id, tuple(others), moved)
-
-
-def shells_of(conn: Connection, session_ids: Collection[str]) -> list[str]:
-    """Sessions in the bin that were merged into these, or into such ones."""
-    found: list[str] = []
-    wanted = list(session_ids)
-    while wanted:
-        rows = conn.execute(
-            f"""
-            SELECT id FROM sessions WHERE deleted_at IS NOT NULL AND meta <> '{{}}'
-                AND json_extract(meta, '$.merged_into') IN {_LISTED}
-            """,
-            (json.dumps(wanted),),
-        ).fetchall()
-        wanted = [row[0] for row in rows if row[0] not in found and row[0] not in session_ids]
-        found += wanted
-    return found
 
 
 def _check(conn: Connection, session_ids: Sequence[str]) -> None:
@@ -79,6 +59,7 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
         "SELECT id, parent_id, status FROM messages WHERE session_id = ? ORDER BY seq", (other,)
     ).fetchall()
     head, tags = _ends(conn, target, other)
+    (end,) = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (other,)).fetchone()
     held = [row[0] for row in conn.execute("SELECT id FROM attachments WHERE session_id = ?", (other,))]
     _learned(conn, target, other, [row[0] for row in said])
     _renumber(conn, target, other, said, head)
@@ -90,18 +71,15 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
     conn.execute("DELETE FROM tag_suggestions WHERE session_id = ?", (other,))
     parting.rename_in_log(conn, other, target)
     _settle(conn, target, other, len(said), now)
-    record: dict[str, Any] = {
-        "messages": [row[0] for row in said],
-        "roots": [row[0] for row in said if row[1] is None],
-        "attachments": held,
-        "tags": tags,
-    }
-    conn.execute(
-        """
-        UPDATE sessions SET meta = json_set(meta, '$.merged_into', ?2, '$.merged', json(?3)) WHERE id = ?1
-        """,
-        (other, target, json.dumps(record)),
+    note = merge_notes.MergeNote(
+        into=target,
+        messages=tuple(row[0] for row in said),
+        roots=tuple(row[0] for row in said if row[1] is None),
+        head=end,
+        attachments=tuple(held),
+        tags=tuple(map(merge_notes.digest, tags)),
     )
+    merge_notes.keep(conn, other, note)
     return len(said)
 
 
@@ -178,10 +156,7 @@ def _settle(conn: Connection, target: str, other: str, moved: int, now: datetime
     )
     conn.execute(
         """
-        UPDATE sessions SET
-            meta = json_set(meta, '$.merged_head', head_id),
-            message_count = 0, head_id = NULL, deleted_at = ?2
-        WHERE id = ?1
+        UPDATE sessions SET message_count = 0, head_id = NULL, deleted_at = ? WHERE id = ?
         """,
-        (other, micros(now)),
+        (micros(now), other),
     )

@@ -5,8 +5,9 @@ import json
 from collections.abc import Sequence
 
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs
+from memory.storage.queries import epochs, merge_notes
 from memory.storage.queries.belonging import tables
+from memory.storage.queries.merge_notes import MergeNote
 from memory.storage.queries.timing import TIMING
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -17,43 +18,28 @@ def part(conn: Connection, session_id: str) -> None:
 
     Summaries that stand for messages of both sides go: they are made anew from what each has.
     """
-    row = conn.execute(
-        """
-        SELECT json_extract(meta, '$.merged'), json_extract(meta, '$.merged_head') FROM sessions WHERE id = ?
-        """,
-        (session_id,),
-    ).fetchone()
-    if row is None or row[0] is None:
+    note = merge_notes.take(conn, session_id)
+    if note is None:
         return
-    conn.execute(
-        """
-        UPDATE sessions SET meta = json_remove(meta, '$.merged', '$.merged_into', '$.merged_head')
-        WHERE id = ?
-        """,
-        (session_id,),
-    )
-    record = json.loads(row[0])
     place = conn.execute(
         f"SELECT session_id FROM messages WHERE id IN {_LISTED} ORDER BY seq LIMIT 1",
-        (json.dumps(record["messages"]),),
+        (json.dumps(note.messages),),
     ).fetchone()
     if place is None or place[0] == session_id:
         return
     conn.execute("PRAGMA defer_foreign_keys = ON")
-    _take_out(conn, session_id, place[0], record, row[1])
+    _take_out(conn, session_id, place[0], note)
 
 
-def _take_out(
-    conn: Connection, session_id: str, source: str, record: dict[str, list[str]], head: str | None
-) -> None:
+def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -> None:
     own = [
         row[0]
         for row in conn.execute(
             f"SELECT id FROM messages WHERE session_id = ? AND id IN {_LISTED} ORDER BY seq",
-            (source, json.dumps(record["messages"])),
+            (source, json.dumps(note.messages)),
         )
     ]
-    ids, roots = json.dumps(own), json.dumps(record["roots"])
+    ids, roots = json.dumps(own), json.dumps(note.roots)
     (before,) = conn.execute(
         f"SELECT parent_id FROM messages WHERE session_id = ? AND id IN {_LISTED} ORDER BY seq LIMIT 1",
         (source, roots),
@@ -66,7 +52,7 @@ def _take_out(
         )
     conn.execute(
         f"UPDATE attachments SET session_id = ? WHERE session_id = ? AND id IN {_LISTED}",
-        (session_id, source, json.dumps(record["attachments"])),
+        (session_id, source, json.dumps(note.attachments)),
     )
     summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
     owners = json.dumps([*own, *(row[0] for row in summed)])
@@ -86,10 +72,11 @@ def _take_out(
         """,
         (session_id, roots, source, ids),
     )
-    _settle(conn, session_id, source, own, head, before)
+    _settle(conn, session_id, source, own, note.head, before)
+    own_tags = conn.execute("SELECT tag FROM session_tags WHERE session_id = ?", (session_id,)).fetchall()
     conn.executemany(
         "DELETE FROM session_tags WHERE session_id = ? AND tag = ?",
-        [(source, tag) for tag in record["tags"]],
+        [(source, tag) for (tag,) in own_tags if merge_notes.digest(tag) in note.tags],
     )
     # A remembered result may rest on words of both.
     conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))

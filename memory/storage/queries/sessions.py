@@ -16,6 +16,7 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold
+from memory.storage.queries.belongings import project_id as known_project
 from memory.storage.values import id_range, micros, moment, new_id, storable
 from memory.storage.words import beginnings, prefix_expression
 
@@ -99,7 +100,9 @@ def require(conn: Connection, session_id: str) -> None:
 def insert(conn: Connection, new: NewSession, now: datetime) -> str:
     """Stores a session without messages, and its project when that is new; returns the session's id."""
     session_id = new_id()
-    project_id = None if new.project is None else project_named(conn, storable(new.project), now)
+    project_id = None
+    if new.project is not None:
+        project_id = known_project(conn, new.project) or project_named(conn, storable(new.project), now)
     conn.execute(
         """
         INSERT INTO sessions

@@ -1,10 +1,12 @@
 """What a room tells of its own use, counted where it lies. What is in the bin counts nowhere."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from datetime import date, datetime, tzinfo
+from functools import cache
 from itertools import accumulate
-from typing import Any
 
 from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Stored, Topic, Totals, Used
@@ -42,49 +44,85 @@ def totals(conn: Connection) -> Totals:
 def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[DayCount]:
     """By the hour first: only the zone knows which hours make a day."""
     begin = 0 if since is None else micros(since)
-    binned = {row[0] for row in conn.execute("SELECT id FROM sessions WHERE deleted_at IS NOT NULL")}
-    found: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
-    sessions: dict[date, set[str]] = defaultdict(set)
-    known: dict[int, date] = {}
+    found: dict[date, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    day = _days_of(zone)
+    for name, query in _HOURLY:
+        for hour, *values in conn.execute(query, (begin,)):
+            for one, value in zip(name, values, strict=True):
+                found[day(hour)][one] += value or 0
+    for hour, read in _tokens_read(conn, begin).items():
+        found[day(hour)]["tokens_read"] += read
+    for at, count in _sessions_of_days(conn, begin, day).items():
+        found[at]["sessions"] = count
+    return [DayCount(at, **found[at]) for at in sorted(found)]
 
-    def day(hour: int) -> date:
-        if hour not in known:
-            known[hour] = moment(hour * _HOUR).astimezone(zone).date()
-        return known[hour]
 
-    # One look at every row, in the order in which they lie: putting them in order would take longer.
-    for session_id, hour, said, size, tokens in conn.execute(
+def _days_of(zone: tzinfo | None) -> Callable[[int], date]:
+    """The day of an hour since 1970; each is asked for once."""
+    return cache(lambda hour: moment(hour * _HOUR).astimezone(zone).date())
+
+
+# By the hour, without what is in the bin. Nothing but numbers leaves the database: words would take longer.
+_HOURLY = (
+    (
+        ("messages", "questions", "characters", "tokens_written"),
         f"""
-        SELECT session_id, created_at / {_HOUR}, role = 'user', octet_length(content), length(tokens)
+        SELECT created_at / {_HOUR}, count(*), sum(role = 'user'),
+            sum(CASE role WHEN 'user' THEN octet_length(content) END), sum(length(tokens)) / 4
         FROM messages WHERE created_at >= ?
+            AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
+        GROUP BY 1
         """,
-        (begin,),
-    ):
-        if session_id in binned:
-            continue
-        at = day(hour)
-        sums = found[at]
-        sums["messages"] += 1
-        if said:
-            sums["questions"] += 1
-            sums["characters"] += size
-        elif tokens:
-            sums["tokens_written"] += tokens // 4
-        sessions[at].add(session_id)
-    for hour, begun in conn.execute(
+    ),
+    (
+        ("begun",),
         f"""
         SELECT created_at / {_HOUR}, count(*) FROM sessions
         WHERE created_at >= ? AND deleted_at IS NULL GROUP BY 1
         """,
+    ),
+)
+
+
+def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
+    """By the hour. A reply's id begins with the milliseconds at which it was stored."""
+    found: Counter[int] = Counter()
+    for reply, read in conn.execute(
+        """
+        SELECT reply_id, prompt_tokens FROM turns
+        WHERE session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
+        """
+    ):
+        at = int(reply[:8] + reply[9:13], 16) * 1000
+        if at >= begin:
+            found[at // _HOUR] += read
+    return found
+
+
+def _sessions_of_days(conn: Connection, begin: int, day: Callable[[int], date]) -> Counter[date]:
+    """In how many sessions something was said. Most are of one day; only the others are looked into."""
+    found: Counter[date] = Counter()
+    longer = []
+    for own, first, last in conn.execute(
+        f"""
+        SELECT id, created_at / {_HOUR}, updated_at / {_HOUR} FROM sessions
+        WHERE deleted_at IS NULL AND message_count > 0 AND updated_at >= ?
+        """,
         (begin,),
     ):
-        found[day(hour)]["begun"] += begun
-    for reply, session_id, read in conn.execute("SELECT reply_id, session_id, prompt_tokens FROM turns"):
-        # A reply's id begins with the milliseconds at which it was stored.
-        made = int(reply[:8] + reply[9:13], 16) * 1000
-        if made >= begin and session_id not in binned:
-            found[day(made // _HOUR)]["tokens_read"] += read
-    return [DayCount(at, sessions=len(sessions[at]), **found[at]) for at in sorted(found)]
+        if day(first) == day(last) and first * _HOUR >= begin:
+            found[day(first)] += 1
+        else:
+            longer.append(own)
+    hours = conn.execute(
+        f"""
+        SELECT DISTINCT session_id, created_at / {_HOUR} FROM messages
+        WHERE created_at >= ? AND session_id IN (SELECT value FROM json_each(?))
+        """,
+        (begin, json.dumps(longer)),
+    )
+    found.update(at for _, at in {(own, day(hour)) for own, hour in hours})
+    return found
 
 
 def topics(conn: Connection, zone: tzinfo | None, since: datetime | None, limit: int) -> list[Topic]:
@@ -111,6 +149,11 @@ def topics(conn: Connection, zone: tzinfo | None, since: datetime | None, limit:
             for topic, held in most
         ]
     return found
+
+
+def vector_model(conn: Connection) -> str | None:
+    row = conn.execute("SELECT model FROM vectors WHERE kind = 'message' LIMIT 1").fetchone()
+    return None if row is None else str(row[0])
 
 
 def growth(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[Growth]:

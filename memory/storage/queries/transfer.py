@@ -169,6 +169,10 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
         important=session.important,
         head=None if session.head_id is None else names.get(session.head_id),
         meta=row[0],
+        pinned_at=session.pinned_at,
+        archived_at=session.archived_at,
+        category=session.category,
+        category_source=session.category_source,
     )
 
 
@@ -206,8 +210,8 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
         """
         INSERT INTO sessions
             (id, project_id, title, title_source, memory_mode, system_prompt, model, starred, important,
-             created_at, updated_at, external_id, meta)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             created_at, updated_at, external_id, meta, pinned_at, archived_at, category, category_source)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             own,
@@ -223,6 +227,10 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
             micros(session.updated_at),
             external,
             _ascii(session.meta),
+            None if session.pinned_at is None else micros(session.pinned_at),
+            None if session.archived_at is None else micros(session.archived_at),
+            storable(session.category),
+            session.category_source.value,
         ),
     )
     conn.executemany(
