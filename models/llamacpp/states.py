@@ -21,7 +21,7 @@ DEFAULT_CACHE = 512 * 1024 * 1024
 MEMORY_SHARE = 8
 # Loading a state costs as much as evaluating this many tokens.
 MIN_GAIN = 32
-SLICE = 1024 * 1024
+SLICE = 256 * 1024
 _PAGE = 4096
 
 
