@@ -3,8 +3,10 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
+from atlas_desktop.services.branches import branch_of
 from atlas_desktop.setting_types import SessionSettings
 from memory.context.boundaries import (
     Boundary,
@@ -75,15 +77,20 @@ class ContinuityService:
         settings = self._settings()
         if not settings.reminder:
             return None
-        branch = await self._store.branch(session.id)
+        now, after = self._clock.now(), timedelta(minutes=settings.after_minutes)
+        if session.head_id is None or now - session.updated_at < after:
+            return None
+        # However long the session is, its first and its last words are enough.
+        path = branch_of(await self._store.outline(session.id), session.head_id)
+        ends = await self._store.branch(session.id, newest=_LOOKED_AT)
+        own = [node.id for node in path if node.role is Role.USER]
+        if own and own[0] not in {m.id for m in ends}:
+            ends = [*await self._store.branch(session.id, own[0], newest=1), *ends]
         summaries = await self._store.context.summaries(session.id)
-        on_branch = {m.id for m in branch}
-        return reminder(
-            branch,
-            [s for s in summaries if on_branch.issuperset(s.covers)],
-            now=self._clock.now(),
-            after=timedelta(minutes=settings.after_minutes),
-        )
+        on_branch = {node.id for node in path}
+        standing = [s for s in summaries if on_branch.issuperset(s.covers)]
+        found = reminder(ends, standing, now=now, after=after)
+        return None if found is None else replace(found, turns=max(found.turns, len(own)))
 
     async def _similarity(self, text: str, said: Sequence[Message]) -> float | None:
         """The cosine between `text` and what was talked about; None when there is no saying in time."""

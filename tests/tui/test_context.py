@@ -47,7 +47,7 @@ async def test_typed_commands_are_done_and_not_said(make: Make) -> None:
         await say(pilot, "My code is 4711")
         await settle(pilot)
         await say(pilot, "/important")
-        await assert_until(pilot, lambda: "marked as important" in shown(place))
+        await assert_until(pilot, lambda: "★ important" in shown(place))
         session = chat(place.app).current.id
         assert session is not None
         marked = [m.content for m in await place.store.branch(session) if m.important]

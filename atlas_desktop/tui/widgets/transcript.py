@@ -301,8 +301,9 @@ class Transcript(VerticalScroll):
         below = self.virtual_size.height - self.scroll_y
         if not at_the_end:
             self.release_anchor()
-        await self._messages.mount(*self._made(page), after=self._top)
+        mounting = self._messages.mount(*self._made(page), after=self._top)
         self._window.first -= len(page)
+        await mounting
         if not self._is_there:
             return
         self._count()
@@ -314,8 +315,9 @@ class Transcript(VerticalScroll):
         await asyncio.sleep(BREATH_S)
 
     async def _mount_below(self, page: Sequence[Message]) -> None:
-        await self._messages.mount(*self._made(page))
+        mounting = self._messages.mount(*self._made(page))
         self._window.end += len(page)
+        await mounting
         if not self._is_there:
             return
         self._count()

@@ -1,0 +1,112 @@
+"""A long conversation: what of it is mounted, reading on while scrolling, and jumping to a message."""
+
+from collections.abc import Callable
+from typing import Any
+
+from atlas_desktop.tui.widgets.transcript import MOST, PAGE
+from atlas_desktop.tui.widgets.window import Window
+from memory.entities import Message, NewMessage, NewSession
+from memory.testing import FakeClock, InMemorySessionStore
+from models.messages import Role
+from tests.tui.desk import NOW, Stage
+from tests.tui.driving import assert_until, chat, say, settle, shown
+
+Make = Callable[..., Stage]
+LONG = 400
+
+
+class CountingStore(InMemorySessionStore):
+    """Knows how many messages were read for the interface."""
+
+    read = 0
+
+    async def branch(self, *args: Any, **options: Any) -> list[Message]:
+        found = await super().branch(*args, **options)
+        self.read += len(found)
+        return found
+
+
+async def long_session(messages: int = LONG) -> tuple[CountingStore, list[str]]:
+    store = CountingStore(FakeClock(NOW))
+    session, first = await store.create_session(NewSession("Long"), NewMessage(Role.USER, "message 0"))
+    ids = [first.id]
+    for number in range(1, messages):
+        role = Role.ASSISTANT if number % 2 else Role.USER
+        made = await store.append_message(session.id, NewMessage(role, f"message {number}"))
+        ids.append(made.id)
+    return store, ids
+
+
+async def test_opening_reads_and_mounts_the_newest_and_no_more(make: Make) -> None:
+    store, _ = await long_session()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
+        view = chat(place.app).transcript
+        await assert_until(pilot, lambda: len(view.blocks) == PAGE)
+        assert view.scroll_y == view.max_scroll_y
+        assert view._window.older == LONG - PAGE
+        # What the model is given (all, before there is a summary) is read besides, while nobody waits for it.
+        assert store.read <= LONG + 2 * PAGE
+
+
+async def test_scrolling_up_loads_what_is_above_and_lets_go_of_what_is_below(make: Make) -> None:
+    store, ids = await long_session()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
+        view = chat(place.app).transcript
+
+        def at_the_top() -> bool:
+            view.scroll_home(animate=False)
+            return view._window.newer > 0
+
+        await assert_until(pilot, at_the_top)
+        await settle(pilot)
+        assert len(view.blocks) <= MOST
+        assert [block.message.id for block in view.blocks] == ids[view._window.first : view._window.end]
+        assert "newer message" not in shown(place)
+
+        def at_the_bottom() -> bool:
+            view.scroll_end(animate=False)
+            return view.at_the_newest and f"message {LONG - 1}" in shown(place)
+
+        await assert_until(pilot, at_the_bottom)
+        await settle(pilot)
+        assert len(view.blocks) <= MOST
+        assert [block.message.id for block in view.blocks] == ids[view._window.first : view._window.end]
+
+
+async def test_a_message_is_jumped_to_and_what_is_said_next_stands_at_the_end(make: Make) -> None:
+    store, ids = await long_session()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
+        view = chat(place.app).transcript
+        assert await view.go_to(ids[150])
+        await settle(pilot)
+        assert "message 150" in shown(place)
+        assert view.selected == ids[150]
+        assert len(view.blocks) <= MOST
+        assert not await view.go_to("nothing")
+
+        chat(place.app).prompt.focus()
+        await say(pilot, "and on")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "and on" in shown(place))
+        assert view.at_the_newest
+        assert view.blocks[-2].message.content == "and on"
+
+
+def test_a_window_knows_its_place() -> None:
+    window = Window()
+    window.show([f"{n}" for n in range(10)], ["8", "9"])
+    assert (window.older, window.newer, window.at("3"), window.at("x")) == (8, 0, 3, None)
+    window.show(["1", "2"], ["2", "3"])
+    assert window.ids == ["1", "2", "3"]
+    window.add("4")
+    window.replace("4", "5")
+    assert window.ids[-1] == "5"
+    window.cut_after(1)
+    assert (window.ids, window.end) == (["1", "2"], 2)
+    assert window.around(0, 1, 3) == (0, 2)
