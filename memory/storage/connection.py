@@ -6,6 +6,7 @@ read with that key has succeeded.
 
 import os
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +39,8 @@ class Connection(Protocol):
     def create_function(self, name: str, narg: int, func: Any, /, *, deterministic: bool) -> None: ...
 
     def interrupt(self) -> None: ...
+
+    def set_progress_handler(self, handler: Callable[[], bool] | None, n: int, /) -> None: ...
 
     def close(self) -> None: ...
 

@@ -11,6 +11,8 @@ from memory.storage.connection import Connection
 from memory.storage.faults import translated
 
 T = TypeVar("T")
+_STEPS = 50_000
+"""Of SQLite's virtual machine, after which a search looks whether anybody still waits: some milliseconds."""
 
 
 class GivenUp(Exception):
@@ -72,11 +74,16 @@ class Reader:
             if self._running is reading and self._connection is not None:
                 self._connection.interrupt()
 
+    def _is_given_up(self) -> bool:
+        return self._running is not None and self._running.given_up
+
     def _run(self, reading: "_Reading", work: Callable[[Connection], T]) -> T:
         with translated():
             if self._connection is None:
                 self._connection = self._connect()
                 self._connection.execute("PRAGMA query_only = ON")
+                # What is interrupted just before it begins would go on.
+                self._connection.set_progress_handler(self._is_given_up, _STEPS)
             conn = self._connection
             with self._lock:
                 self._running = reading
@@ -134,6 +141,9 @@ class _Watched:
 
     def interrupt(self) -> None:
         self._conn.interrupt()
+
+    def set_progress_handler(self, handler: Callable[[], bool] | None, n: int, /) -> None:
+        self._conn.set_progress_handler(handler, n)
 
     def close(self) -> None:
         self._conn.close()

@@ -8,7 +8,16 @@ from memory.search.entities import All, Condition, Query
 from memory.search.language import worded
 from memory.search.words import is_unspaced, pieces, searchable
 
-__all__ = ["Term", "beginnings", "is_unspaced", "pieces", "plain_query", "prefix_expression", "terms"]
+__all__ = [
+    "Term",
+    "beginnings",
+    "is_unspaced",
+    "match_expression",
+    "pieces",
+    "plain_query",
+    "prefix_expression",
+    "terms",
+]
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
@@ -40,6 +49,11 @@ def terms(query: str) -> list[Term]:
     if not found:
         raise BadQuery("no word to search for")
     return found
+
+
+def match_expression(query: str) -> str:
+    """An FTS5 expression for messages that hold every term of `query`. Raises `BadQuery`."""
+    return " AND ".join(term.fts() for term in terms(query))
 
 
 def plain_query(text: str) -> Query:

@@ -1,0 +1,106 @@
+"""The second connection: it reads beside writes, is given up when nobody waits, and ends."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from memory.entities import NewMessage, NewSession
+from memory.errors import RoomClosed, StorageFull
+from memory.storage.connection import Connection, open_file
+from memory.storage.reader import Reader
+from models.messages import Role
+from tests.storage.conftest import Place
+
+_ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+async def reader(place: Place) -> AsyncIterator[Reader]:
+    store = await place.open(create=True)
+    await store.create_session(NewSession("One"), NewMessage(Role.USER, "hello"))
+    opened = Reader(lambda: open_file(place.path, place.key))
+    yield opened
+    await opened.close()
+    await store.close()
+
+
+def counted(conn: Connection) -> int:
+    return int(conn.execute("SELECT count(*) FROM sessions").fetchone()[0])
+
+
+async def test_it_sees_what_is_written_and_writes_nothing(place: Place) -> None:
+    store = await place.open(create=True)
+    reader = Reader(lambda: open_file(place.path, place.key))
+    assert await reader.read(counted) == 0
+    await store.create_session(NewSession("One"), NewMessage(Role.USER, "hello"))
+    assert await reader.read(counted) == 1
+    with pytest.raises(StorageFull):
+        await reader.read(lambda conn: conn.execute("DELETE FROM sessions"))
+    assert await reader.read(counted) == 1
+    await reader.close()
+    await store.close()
+
+
+async def test_a_write_does_not_wait_for_a_search(place: Place) -> None:
+    store = await place.open(create=True)
+    reader = Reader(lambda: open_file(place.path, place.key))
+    begun = threading.Event()
+
+    def endless(conn: Connection) -> None:
+        begun.set()
+        conn.execute(_ENDLESS).fetchone()
+
+    searching = asyncio.create_task(reader.read(endless))
+    assert await asyncio.to_thread(begun.wait, 30)
+    await store.create_session(NewSession("One"), NewMessage(Role.USER, "hello"))
+    searching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await searching
+    assert await reader.read(counted) == 1, "the next one is not interrupted"
+    await reader.close()
+    await store.close()
+
+
+async def test_what_was_given_up_before_it_began_is_never_done(reader: Reader) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def endless(conn: Connection) -> None:
+        begun.set()
+        conn.execute(_ENDLESS).fetchone()
+
+    first = asyncio.create_task(reader.read(endless))
+    assert await asyncio.to_thread(begun.wait, 30)
+    second = asyncio.create_task(reader.read(lambda _conn: done.set()))
+    await asyncio.sleep(0)
+    second.cancel()
+    first.cancel()
+    assert await reader.read(counted) == 1
+    assert not done.is_set()
+
+
+async def test_closing_gives_up_what_is_under_way(reader: Reader) -> None:
+    begun = threading.Event()
+
+    def endless(conn: Connection) -> None:
+        begun.set()
+        while True:
+            conn.execute("SELECT 1").fetchone()
+
+    searching = asyncio.create_task(reader.read(endless))
+    assert await asyncio.to_thread(begun.wait, 30)
+    await reader.close()
+    with pytest.raises(RoomClosed):
+        await searching
+    with pytest.raises(RoomClosed):
+        await reader.read(counted)
+
+
+async def test_a_room_that_was_searched_leaves_no_log_behind(place: Place) -> None:
+    store = await place.open(create=True)
+    await store.create_session(NewSession("One"), NewMessage(Role.USER, "hello"))
+    assert len(await store.search("hello")) == 1
+    await store.close()
+    left = {file.name for file in place.path.parent.iterdir()}
+    assert not {name for name in left if name.endswith(("-wal", "-shm"))}
