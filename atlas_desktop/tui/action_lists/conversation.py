@@ -91,6 +91,16 @@ ACTIONS: tuple[Action, ...] = (
         slash="/export",
     ),
     Action(
+        "session.import",
+        "Import conversations…",
+        "Take in what you said elsewhere (ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown); "
+        "`/import` and a path looks into it at once.",
+        Where.CHAT,
+        "import_conversations",
+        slash="/import",
+        words=True,
+    ),
+    Action(
         "session.delete_marked",
         "Delete the marked conversation",
         "In the list: move the marked conversation to the bin. It can be undone.",

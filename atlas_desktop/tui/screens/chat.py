@@ -16,6 +16,7 @@ from atlas_desktop.tui.screens.chat_completion import Completion
 from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_exporting import ExportActions
 from atlas_desktop.tui.screens.chat_forgetting import ForgetActions
+from atlas_desktop.tui.screens.chat_importing import ImportActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_messages import MessageActions
 from atlas_desktop.tui.screens.chat_rooms import RoomActions
@@ -49,6 +50,7 @@ class ChatScreen(
     RoomActions,
     SessionActions,
     ExportActions,
+    ImportActions,
     VariantActions,
     ContextActions,
     MemoryCommands,

@@ -1,0 +1,28 @@
+"""The part of the conversation screen that imports."""
+
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from memory.entities import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+
+
+class ImportActions(DOMNode):
+    """Mixed into the conversation screen."""
+
+    atlas: "AtlasApp"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "import_conversations":
+            kept = (one for one in self.atlas.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD)
+            return True if next(kept, None) is not None else None
+        return super().check_action(action, parameters)
+
+    def action_import_conversations(self, path: str = "") -> None:
+        """Opens the import of a file, which may be named already."""
+        from atlas_desktop.tui.screens.importing import ImportDialog
+
+        self.atlas.push_screen(ImportDialog(path.strip()))

@@ -1,0 +1,241 @@
+"""The window that imports conversations: from where, into which room, and what would come of it."""
+
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Checkbox, Input, Label, Select, Static
+from textual.worker import Worker, WorkerState
+
+from atlas_desktop.explain import explain
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport, Meter
+from atlas_desktop.tui import importing
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.importing import left_out, summary
+from memory.entities import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.tui.app import AtlasApp
+
+_GROUP = "import-look"
+_SHOWN = 50
+
+
+class ImportDialog(ModalScreen[None]):
+    """First looks into what is named and says what would come in; the import itself goes on behind."""
+
+    CSS = """
+    ImportDialog {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 1 2 0 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        .line { height: auto; margin-bottom: 1; }
+        .line > Label { width: 10; }
+        .line > Input, .line > Select { width: 1fr; }
+        .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
+        .line > Input:focus { background: $primary 25%; }
+        Checkbox { height: 1; background: transparent; border: none; padding: 0; }
+        #found { height: auto; max-height: 8; margin-top: 1; display: none; scrollbar-size-vertical: 1; }
+        #found.-on { display: block; }
+        #state { height: auto; color: $quiet; margin-top: 1; }
+        #state.-wrong { color: $error; }
+        .buttons { height: auto; margin: 1 0; align-horizontal: right; }
+        Button { margin-left: 2; min-width: 10; }
+    }
+    """
+    AUTO_FOCUS = "#where"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "import", "Import", priority=True),
+    ]
+
+    def __init__(self, path: str = "") -> None:
+        super().__init__()
+        self._given = path
+        self._looked_at = ""
+        self._work: Worker[None] | None = None
+
+    @property
+    def atlas(self) -> "AtlasApp":
+        return cast("AtlasApp", self.app)
+
+    # --- what is shown ----------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = tr("importing.title")
+            yield from self._choices()
+            yield VerticalScroll(Static("", id="found-text", markup=False), id="found", can_focus=False)
+            yield Static(tr("importing.about"), id="state", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(tr("importing.cancel"), id="cancel", compact=True)
+                yield Button(tr("importing.look"), id="look", compact=True)
+                yield Button(tr("importing.import"), id="import", variant="primary", compact=True)
+
+    def _choices(self) -> Iterator[Horizontal | Checkbox]:
+        where = CleanInput(
+            self._given,
+            id="where",
+            compact=True,
+            placeholder=tr("importing.where.hint"),
+            select_on_focus=False,
+        )
+        yield _line("where", where)
+        yield _line(
+            "project", CleanInput(id="project", compact=True, placeholder=tr("importing.project.hint"))
+        )
+        rooms = [one.store.room for one in self._rooms()]
+        if len(rooms) > 1:
+            options = [(tr(f"importing.room.{room}"), str(room)) for room in rooms]
+            yield _line(
+                "room", Select(options, value=options[0][1], allow_blank=False, id="room", compact=True)
+            )
+        yield Checkbox(tr("importing.learn"), id="learn", compact=True)
+
+    def on_mount(self) -> None:
+        if self._given:
+            self._start(self._look())
+
+    def _tell(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        state.update(clean(text))
+
+    # --- what was chosen --------------------------------------------------------------------------
+
+    def _rooms(self) -> "list[OpenRoom]":
+        """Those that keep what comes into them, the open one first."""
+        kept = [one for one in self.atlas.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD]
+        return sorted(kept, key=lambda one: one.store.room is RoomKind.PRIVATE)
+
+    def _room(self) -> "OpenRoom":
+        chosen = next((str(box.value) for box in self.query("#room").results(Select)), None)
+        return next((one for one in self._rooms() if str(one.store.room) == chosen), self._rooms()[0])
+
+    def _path(self) -> Path | None:
+        """None when there is nothing of that name, which is said."""
+        given = self.query_one("#where", Input).value.strip()
+        if not given:
+            self._tell(tr("importing.no_path"), wrong=True)
+            return None
+        try:
+            path = Path(given).expanduser().absolute()
+            if path.exists():
+                return path
+        except (RuntimeError, OSError, ValueError):
+            path = Path(given)
+        self._tell(tr("importing.not_there", where=path), wrong=True)
+        return None
+
+    def _options(self, *, dry_run: bool) -> ImportOptions:
+        return ImportOptions(
+            project=self.query_one("#project", Input).value.strip() or None,
+            dry_run=dry_run,
+            learn=self.query_one("#learn", Checkbox).value,
+        )
+
+    # --- events -----------------------------------------------------------------------------------
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        """The first time it looks, the next time it imports."""
+        if self._looked_at and self._looked_at == self.query_one("#where", Input).value:
+            self.action_import()
+        else:
+            self._start(self._look())
+
+    @on(Input.Changed, "#where")
+    def _changed(self) -> None:
+        self.query_one("#found").remove_class("-on")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        match event.button.id:
+            case "import":
+                self.action_import()
+            case "look":
+                self._start(self._look())
+            case _:
+                self.action_cancel()
+
+    def action_cancel(self) -> None:
+        """While it looks that is ended, else the window closes."""
+        if self._work is not None and self._work.is_running:
+            self._work.cancel()
+            self._tell(tr("importing.about"))
+        else:
+            self.dismiss(None)
+
+    def action_import(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        if importing.is_under_way(self.atlas):
+            self._tell(tr("importing.busy"), wrong=True)
+            return
+        if self._work is not None:
+            self._work.cancel()
+        work = importing.carry_out(self.atlas, self._room(), [path], self._options(dry_run=False))
+        self.atlas.attempt(work, group=importing.GROUP)
+        self.dismiss(None)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work = self.run_worker(work, group=_GROUP, exclusive=True, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        event.stop()
+        error = event.worker.error
+        if event.state is not WorkerState.ERROR or error is None:
+            return
+        if isinstance(error, OSError):
+            self._tell(tr("importing.cannot", where=error.filename), wrong=True)
+        else:
+            words = explain(error)
+            self._tell(f"{words.title}. {words.next_step}", wrong=True)
+
+    async def _look(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        self._tell(tr("importing.looking"))
+        given = self.query_one("#where", Input).value
+        importer = Importer(self._room().store.transfer, self._looking)
+        report = await importer.take([path], self._options(dry_run=True))
+        report.require_known()
+        self.query_one("#found-text", Static).update(_found_words(report))
+        self.query_one("#found").add_class("-on")
+        self._looked_at = given
+        self._tell(tr("importing.about") if report.messages else tr("importing.nothing_new"))
+
+    def _looking(self, _report: ImportReport, meter: Meter) -> None:
+        self._tell(tr("importing.looking.far", share=importing.share_of(meter)))
+
+
+def _found_words(report: ImportReport) -> Content:
+    lines: list[str | tuple[str, str]] = [(clean(summary(report, dry_run=True)), "bold")]
+    left = left_out(report)
+    if left:
+        lines.append("\n" + tr("importing.left_out", count=len(report.skipped) + report.more_skipped))
+        lines += [f"\n{clean(line.removeprefix('Left out: '))}" for line in left[:_SHOWN]]
+        if len(left) > _SHOWN:
+            lines.append("\n" + tr("importing.and_more", count=len(left) - _SHOWN))
+    return Content.assemble(*lines)
+
+
+def _line(name: str, field: Input | Select[str]) -> Horizontal:
+    return Horizontal(Label(tr(f"importing.{name}")), field, classes="line")

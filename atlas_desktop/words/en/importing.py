@@ -1,0 +1,30 @@
+"""The import dialog, and what is told of an import that goes on beside the conversation."""
+
+TEXTS = {
+    "title": "Import conversations",
+    "where": "From",
+    "where.hint": "A file, an archive or a folder: ~/Downloads/export.zip",
+    "project": "Project",
+    "project.hint": "Empty: as the file says",
+    "room": "Room",
+    "room.open": "Open",
+    "room.private": "Private",
+    "learn": "Learn from what you said there",
+    "about": "Exports of ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown, and Atlas's own. What "
+    "is there already is left as it is. Nothing leaves this computer.",
+    "look": "Look",
+    "import": "Import",
+    "cancel": "Cancel",
+    "looking": "Looking…",
+    "looking.far": "Looking… {share}",
+    "no_path": "Say where from.",
+    "not_there": "{where} is not there.",
+    "cannot": "{where} cannot be read.",
+    "nothing_new": "There is nothing new in it.",
+    "left_out": "{count} left out:",
+    "and_more": "… and {count} more",
+    "progress": "importing {share}, {count} messages",
+    "progress.left": "importing {share}, {count} messages, {left}",
+    "done": "Imported: {summary}",
+    "busy": "An import is under way already.",
+}

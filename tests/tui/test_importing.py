@@ -1,0 +1,110 @@
+"""The window that imports: it looks first, and takes in beside the conversation."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.widgets import Checkbox, Input
+
+from atlas_desktop.tui.screens.importing import ImportDialog
+from tests.tui.desk import Stage
+from tests.tui.driving import assert_until, on, say, settle, shown
+from tests.unit.services.importing.exports import chatgpt, everything, node, write
+
+
+def export(file: Path, *, count: int = 3) -> None:
+    talks = [
+        chatgpt(
+            node(f"{n}-u", "root", "user", "Where to?"),
+            node(f"{n}-a", f"{n}-u", "assistant", "Lofoten."),
+            conversation_id=f"c{n}",
+            title=f"Trip {n}",
+        )
+        for n in range(count)
+    ]
+    write(file, [*talks, {"title": "secret"}])
+
+
+def told(place: Stage) -> str:
+    return "\n".join(one.message for one in place.app._notifications)
+
+
+async def test_what_is_named_is_looked_into_and_then_taken_in(
+    make: Callable[..., Stage], tmp_path: Path
+) -> None:
+    place = make()
+    file = tmp_path / "export.json"
+    export(file)
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, f"/import {file}")
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+        await settle(pilot)
+        screen = shown(place)
+        for part in (
+            "export.json: ChatGPT",
+            "6 messages would be taken in, in 3 new conversations",
+            "1 left out:",
+        ):
+            assert part in screen
+        assert "secret" not in screen
+        assert await everything(place.store) == []
+        place.app.screen.query_one("#project", Input).value = "Trips"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert not on(place.app, ImportDialog)
+        assert {one.project for one in await everything(place.store)} == {"Trips"}
+        assert "6 messages taken in, in 3 new conversations" in told(place)
+        assert "Trip 2" in shown(place)
+        assert place.app.background == ""
+
+
+async def test_from_what_comes_in_is_learned_only_when_that_is_ticked(
+    make: Callable[..., Stage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make()
+    asked: list[str] = []
+
+    async def learn_everything() -> None:
+        asked.append("learn")
+
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        monkeypatch.setattr(place.app.room.learning, "everything", learn_everything)
+        for name, learn in (("a", False), ("b", True)):
+            folder = tmp_path / name
+            folder.mkdir()
+            talk = chatgpt(node(f"{name}-u", "root", "user", f"Hi {name}"), conversation_id=name)
+            write(folder / "talk.json", [talk])
+            await place.app.push_screen(ImportDialog(str(folder)))
+            await settle(pilot)
+            place.app.screen.query_one("#learn", Checkbox).value = learn
+            await pilot.press("ctrl+s")
+            await settle(pilot)
+            assert bool(asked) is learn
+        assert len(await everything(place.store)) == 2
+
+
+async def test_what_cannot_be_imported_is_said_in_the_window(
+    make: Callable[..., Stage], tmp_path: Path
+) -> None:
+    place = make()
+    (tmp_path / "notes.txt").write_text("milk, bread")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await place.app.push_screen(ImportDialog())
+        await settle(pilot)
+        field = place.app.screen.query_one("#where", Input)
+        for given, words in (
+            ("", "Say where from."),
+            (str(tmp_path / "nowhere.zip"), "is not there."),
+            (str(tmp_path / "notes.txt"), "No conversations were found there."),
+        ):
+            field.value = given
+            await pilot.press("enter")
+            await settle(pilot)
+            assert words in " ".join(shown(place).split())
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not on(place.app, ImportDialog)
+        assert await everything(place.store) == []
