@@ -2,14 +2,14 @@
 to, and let go of when they are far away."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,6 +17,7 @@ from textual.widgets import Static
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED
 from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.selecting import Selecting
 from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message
 from models.messages import Role
@@ -67,7 +68,7 @@ class Messages(Vertical):
     virtual_size = UNSCROLLED
 
 
-class Transcript(VerticalScroll):
+class Transcript(Selecting):
     """Follows the newest message while the view is at the end. With the focus, one message is selected."""
 
     virtual_size = UNSCROLLED
@@ -92,9 +93,10 @@ class Transcript(VerticalScroll):
         self._load: Load = _nothing
         self._loading = False
         self._places: dict[str, tuple[int, int]] = {}
+        self._known: list[Message] = []
+        self._changing = asyncio.Lock()
         self._top = Beyond("↑", "older messages")
         self._bottom = Beyond("↓", "newer messages")
-        self.selected: str | None = None
 
     def compose(self) -> ComposeResult:
         with Messages(id="messages"):
@@ -133,17 +135,25 @@ class Transcript(VerticalScroll):
         `ids` are those of the whole branch, which `load` reads from; `places` tells of messages that have
         variants which of how many they are.
         """
-        self.workers.cancel_group(self, LOADING)
-        self._loading = False
-        self._load, self._places = load, dict(places or {})
+        async with self._halted():
+            await self._begin(messages, ids, load, places or {})
+        self.anchor()
+
+    async def _begin(
+        self,
+        messages: Sequence[Message],
+        ids: Sequence[str] | None,
+        load: Load,
+        places: Mapping[str, tuple[int, int]],
+    ) -> None:
+        self._load, self._places = load, dict(places)
         spoken = [m for m in messages if m.role is not Role.SYSTEM]
         whole = [m.id for m in spoken] if ids is None else ids
         newest = spoken[-FIRST:]
         self._window.show(whole, [m.id for m in newest])
         self._select(None)
         await self._replace(newest)
-        self.anchor()
-        self._fill(spoken[:-FIRST][-(PAGE - FIRST) :])
+        self._known = spoken[:-FIRST][-(PAGE - FIRST) :]
 
     async def _replace(self, messages: Sequence[Message]) -> None:
         with self.app.batch_update():
@@ -172,18 +182,18 @@ class Transcript(VerticalScroll):
         """Goes to the end, follows what comes, and lets go of what is far above."""
         if not self.at_the_newest:
             await self._to_the_newest()
-        await self._trim(above=True)
+        async with self._changing:
+            await self._trim(above=True)
         self.anchor()
 
     async def _to_the_newest(self) -> None:
         """Mounts the end of the conversation in place of what is mounted."""
         ids = self._window.ids
-        await self._stop_loading()
-        newest = [m for m in await self._load(ids[-1], FIRST) if m.role is not Role.SYSTEM]
-        self._window.show(ids, [m.id for m in newest])
-        await self._replace(newest)
+        async with self._halted():
+            newest = [m for m in await self._load(ids[-1], FIRST) if m.role is not Role.SYSTEM]
+            self._window.show(ids, [m.id for m in newest])
+            await self._replace(newest)
         self.anchor()
-        self._fill()
 
     async def go_to(self, message_id: str) -> bool:
         """Shows a message, wherever in the branch it is; False when it is not on it."""
@@ -191,14 +201,14 @@ class Transcript(VerticalScroll):
         if place is None:
             return False
         if self.find(message_id) is None:
-            await self._stop_loading()
-            first, end = self._window.around(place, 1, 3)
-            found = await self._load(self._window.ids[end - 1], end - first)
-            self.release_anchor()
-            await self._replace(found)
-            self._window.first, self._window.end = end - len(found), end
-            self._count()
-            await self._laid_out()
+            async with self._halted():
+                first, end = self._window.around(place, 1, 3)
+                found = await self._load(self._window.ids[end - 1], end - first)
+                self.release_anchor()
+                await self._replace(found)
+                self._window.first, self._window.end = end - len(found), end
+                self._count()
+                await self._laid_out()
         if (block := self.find(message_id)) is not None:
             self.release_anchor()
             block.scroll_visible(top=True, animate=False)
@@ -257,39 +267,50 @@ class Transcript(VerticalScroll):
         below = self.max_scroll_y - self.scroll_y
         return self._window.newer > 0 and below < AHEAD * self.size.height
 
-    def _fill(self, known: Sequence[Message] = ()) -> None:
-        """Mounts what is near the view in the background; `known` stand above and need not be read."""
-        if not self._loading and (known or self._wants_older or self._wants_newer):
+    def _fill(self) -> None:
+        """Mounts what is near the view in the background."""
+        if not self._loading and (self._known or self._wants_older or self._wants_newer):
             self._loading = True
-            self.run_worker(self._filled(known), group=LOADING, exclusive=True)
+            self.run_worker(self._filled(), group=LOADING)
 
-    async def _filled(self, known: Sequence[Message]) -> None:
+    async def _filled(self) -> None:
         """A few messages at a time: each takes a while to lay out."""
         try:
-            above: list[Message] = list(known)
-            while self._is_there and (above or self._wants_older):
-                if not above:
-                    window = self._window
-                    last = window.ids[window.first - 1]
-                    above = [m for m in await self._load(last, PAGE) if m.role is not Role.SYSTEM]
-                    if not above:
+            while self._is_there:
+                async with self._changing:
+                    if not await self._step():
                         return
-                await self._mount_above(above[-STEP:])
-                del above[-STEP:]
-                if not known and not self._wants_older:
-                    above.clear()
-            while self._is_there and self._wants_newer:
-                window = self._window
-                end = min(window.end + STEP, len(window.ids))
-                found = await self._load(window.ids[end - 1], end - window.end)
-                await self._mount_below(found)
+                # Keys are answered between two steps.
+                await asyncio.sleep(BREATH_S)
         finally:
             self._loading = False
 
-    async def _stop_loading(self) -> None:
-        self.workers.cancel_group(self, LOADING)
-        self._loading = False
-        await asyncio.sleep(0)
+    async def _step(self) -> bool:
+        """Mounts a few of the messages that are wanted; False when none is."""
+        window = self._window
+        if self._known or self._wants_older:
+            if not self._known:
+                found = await self._load(window.ids[window.first - 1], PAGE)
+                self._known = [m for m in found if m.role is not Role.SYSTEM]
+            page = self._known[-STEP:]
+            del self._known[-STEP:]
+            if not page:
+                return False
+            await self._mount_above(page)
+            return True
+        if self._wants_newer:
+            end = min(window.end + STEP, len(window.ids))
+            await self._mount_below(await self._load(window.ids[end - 1], end - window.end))
+            return True
+        return False
+
+    @asynccontextmanager
+    async def _halted(self) -> AsyncIterator[None]:
+        """Nothing is mounted in the background meanwhile; what was to be is forgotten."""
+        async with self._changing:
+            self._known = []
+            yield
+        self._fill()
 
     @property
     def _is_there(self) -> bool:
@@ -311,8 +332,6 @@ class Transcript(VerticalScroll):
         if not at_the_end:
             self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
             await self._trim(above=False)
-        # Keys are answered between two steps.
-        await asyncio.sleep(BREATH_S)
 
     async def _mount_below(self, page: Sequence[Message]) -> None:
         mounting = self._messages.mount(*self._made(page))
@@ -323,7 +342,6 @@ class Transcript(VerticalScroll):
         self._count()
         await self._laid_out()
         await self._trim(above=True)
-        await asyncio.sleep(BREATH_S)
 
     async def _trim(self, *, above: bool) -> None:
         """Lets go of the messages that are farthest above, or below, when too many are mounted."""
@@ -339,6 +357,8 @@ class Transcript(VerticalScroll):
             await self._messages.remove_children(gone)
             self._count()
             return
+        # What was read above does not follow on what stays.
+        self._known = []
         gone = children[1 : children.index(blocks[extra])]
         below = self.virtual_size.height - self.scroll_y
         following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
@@ -353,55 +373,3 @@ class Transcript(VerticalScroll):
         laid_out = asyncio.Event()
         if self.call_after_refresh(laid_out.set):
             await laid_out.wait()
-
-    # --- the selected message ---------------------------------------------------------------------
-
-    @property
-    def selected_block(self) -> MessageBlock | None:
-        return None if self.selected is None else self.find(self.selected)
-
-    def on_focus(self) -> None:
-        if self.selected_block is None:
-            seen = [block for block in self.blocks if self.region.overlaps(block.region)]
-            found = seen or self.blocks
-            self._select(found[-1].message.id if found else None)
-        else:
-            self._select(self.selected)
-
-    def on_blur(self) -> None:
-        for block in self.query(".-selected"):
-            block.remove_class("-selected")
-
-    def on_click(self, event: events.Click) -> None:
-        widget: object = event.widget
-        while isinstance(widget, Widget) and widget is not self:
-            if isinstance(widget, MessageBlock):
-                self._select(widget.message.id)
-                return
-            widget = widget.parent
-
-    def select_step(self, step: int) -> None:
-        """Selects the message that is `step` further and scrolls to it."""
-        blocks = self.blocks
-        if not blocks:
-            return
-        at = next((i for i, b in enumerate(blocks) if b.message.id == self.selected), len(blocks) - 1)
-        to = min(max(at + step, 0), len(blocks) - 1)
-        self.release_anchor()
-        self._select(blocks[to].message.id)
-        tall = blocks[to].size.height > self.size.height
-        blocks[to].scroll_visible(top=tall, animate=False)
-        self._fill()
-
-    def select_end(self, *, newest: bool) -> None:
-        """Selects the newest or the oldest of the messages that are mounted."""
-        blocks = self.blocks
-        if blocks:
-            self._select(blocks[-1 if newest else 0].message.id)
-            self.select_step(0)
-
-    def _select(self, message_id: str | None) -> None:
-        self.selected = message_id
-        for block in self.blocks:
-            block.set_class(self.has_focus and block.message.id == message_id, "-selected")
-        self.screen.refresh_bindings()
