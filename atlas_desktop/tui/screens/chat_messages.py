@@ -254,10 +254,13 @@ class MessageActions(DOMNode):
     # --- when it can be done ----------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action != "select_message" and not action.startswith("message_"):
+            return super().check_action(action, parameters)
+        if not self.query(Transcript):
+            # Keys are asked about before there is anything on the screen.
+            return False
         if action == "select_message":
             return bool(self.transcript.blocks) and not self.transcript.has_focus
-        if not action.startswith("message_"):
-            return super().check_action(action, parameters)
         deed = action.removeprefix("message_")
         if deed in ("previous", "next", "first", "last", "back"):
             return True
