@@ -5,7 +5,15 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import forgetting, memory_browse, memory_change, memory_upkeep, related, why
+from atlas_desktop.cli import (
+    forgetting,
+    memory_browse,
+    memory_change,
+    memory_search,
+    memory_upkeep,
+    related,
+    why,
+)
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.explain import Exit, UsageError
 
@@ -36,12 +44,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     recall.add_argument("--session", metavar="ID", help="only in this session")
     recall.add_argument("--stdin", action="store_true", help="read one query a line from standard input")
     recall.add_argument("--jsonl", action="store_true", help="print one object a line")
-    for module in (memory_browse, memory_change, memory_upkeep, forgetting, why):
+    for module in (memory_browse, memory_change, memory_upkeep, memory_search, forgetting, why):
         module.register(add)
     related.register_memory(add)
-    search = add("search", search_messages, "find messages by their words alone")
-    search.add_argument("query", metavar="WORDS", help='words, "phrases" and beginnings*')
-    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
 
 
 async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
@@ -63,21 +68,6 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
             print(dumps(answer), flush=True)
         else:
             ctx.emit(answer, "\n".join(map(_described, found.hits)) or "Nothing was found.")
-    return Exit.DONE
-
-
-async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import shapes
-
-    room = await ctx.unlock()
-    hits = await room.sessions.search(args.query, limit=args.limit)
-    ctx.emit(
-        {"hits": [shapes.hit(hit) for hit in hits]},
-        lambda: (
-            "\n".join(f"{hit.message.id}  {hit.session_title}\n    {hit.snippet}" for hit in hits)
-            or "Nothing was found."
-        ),
-    )
     return Exit.DONE
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,18 @@ class Note:
     project: str | None = None
     messages: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+
+    @property
+    def created(self) -> datetime:
+        return datetime.fromtimestamp(self.created_at / 1e6, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNote:
+    """A note that holds all that was searched for; `score` is BM25, higher is better."""
+
+    note: Note
+    score: float
 
 
 @dataclass(frozen=True, slots=True)

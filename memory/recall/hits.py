@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
@@ -69,7 +68,6 @@ class Ranked:
         note = self._note(at)
         row = self._learned_from(note)
         text = None if row is None else texts.get(int(self.catalogue.seq[row]))
-        created = datetime.fromtimestamp(note.created_at / 1e6, UTC)
         session = note.sessions[0] if note.sessions else None
         return Hit(
             id=note.id,
@@ -78,7 +76,7 @@ class Ranked:
             passage=note.text,
             score=float(self.scores.total[at]),
             parts=self.reasons(at),
-            source=Source(session, None, None, None, created, "") if text is None else text.source,
+            source=Source(session, None, None, None, note.created, "") if text is None else text.source,
             grounds=self._grounds(at),
             sources=note.messages,
         )

@@ -7,6 +7,7 @@ from typing import Protocol
 from memory.recall.entities import (
     Entry,
     EntryChanges,
+    FoundNote,
     Hit,
     Note,
     Posting,
@@ -106,6 +107,11 @@ class EvidenceStore(Protocol):
 
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
         """Those of both kinds that are there and may be found."""
+        ...
+
+    async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
+        """Memories and summaries that hold every word, "phrase" and beginning* of `query`, best first; not
+        those of sessions in the bin. Raises `BadQuery`."""
         ...
 
     async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:

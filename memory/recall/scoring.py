@@ -35,7 +35,7 @@ class Weights:
     machine: float = 0.5
     question: float = 0.3
     stated: float = 0.05
-    topic: float = 0.4
+    topic: float = 0.7
     decay: Decay = BOUNDED
 
     @property

@@ -1,13 +1,14 @@
 """`memory.recall.ports.EvidenceStore` on a database."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
-from memory.recall.entities import Entry, EntryChanges, Note, Posting, SessionEntry, Text
+from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Text
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
 from memory.storage.queries import evidence, notes
-from memory.storage.words import pieces
+from memory.storage.words import pieces, terms
 
 
 class SqlEvidenceStore:
@@ -46,6 +47,10 @@ class SqlEvidenceStore:
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
         return await self._database.read(lambda conn: notes.notes_of(conn, ids))
 
+    async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
+        expression = " AND ".join(term.fts() for term in terms(query))
+        return await self._database.read(lambda conn: self._matching(conn, expression, kinds, limit))
+
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         if not self._ready:
             await self._database.write(self._prepare)
@@ -80,8 +85,20 @@ class SqlEvidenceStore:
             frozenset(map(str, notes)),
         )
 
-    def _stems(self, texts: Sequence[str]) -> list[list[str]]:
-        """By the index's own tokenizer, on a table in memory that is emptied again."""
+    def _matching(
+        self, conn: Connection, expression: str, kinds: Collection[str], limit: int
+    ) -> list[FoundNote]:
+        """Memories and summaries are few, and are indexed together for the search: scores compare."""
+        every = [note for kind in sorted(kinds) for note in notes.standing(conn, kind)]
+        with self._indexed([note.text for note in every]) as index:
+            rows = index.execute(
+                "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank, rowid DESC LIMIT ?",
+                (expression, max(limit, 0)),
+            ).fetchall()
+        return [FoundNote(every[row], -rank) for row, rank in rows]
+
+    @contextmanager
+    def _indexed(self, texts: Sequence[str]) -> Iterator[Connection]:
         if self._stemmer is None:
             self._stemmer = open_memory()
             self._stemmer.execute(
@@ -95,9 +112,14 @@ class SqlEvidenceStore:
         self._stemmer.execute("BEGIN")
         try:
             self._stemmer.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate(texts))
-            rows = self._stemmer.execute("SELECT doc, term FROM places ORDER BY doc, offset").fetchall()
+            yield self._stemmer
         finally:
             self._stemmer.execute("ROLLBACK")
+
+    def _stems(self, texts: Sequence[str]) -> list[list[str]]:
+        """By the index's own tokenizer, on a table in memory that is emptied again."""
+        with self._indexed(texts) as index:
+            rows = index.execute("SELECT doc, term FROM places ORDER BY doc, offset").fetchall()
         found: list[list[str]] = [[] for _ in texts]
         for row, term in rows:
             found[row] += pieces(term)

@@ -7,12 +7,12 @@ from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
 from memory.knowledge.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
 from memory.knowledge.wording import reading
-from memory.recall.entities import Entry, EntryChanges, Note, Posting, SessionEntry, Source, Text
+from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
 from memory.recall.temporal import RATES, base_of, importance
 from memory.recall.words import only_asks, states_preference
 from memory.storage.values import micros
-from memory.storage.words import is_unspaced, pieces
+from memory.storage.words import Term, is_unspaced, pieces, terms
 from memory.testing.context import InMemoryContext
 from memory.testing.finding import words_of
 from memory.testing.known import Known
@@ -86,6 +86,21 @@ class InMemoryEvidenceStore:
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
         self._rows.require_open()
         return [one for one in (*self._memories(), *self._summaries()) if one.id in ids]
+
+    async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
+        self._rows.require_open()
+        wanted = terms(query)
+        every = [one for kind in sorted(kinds) for one in await self.notes(kind, limit=2**31)]
+        found = [
+            FoundNote(one, float(len(wanted)))
+            for one in every
+            if all(_holds(one.text, term) for term in wanted) and not self._binned(one)
+        ]
+        return found[: max(limit, 0)]
+
+    def _binned(self, note: Note) -> bool:
+        sessions = [self._rows.sessions[one] for one in note.sessions if one in self._rows.sessions]
+        return bool(sessions) and all(one.deleted_at is not None for one in sessions)
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         self._rows.require_open()
@@ -203,6 +218,11 @@ def _summary(seq: int, one: Summary, project: str | None) -> Note:
         project=project,
         sessions=(one.session_id,),
     )
+
+
+def _holds(text: str, term: Term) -> bool:
+    words = f" {' '.join(words_of(text))} "
+    return (f" {term.text}" if term.prefix else f" {term.text} ") in words
 
 
 def _stems(text: str) -> list[str]:

@@ -1,6 +1,11 @@
 """What recall can read of every store."""
 
+import pytest
+
+from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewMessage, NewSession, SessionPatch
+from memory.errors import BadQuery
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from memory.recall.entities import Posting
 from models.messages import Role
@@ -88,3 +93,29 @@ async def test_texts_come_with_their_source(store: SessionStore) -> None:
     assert (text.seq, text.text) == (entry.seq, "hello there")
     assert (text.source.session, text.source.message) == (session.id, message.id)
     assert text.source.created_at == message.created_at
+
+
+async def test_memories_and_summaries_are_found_by_all_their_words(store: SessionStore) -> None:
+    session, said = await talk(store, 2)
+    known = await store.memories.add(
+        NewMemory(MemoryKind.FACT, "The boat is painted blue.", MemoryOrigin.PERSON)
+    )
+    told = await store.context.add_summary(
+        session.id, NewSummary("We painted the boat.", (said[0].id, said[1].id))
+    )
+
+    async def found(query: str, *kinds: str, limit: int = 5) -> set[str]:
+        hits = await store.evidence.notes_matching(query, kinds=kinds, limit=limit)
+        assert all(hit.score > 0 for hit in hits)
+        return {hit.note.id for hit in hits}
+
+    assert await found("painted boat", "memory", "summary") == {known.id, told.id}
+    assert await found("boat", "memory") == {known.id}
+    assert await found('"the boat"', "summary", limit=0) == set()
+    assert await found('"painted blue"', "memory", "summary") == {known.id}
+    assert await found("pain", "summary") == {told.id}
+    assert await found("boat oar", "memory", "summary") == set()
+    await store.bin_session(session.id)
+    assert await found("boat", "memory", "summary") == {known.id}
+    with pytest.raises(BadQuery):
+        await found("…", "memory")

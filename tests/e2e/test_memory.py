@@ -63,7 +63,10 @@ def test_what_was_imported_is_found_by_its_meaning_and_goes_out_again(
     assert [hit["source"]["external_id"] for hit in dish["hits"]] == ["food.0"]
     assert dish["took_ms"] > 0
 
-    (found,) = program.json("memory", "search", "flying")["hits"]
+    program.json("memory", "add", "The person is afraid of flying.")
+    both = program.json("memory", "search", "flying")["hits"]
+    assert {hit["kind"] for hit in both} == {"message", "memory"}
+    (found,) = program.json("memory", "search", "flying", "--kinds", "message")["hits"]
     assert found["source"]["external_id"] == "travel.0"
 
     written = tmp_path / "out.jsonl"

@@ -29,6 +29,9 @@ _SUMMARIES = """
 """
 
 
+_ALL = 2**62
+
+
 def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
     """`kind` is memory or summary."""
     if kind == "memory":
@@ -36,6 +39,13 @@ def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
         return [_memory(row) for row in rows]
     rows = conn.execute(f"{_SUMMARIES} AND y.seq > ? ORDER BY y.seq LIMIT ?", (after, max(limit, 0)))
     return [_summary(row) for row in rows]
+
+
+def standing(conn: Connection, kind: str) -> list[Note]:
+    """All of a kind, but for those of sessions in the bin."""
+    binned = {row[0] for row in conn.execute("SELECT id FROM sessions WHERE deleted_at IS NOT NULL")}
+    found = notes(conn, kind, 0, _ALL)
+    return [one for one in found if not one.sessions or not binned.issuperset(one.sessions)]
 
 
 def notes_of(conn: Connection, ids: Collection[str]) -> list[Note]:
