@@ -226,6 +226,8 @@ def _cut(hits: Sequence[H], limit: int, offset: int) -> Page[H]:
 def _together(pages: Sequence[Page[H]], merged: Sequence[H], offset: int, end: int) -> Page[H]:
     if len(pages) == 1:
         return pages[0]
+    if not pages:
+        return Page((), 0)
     total = sum(page.total for page in pages)
     shown = tuple(merged[max(offset, 0) : end])
     further = len(merged) > end or any(page.next_offset is not None for page in pages)

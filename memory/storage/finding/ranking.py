@@ -13,8 +13,8 @@ from dataclasses import dataclass
 K1, B = 1.2, 0.75
 _TOGETHER = 0.3
 _LETTERS_A_WORD = 6.0
-_LEFT_OUT = 2
-"""So many letters at the end of a stem may differ from the word it was made of."""
+_SHORT = 3
+_HALF_SHORT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,18 @@ def surface(stems: Sequence[str], *, prefix: bool, unspaced: bool = False) -> re
     for at, stem in enumerate(stems):
         folded = plain(stem)
         last = at == len(stems) - 1
-        kept = folded if prefix and last else folded[: max(len(folded) - _LEFT_OUT, 1)]
+        kept = folded if prefix and last else _root(folded)
         parts.append(rf"(?<!\w){re.escape(kept)}\w*")
     return re.compile(r"\W+".join(parts))
+
+
+def _root(stem: str) -> str:
+    """What of a stem is in every word that it is made of: pony and ponies are poni, hoping is hope."""
+    if any(char.isdigit() for char in stem):
+        return stem
+    if len(stem) <= _SHORT:
+        return stem[:-1] if stem.endswith("i") and len(stem) > 1 else stem
+    return stem[: -1 if len(stem) == _HALF_SHORT else -2]
 
 
 def rarity(documents: int, holders: int) -> float:
