@@ -9,6 +9,8 @@ from memory.recall.words import (
     named,
     only_asks,
     states_preference,
+    sums_up,
+    surveys,
     without_names,
 )
 
@@ -75,3 +77,19 @@ def test_requests_for_advice_are_known(question: str, asks: bool) -> None:
 )
 def test_statements_of_preference_are_known(text: str, states: bool) -> None:
     assert states_preference(text) is states
+
+
+@pytest.mark.parametrize(
+    ("question", "summary", "survey"),
+    [
+        ("Can you summarise what we decided about the boat?", True, True),
+        ("Give me an overview of my garden project", True, True),
+        ("How many plants did I mention across our sessions?", False, True),
+        ("In what order did I bring up the repairs?", False, True),
+        ("What have I learned throughout all of our recent conversations?", False, True),
+        ("When is the boat ready?", False, False),
+        ("What did she say in the summer?", False, False),
+    ],
+)
+def test_questions_about_conversations(question: str, summary: bool, survey: bool) -> None:
+    assert (sums_up(question), surveys(question)) == (summary, survey)

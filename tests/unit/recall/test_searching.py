@@ -1,0 +1,108 @@
+"""Second looks, and rooms in which not everything is compared."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from memory.entities import NewMessage, NewSession
+from memory.ports import SessionStore
+from memory.recall import gathering, rows, searching
+from memory.recall.engine import RecallEngine
+from memory.recall.entities import Hit, QueryVector
+from memory.storage.room import open_off_record
+from memory.testing import FakeClock
+from memory.vectors.embedding import VectorMaker
+from memory.vectors.flat import FlatVectorIndex
+from memory.vectors.mirror import IndexMirror
+from models.messages import Role
+from models.testing import HashEmbedder
+
+LONG = 90
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[SessionStore]:
+    opened = await open_off_record(FakeClock())
+    yield opened
+    await opened.close()
+
+
+class Questions:
+    """Embeds questions as the texts are, and counts them."""
+
+    def __init__(self) -> None:
+        self.embedder = HashEmbedder()
+        self.asked: list[str] = []
+
+    async def vector(self, text: str) -> QueryVector | None:
+        self.asked.append(text)
+        return QueryVector(self.embedder.fingerprint, tuple((await self.embedder.embed([text]))[0]))
+
+
+async def chat(store: SessionStore, *said: str) -> None:
+    """A session of a person's messages, each with a model's reply."""
+    session, _ = await store.create_session(NewSession("a"), NewMessage(Role.USER, said[0]))
+    for text in said[1:]:
+        await store.append_message(session.id, NewMessage(Role.ASSISTANT, "Noted.", model="m"))
+        await store.append_message(session.id, NewMessage(Role.USER, text))
+
+
+async def engine(store: SessionStore, questions: Questions, *, echoes: bool = True) -> RecallEngine:
+    await VectorMaker(store.vectors, questions.embedder).make_missing()
+    mirror = IndexMirror(store.vectors, FlatVectorIndex())
+    await mirror.fill(questions.embedder.fingerprint)
+    return RecallEngine(store.evidence, FakeClock(), mirror=mirror, vectors=questions, echoes=echoes)
+
+
+def semantic(hits: list[Hit], text: str) -> float:
+    return next(hit.parts["semantic"] for hit in hits if hit.text == text)
+
+
+async def test_a_long_answer_asks_once_more(store: SessionStore) -> None:
+    long = "zebra " + "alpha beta " * (LONG // 2)
+    kin, other = "alpha beta", "gamma delta"
+    await chat(store, long.strip(), other, kin)
+    once = await (await engine(store, Questions(), echoes=False)).recall("zebra")
+    twice = await (await engine(store, Questions())).recall("zebra")
+    assert semantic(twice, kin) - semantic(twice, other) > 0.3
+    assert semantic(once, kin) - semantic(once, other) < 0.1
+    # How near the question itself is does not change.
+    assert {hit.id: hit.grounds for hit in once} == {hit.id: hit.grounds for hit in twice}
+
+
+async def test_a_short_answer_does_not(store: SessionStore) -> None:
+    await chat(store, "zebra alpha beta", "gamma delta", "alpha beta")
+    once = await (await engine(store, Questions(), echoes=False)).recall("zebra")
+    twice = await (await engine(store, Questions())).recall("zebra")
+    assert [hit.parts for hit in once] == [hit.parts for hit in twice]
+
+
+async def test_requests_for_advice_find_what_is_said_about_their_topic(store: SessionStore) -> None:
+    await chat(store, "I hate cucumbers.", "I never liked studying.", "I love gardening.")
+    questions = Questions()
+    found = await engine(store, questions)
+    hits = await found.recall("Can you recommend classes?", k=9)
+    best = max(hits, key=lambda hit: hit.parts["topic"])
+    assert best.text == "I never liked studying."
+    asked = len(questions.asked)
+    await found.recall("Can you recommend more classes?", k=9)
+    assert len(questions.asked) == asked + 1
+    plain = await found.recall("When were the classes?", k=9)
+    assert not any(hit.parts["topic"] for hit in plain)
+
+
+async def test_in_a_large_room_the_same_is_found(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await chat(store, *[f"common thing number{n} word{n % 7}" for n in range(40)])
+    monkeypatch.setattr(searching, "NEAREST", 6)
+    monkeypatch.setattr(rows, "BACKGROUND", 2)
+    found = await engine(store, Questions())
+    queries = ("the word3 thing", "number12", "what was number5 and word6 about", "nothing known")
+    every = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
+    monkeypatch.setattr(gathering, "COMPARED", 10)
+    few = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
+    assert [[text for text, _ in one] for one in few] == [[text for text, _ in one] for one in every]
+    assert [score for one in few for _, score in one] == pytest.approx(
+        [score for one in every for _, score in one], abs=0.02
+    )
