@@ -13,12 +13,12 @@ from atlas_desktop.tui.leaving import Relaunch
 from atlas_desktop.tui.modelling import Modelling
 from atlas_desktop.tui.ports import ModelShelf, Now
 from memory.kinds import RoomKind
-from models.errors import ModelFileMissing, NoModel
 
 if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
+    from atlas_desktop.explain import Explained
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.drafts import Drafts
@@ -205,14 +205,17 @@ class AtlasApp(Modelling):
         else:
             await self.show_chat()
 
-    async def choose_model(self) -> None:
-        """Shows the choice of a model: over the conversation, if there is one, which stays as it is."""
+    async def choose_model(self, because: "Explained | None" = None) -> None:
+        """Shows the choice of a model: over the conversation, if there is one, which stays as it is.
+
+        `because` tells why one is needed.
+        """
         from atlas_desktop.tui.screens.model import ModelScreen
 
         if self.chat is None:
-            await self.turn_to(ModelScreen(self, self.models))
+            await self.turn_to(ModelScreen(self, self.models, because=because))
         elif not self.choosing_model:
-            await self.push_screen(ModelScreen(self, self.models))
+            await self.push_screen(ModelScreen(self, self.models, because=because))
 
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
@@ -246,38 +249,6 @@ class AtlasApp(Modelling):
             return
         self._resume, self.left_at = self.left_at, None
         await self._first_chat()
-
-    async def warm_up(self) -> None:
-        """Starts the model's process, so that the first reply does not wait for it."""
-        self.background = "loading the model"
-        self._tell_chat()
-        try:
-            info = await self.desk.model.chat.info()
-        finally:
-            self.background = ""
-            self._tell_chat()
-        self.model_id = self.model_name = info.id
-        self.context_length = info.context_length
-        self._tell_chat()
-        # The index of what was said is filled beside the conversation, once the model is there.
-        self.room.recall.start(self.background_failed)
-
-    def model_needed(self, error: BaseException) -> None:
-        """Leads to the choice of a model when that is what is missing."""
-        if isinstance(error, NoModel | ModelFileMissing):
-            self.attempt(self.choose_model(), group="model")
-
-    async def model_chosen(self) -> None:
-        """A model has been fetched: use it from now on."""
-        await self.desk.switch_model()
-        await self.show_chat()
-
-    @property
-    def choosing_model(self) -> bool:
-        """Whether the choice of a model is shown, or lies below a window."""
-        from atlas_desktop.tui.screens.model import ModelScreen
-
-        return any(isinstance(screen, ModelScreen) for screen in self.screen_stack)
 
     @property
     def chat(self) -> "ChatScreen | None":

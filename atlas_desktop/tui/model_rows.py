@@ -42,6 +42,10 @@ class Row:
         return self.summary is not None and bool(self.summary.used_for)
 
     @property
+    def used_for_chat(self) -> bool:
+        return self.summary is not None and "chat" in self.summary.used_for
+
+    @property
     def path(self) -> "Path | None":
         return None if self.found is None else self.found.path
 

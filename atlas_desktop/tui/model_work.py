@@ -1,5 +1,6 @@
 """What is done with models beside the interface, one thing at a time, whatever screen is shown."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo
 from models.progress import Progress
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from atlas_desktop.services.bench import BenchResult
     from atlas_desktop.services.room import Model
     from atlas_desktop.tui.app import AtlasApp
@@ -26,7 +29,9 @@ GROUP = "pull"
 
 class ModelWork:
     """`kind` is empty while nothing is under way; `said` is what came of the last thing, `bad` whether it
-    failed; `paused` holds how far downloads had come that go on when asked for again."""
+    failed; `arrived` is the id of the model that came last; `paused` holds how far downloads had come that
+    go on when asked for again.
+    """
 
     def __init__(self, app: "AtlasApp") -> None:
         self._app = app
@@ -37,8 +42,10 @@ class ModelWork:
         self.said = ""
         self.bad = False
         self.changed: Callable[[], None] = lambda: None
+        self.arrived = ""
         self._stop = False
         self._pausing = False
+        self._worker: Worker[None] | None = None
 
     @property
     def busy(self) -> bool:
@@ -72,6 +79,8 @@ class ModelWork:
     def cancel(self) -> None:
         """Ends what is under way."""
         self._stop = True
+        if self.kind == "bench" and self._worker is not None:
+            self._worker.cancel()
 
     # --- how it is done --------------------------------------------------------------------------
 
@@ -82,13 +91,16 @@ class ModelWork:
         self.kind, self.model = kind, model
         self.progress, self._stop, self._pausing = None, False, False
         self.said = ""
-        self._app.attempt(self._run(work), group=GROUP)
+        self._worker = self._app.attempt(self._run(work), group=GROUP)
         self.changed()
 
     async def _run(self, work: Callable[[], Awaitable[str]]) -> None:
         said, bad = "", False
         try:
             said = await work()
+        except asyncio.CancelledError:
+            said = tr("models.cancelled")
+            raise
         except DownloadCancelled:
             if self._pausing:
                 self.paused[self.model] = self.progress
@@ -112,11 +124,13 @@ class ModelWork:
     async def _download(self, model_id: str) -> str:
         async with self._app.arrivals.held():
             model = await self._app.desk.models.pull(model_id, self._report, lambda: self._stop)
+        self.arrived = model.id
         return tr("models.arrived", model=clean_line(model.id))
 
     async def _take_in(self, path: Path, *, link: bool) -> str:
         async with self._app.arrivals.held():
             model = await self._app.desk.models.import_file(path, self._report, lambda: self._stop, link=link)
+        self.arrived = model.id
         return tr("models.taken", model=clean_line(model.id))
 
     async def _verify(self, model_id: str) -> str:

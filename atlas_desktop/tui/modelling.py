@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
+from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.looks import Looks
 from atlas_desktop.words.catalogue import tr
+from models.errors import ModelFileMissing, NoModel
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.model_work import ModelWork
 
@@ -21,10 +24,19 @@ class Modelling(Looks):
     _switch_due = False
 
     if TYPE_CHECKING:
+        background: str
+        context_length: int
         model_id: str
         model_name: str
 
-        async def warm_up(self) -> None: ...
+        @property
+        def room(self) -> "OpenRoom": ...
+
+        async def choose_model(self, because: Explained | None = None) -> None: ...
+
+        async def show_chat(self, *, warm: bool = True) -> None: ...
+
+        def _tell_chat(self) -> None: ...
 
     @property
     def model_work(self) -> "ModelWork":
@@ -99,3 +111,37 @@ class Modelling(Looks):
         if self._switch_due and event.worker.is_finished and not self.replying and not self.leaving:
             self._switch_due = False
             self.attempt(self.change_model(), group="model-switch")
+
+    # --- the one that answers --------------------------------------------------------------------
+
+    async def warm_up(self) -> None:
+        """Starts the model's process, so that the first reply does not wait for it."""
+        self.background = "loading the model"
+        self._tell_chat()
+        try:
+            info = await self.desk.model.chat.info()
+        finally:
+            self.background = ""
+            self._tell_chat()
+        self.model_id = self.model_name = info.id
+        self.context_length = info.context_length
+        self._tell_chat()
+        # The index of what was said is filled beside the conversation, once the model is there.
+        self.room.recall.start(self.background_failed)
+
+    def model_needed(self, error: BaseException) -> None:
+        """Leads to the choice of a model when that is what is missing."""
+        if isinstance(error, NoModel | ModelFileMissing):
+            self.attempt(self.choose_model(explain(error)), group="model")
+
+    async def model_chosen(self) -> None:
+        """A model has been fetched: use it from now on."""
+        await self.desk.switch_model()
+        await self.show_chat()
+
+    @property
+    def choosing_model(self) -> bool:
+        """Whether the choice of a model is shown, or lies below a window."""
+        from atlas_desktop.tui.screens.model import ModelScreen
+
+        return any(isinstance(screen, ModelScreen) for screen in self.screen_stack)

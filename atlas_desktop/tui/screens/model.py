@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.explain import explain, size
+from atlas_desktop.explain import Explained, explain, size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.ports import ModelShelf, Offer
 from atlas_desktop.tui.screens.page import Page
@@ -59,8 +59,9 @@ class ModelScreen(Page):
     }
     """
 
-    def __init__(self, app: "AtlasApp", models: ModelShelf) -> None:
+    def __init__(self, app: "AtlasApp", models: ModelShelf, *, because: Explained | None = None) -> None:
         super().__init__(app)
+        self._because = because
         self._models = models
         self._offers: tuple[Offer, ...] = ()
         self._pulling: Offer | None = None
@@ -81,6 +82,8 @@ class ModelScreen(Page):
         yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
+        if self._because is not None:
+            self.problem(self._because.title, self._because.message)
         self.atlas.attempt(self._list(), group="offers")
         self.set_interval(_DRAW_S, self._draw)
 

@@ -92,7 +92,10 @@ class ModelsScreen(Screen[None]):
         with self.app.batch_update():
             self._list.clear_options()
             self._list.add_options(options)
-            if kept is not None and kept.id in self._rows:
+            arrived, self.work.arrived = self.work.arrived, ""
+            if arrived in self._rows:
+                self._list.highlighted = self._list.get_option_index(arrived)
+            elif kept is not None and kept.id in self._rows:
                 self._list.highlighted = self._list.get_option_index(kept.id)
             elif self._rows:
                 self._list.highlighted = self._list.get_option_index(next(iter(self._rows)))
@@ -119,8 +122,10 @@ class ModelsScreen(Screen[None]):
         bar = self.query_one("#amount", ProgressBar)
         bar.set_class(self.work.busy, "-shown")
         progress = self.work.progress
-        if progress is not None:
-            bar.update(total=progress.total, progress=progress.done)
+        bar.update(
+            total=None if progress is None else progress.total,
+            progress=0 if progress is None else progress.done,
+        )
         row = self._rows.get(self.work.model)
         if row is not None and (self.work.busy or self._was_busy):
             width = max(self._list.size.width - 5, 30)
@@ -242,6 +247,9 @@ class ModelsScreen(Screen[None]):
 
     def action_model_back(self) -> None:
         self.dismiss(None)
+        here = any(row.used_for_chat for _, rows in self._groups for row in rows)
+        if here and self.atlas.choosing_model:
+            self.atlas.attempt(self.atlas.model_chosen(), group="model")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         row = self.marked if self._rows else None

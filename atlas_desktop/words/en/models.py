@@ -38,6 +38,7 @@ TEXTS = {
     "arrived": "{model} is here. Enter uses it.",
     "taken": "{model} is taken in. Enter uses it.",
     "removed": "{model} is removed.",
+    "cancelled": "Stopped.",
     "stopped": "Stopped. What came is kept: the next download goes on from there.",
     "used_now": "The next reply comes from {model}. The conversation stays as it is.",
     "used_soon": "When this reply has ended, {model} takes over.",

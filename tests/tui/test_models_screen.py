@@ -1,0 +1,160 @@
+"""The models on their screen: what there is, downloads that pause and go on, switching without losing the
+conversation, removal."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from textual.widgets import OptionList
+
+from atlas_desktop.services.models import ModelService
+from atlas_desktop.services.room import Model
+from atlas_desktop.setting_types import Settings
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.models_screen import ModelsScreen
+from models.catalog import CatalogEntry, load_catalog
+from models.errors import DownloadCancelled
+from models.hardware import Machine
+from models.library import InstalledModel, ModelLibrary
+from models.progress import Cancelled, Progress, Report, never, silent
+from tests.tui.desk import NamedModel, Stage, talk
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.unit.models.gguf_files import write_gguf
+
+Make = Callable[..., Stage]
+MACHINE = Machine(16_000_000_000, 12_000_000_000, 2, 4)
+
+
+class SlowFetcher:
+    """A download of two halves; the second comes once `gate` is open. Places a tiny file."""
+
+    def __init__(self, library: ModelLibrary, folder: Path) -> None:
+        self.library = library
+        self.folder = folder
+        self.gate = threading.Event()
+        self.begun_at: list[int] = []
+        self._have = 0
+
+    def pull(
+        self,
+        ref: str | CatalogEntry,
+        *,
+        model_id: str | None = None,
+        progress: Report = silent,
+        cancelled: Cancelled = never,
+    ) -> InstalledModel:
+        self.begun_at.append(self._have)
+        self._have = 193
+        progress(Progress("download", self._have, 386))
+        while not self.gate.wait(0.005):
+            if cancelled():
+                raise DownloadCancelled(str(ref))
+        part = self.folder / "part"
+        write_gguf(part)
+        return self.library.add_part(part, str(ref), digest="0" * 64, source="file", licence="Apache-2.0")
+
+
+def shelf(place: Stage, *names: str) -> tuple[ModelService, SlowFetcher]:
+    """A real model service on tiny files in the home of the test; nothing is found elsewhere."""
+    home = place.desk.paths.home
+    folder = home / "models"
+    folder.mkdir(parents=True, exist_ok=True)
+    library = ModelLibrary(folder, load_catalog())
+    for name in names:
+        part = home / "part"
+        write_gguf(part)
+        library.add_part(part, name, digest="0" * 64, source="file", licence="Apache-2.0")
+    fetcher = SlowFetcher(library, home)
+    fakes: Any = fetcher
+    service = ModelService(
+        library, load_catalog(), fakes, person=home / "nobody", environment={}, machine=lambda: MACHINE
+    )
+    place.desk.make_models = lambda: service
+    return service, fetcher
+
+
+def told(place: Stage) -> str:
+    """What the program has remarked."""
+    return " ".join(notification.message for notification in place.app._notifications)
+
+
+async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) -> None:
+    place = make()
+    service, fetcher = shelf(place, "first")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        listing = place.app.screen.query_one("#models", OptionList)
+        listing.highlighted = listing.get_option_index("smollm2-360m-instruct")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "downloading 193 bytes of 386 bytes" in shown(place))
+        await pilot.press("p")
+        await assert_until(pilot, lambda: "paused at 193 bytes of 386 bytes" in shown(place))
+        await pilot.press("p")
+        await assert_until(pilot, lambda: "downloading" in shown(place))
+        await pilot.press("escape")
+        assert on(place.app, ChatScreen)
+        fetcher.gate.set()
+        await assert_until(pilot, lambda: not place.app.model_work.busy)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "smollm2-360m-instruct is here" in shown(place))
+    assert fetcher.begun_at == [0, 193]
+    assert {model.id for model in service.installed()} == {"first", "smollm2-360m-instruct"}
+
+
+async def test_another_model_takes_over_once_the_reply_has_ended_and_the_conversation_stays(
+    make: Make,
+) -> None:
+    gate = asyncio.Event()
+    place = make(model=NamedModel(["One answer."], gate=gate))
+    service, _ = shelf(place, "first", "second")
+    service.use("first")
+    started: list[str] = []
+    start = place.desk.start_model
+
+    def started_with(settings: Settings, chosen: str | None) -> Model:
+        started.append(chosen or service.default("chat").id)
+        return start(settings, chosen)
+
+    place.desk.start_model = started_with
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Hello")
+        await assert_until(pilot, lambda: chat(place.app).current.busy)
+        await type_text(pilot, "/model second")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "second takes over" in told(place))
+        assert started == ["first"]
+        gate.set()
+        await assert_until(pilot, lambda: started == ["first", "second"])
+        assert "One answer." in shown(place)
+        await type_text(pilot, "/model nobody")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "No model here is called nobody" in told(place))
+
+
+async def test_a_model_is_removed_after_a_question(make: Make) -> None:
+    place = make()
+    service, _ = shelf(place, "first", "second")
+    service.use("first")
+    await talk(place.store, "Something", [("a", "b")])
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "2 here" in shown(place))
+        listing = place.app.screen.query_one("#models", OptionList)
+        listing.highlighted = listing.get_option_index("second")
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ModelsScreen))
+        assert len(service.installed()) == 2
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: "second is removed" in shown(place))
+    assert [model.id for model in service.installed()] == ["first"]
