@@ -1,6 +1,7 @@
 """Whether words are evidence: a quote is found in what was said, and a text says no more than its quote."""
 
 import re
+from functools import lru_cache
 
 from memory.lifecycle.evidence import fold, names, numbers, stem
 from memory.lifecycle.languages import lexicon, words
@@ -47,6 +48,7 @@ def denies(text: str) -> bool:
     return _DENIES.search(text) is not None
 
 
+@lru_cache(maxsize=20_000)
 def normal(text: str) -> str:
     """A text as it is compared with others: its words in order, folded, without marks."""
     return " ".join(fold(word) for word in re.findall(r"[\w’'\-]+", text))

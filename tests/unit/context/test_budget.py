@@ -23,7 +23,7 @@ def test_working_memory_is_scaled_down_to_the_context_and_to_the_size_of_the_mod
     made = allocate(Limits(), context_length=8_192, reply=1_024, system=50)
     assert (made.limit, made.working, made.target) == (7_168, 3_584, 2_389)
     small = allocate(Limits(), context_length=8_192, reply=1_024, system=50, parameters=135_000_000)
-    assert (small.limit, small.working, small.target) == (7_168, 3_072, 2_048)
+    assert (small.limit, small.working, small.target) == (7_168, 2_560, 1_706)
 
 
 def test_a_long_system_prompt_widens_the_working_memory() -> None:
@@ -43,7 +43,7 @@ def test_recall_can_be_switched_off() -> None:
 
 def test_presets_grow_with_the_model_and_unknown_sizes_have_none() -> None:
     assert preset(0) is None
-    assert preset(135_000_000) == 3_072
+    assert preset(135_000_000) == 2_560
     assert preset(1_700_000_000) == 6_144
     assert preset(70_000_000_000) is None
 
@@ -56,7 +56,7 @@ def test_nothing_ever_overflows(
     assert made.limit + made.reply == context
     assert 0 < made.reply <= max(1, context // 2)
     assert 0 <= made.target <= made.working <= made.limit
-    assert made.recall <= made.working // 8
+    assert made.recall <= made.working // 6
 
 
 @given(
