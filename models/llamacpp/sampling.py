@@ -6,7 +6,8 @@ from typing import Any
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 
 from models.errors import BadGrammar
-from models.llamacpp.native import Context, Vocabulary
+from models.llamacpp.native import Context
+from models.llamacpp.vocabulary import Vocabulary
 from models.messages import GenerationParams
 
 _SEED_MASK = 0xFFFFFFFF
