@@ -15,7 +15,7 @@ from memory.storage.finding.lens import Lens
 from memory.storage.finding.plan import conjunction, parts_of, session_conjunction
 from memory.storage.finding.sql import FALSE, Compiler, Sql
 
-WINDOW = 1_000
+WINDOW = 600
 """Messages that fit, the latest stored first, from which sessions are found at once."""
 COUNTED = 1_000
 _MOST_LOOKED_INTO = 300
@@ -86,7 +86,8 @@ class Candidates:
         if order is Order.RECENT and not self._gatherer.has_index:
             # One message tells enough of a session: they are looked into one by one.
             return Gathered([], complete=False)
-        return self._gatherer.gather(WINDOW, min(end + 1, WINDOW))
+        # Those of which the latest messages do not tell are looked into one by one as well.
+        return self._gatherer.gather(WINDOW, 0 if order is Order.RECENT else min(end + 1, WINDOW))
 
     def _filtered(self) -> Iterator[Found]:
         """What is asked of sessions and of messages other than by words, the latest used first."""

@@ -7,7 +7,6 @@ is asked of sessions decides whether the index is followed or the sessions thems
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +19,12 @@ from memory.storage.finding.plan import (
     Parts,
     Stream,
     conjunction,
-    patterns,
     session_conjunction,
     stream_of,
+    surfaces,
     told_by_surface,
 )
-from memory.storage.finding.ranking import plain
+from memory.storage.finding.ranking import Surface, plain
 from memory.storage.finding.sql import TRUE, Compiler, Sql
 
 LOADED = 4000
@@ -79,8 +78,9 @@ class Gatherer:
         self._lens = lens
         self.parts = parts
         self._there = "s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"
-        self._patterns = patterns(parts, lens)
+        self._surfaces = surfaces(parts, lens)
         self._sessions = session_conjunction(compiler, parts)
+        self._exact = any(told_by_surface(one) for one in parts.words)
         self._held: int | None = None
         self._each = each
 
@@ -115,10 +115,10 @@ class Gatherer:
         found = self._conn.execute(
             "SELECT content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
         )
-        likely = patterns(Parts(indexed=(words,)), self._lens)
+        likely, exact = surfaces(Parts(indexed=(words,)), self._lens), told_by_surface(words)
         while batch := [text for (text,) in found.fetchmany(_LOOKED_AT_ONCE)]:
-            near = [text for text in batch if _may_fit(text, likely)]
-            if near and (told_by_surface(words) or self._lens.fitting(near, words)):
+            near = [text for text in batch if _may_fit(text, likely, exact=exact)]
+            if near and (exact or self._lens.fitting(near, words)):
                 return False
         return True
 
@@ -229,7 +229,7 @@ class Gatherer:
         """Those whose texts fit what is wanted of words."""
         if not wanted:
             return rows
-        likely = [row for row in rows if _may_fit(row.text, self._patterns)]
+        likely = [row for row in rows if _may_fit(row.text, self._surfaces, exact=self._exact)]
         wanted = tuple(one for one in wanted if not told_by_surface(one))
         if not likely or not wanted:
             return likely
@@ -237,6 +237,8 @@ class Gatherer:
         return [row for at, row in enumerate(likely) if at in fit]
 
 
-def _may_fit(text: str, wanted: Sequence[Sequence[re.Pattern[str]]]) -> bool:
+def _may_fit(text: str, wanted: Sequence[Sequence[Surface]], *, exact: bool) -> bool:
     folded = plain(text)
-    return all(any(one.search(folded) for one in choice) for choice in wanted)
+    return all(
+        any(one.is_in(folded) if exact else one.may_be_in(folded) for one in choice) for choice in wanted
+    )

@@ -13,12 +13,12 @@ from memory.storage.connection import Connection
 from memory.storage.finding.gathering import Gatherer, Row
 from memory.storage.finding.lens import Lens
 from memory.storage.finding.plan import Parts, parts_of, surface_of
-from memory.storage.finding.ranking import Sought, plain, rarity, scores, surface
+from memory.storage.finding.ranking import Sought, rarity, scores
 from memory.storage.finding.sql import Compiler
 from memory.storage.queries import sessions
 from memory.storage.queries.messages import COLUMNS, message_of
 
-WINDOW = 1_000
+WINDOW = 600
 """So many of the latest messages that fit are ranked; when no more fit, that is all of them."""
 _COUNTED = 5_000
 
@@ -59,13 +59,10 @@ def rank(
 
 def score(conn: Connection, lens: Lens, parts: Parts, rows: Sequence[Row]) -> list[float]:
     looked_for = [one for part in parts.words for one in wanted_words(part)]
-    whole = None
-    if len(looked_for) > 1 and not any(is_unspaced(one.text) for one in looked_for):
-        words = [stem for one in looked_for for stem in lens.stems(one.text)]
-        whole = surface(words, prefix=looked_for[-1].prefix) if words else None
+    together = " ".join(one.text for one in looked_for) if len(looked_for) > 1 else ""
     rare = _rarities(conn, looked_for) if len(looked_for) > 1 and rows else {}
     sought = [Sought(surface_of(one, lens), rare.get(one, 1.0)) for one in looked_for]
-    return scores([row.text for row in rows], sought, whole)
+    return scores([row.text for row in rows], sought, together)
 
 
 def _rarities(conn: Connection, looked_for: Collection[Words]) -> Mapping[Words, float]:
@@ -114,6 +111,3 @@ def messages_at(conn: Connection, seqs: Sequence[int]) -> dict[int, Message]:
         (json.dumps(list(seqs)),),
     )
     return {row[-1]: message_of(row) for row in rows}
-
-
-__all__ = ["among", "find", "hits_of", "messages_at", "plain", "rank", "score", "snippets_of"]

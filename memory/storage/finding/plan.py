@@ -1,7 +1,6 @@
 """How a query is looked up: what the full-text index answers, and what is looked at message by message."""
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from memory.search.words import LETTERS_A_PIECE, is_unspaced
 from memory.storage.connection import Connection
 from memory.storage.finding.expressions import expression, only_words
 from memory.storage.finding.lens import Lens
-from memory.storage.finding.ranking import plain, surface
+from memory.storage.finding.ranking import Surface, plain, surface
 from memory.storage.finding.sql import TRUE, Compiler, Sql, of_sessions
 from memory.storage.values import storable
 
@@ -97,11 +96,11 @@ def _is_common(conn: Connection, beginning: Words) -> bool:
     (newest,) = conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
     if newest <= _CHEAP:
         return False
-    pattern = surface([beginning.text.rsplit(" ", 1)[-1]], prefix=True)
+    looked_for = surface([beginning.text.rsplit(" ", 1)[-1]], prefix=True)
     texts = conn.execute(
         "SELECT substr(content, 1, 2000) FROM messages ORDER BY seq DESC LIMIT ?", (_SAMPLE,)
     )
-    held = sum(pattern.search(plain(text)) is not None for (text,) in texts)
+    held = sum(looked_for.is_in(plain(text)) for (text,) in texts)
     return bool(held * newest > _CHEAP * _SAMPLE)
 
 
@@ -159,7 +158,7 @@ def _full_text(table: str, wanted: str) -> Stream:
     )
 
 
-def patterns(parts: Parts, lens: Lens) -> list[list[re.Pattern[str]]]:
+def surfaces(parts: Parts, lens: Lens) -> list[list[Surface]]:
     """Of each condition about words the surfaces of which a text must have one."""
     found = []
     for part in (*parts.indexed, *parts.close, *parts.unspaced):
@@ -176,12 +175,14 @@ def told_by_surface(part: Condition) -> bool:
     return isinstance(part, Words) and (is_unspaced(part.text) or (part.prefix and " " not in part.text))
 
 
-def surface_of(words: Words, lens: Lens) -> re.Pattern[str]:
+def surface_of(words: Words, lens: Lens) -> Surface:
     unspaced = is_unspaced(words.text)
     if unspaced:
         return surface([words.text], prefix=False, unspaced=True)
-    stems = words.text.split() if words.prefix else lens.stems(words.text)
-    return surface(stems or words.text.split(), prefix=words.prefix)
+    if not words.prefix:
+        return surface(lens.stems(words.text) or words.text.split(), prefix=False)
+    *whole, last = words.text.split()
+    return surface([*(lens.stems(" ".join(whole)) if whole else ()), last], prefix=True)
 
 
 def conjunction(compiler: Compiler, given: Iterable[Condition]) -> Sql:

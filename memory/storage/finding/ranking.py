@@ -1,7 +1,7 @@
 """How well messages fit the words that are looked for. Pure.
 
-BM25 (Robertson and Zaragoza, 2009) with how often each word stands in a text counted on its surface, by the
-beginning that its stem has left of it, and a bonus for words that stand together as they were typed.
+BM25 (Robertson and Zaragoza, 2009) with how often each word stands in a text counted on its surface, by what
+all of its forms begin with, and a bonus for words that stand together as they were typed.
 """
 
 import math
@@ -17,12 +17,40 @@ _SHORT = 3
 _HALF_SHORT = 4
 
 
+_BEFORE_WORDS = (" ", "\n", "(", '"', "'", "*", "`", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """What is plain of words that stand one after the other in a text: `roots` are the beginnings that all of
+    their forms have, `pattern` says how they follow one another. Other texts may look the same."""
+
+    roots: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text, in the form of `plain`, holds all roots; several times faster than `is_in`."""
+        return all(root in text for root in self.roots)
+
+    def is_in(self, text: str) -> bool:
+        return self.may_be_in(text) and self.pattern.search(text) is not None
+
+    def count(self, text: str) -> int:
+        """How often it seems to be there."""
+        return min(_count(root, text) for root in self.roots)
+
+
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One thing that is looked for: a pattern of its surface, and how rare it is (the higher the rarer)."""
+    """One thing that is looked for, and how rare it is (the higher the rarer)."""
 
-    pattern: re.Pattern[str]
+    surface: Surface
     rarity: float = 1.0
+
+
+def _count(root: str, text: str) -> int:
+    """At the beginning of words; what stands behind other signs than the usual is not counted."""
+    return text.startswith(root) + sum(text.count(sign + root) for sign in _BEFORE_WORDS)
 
 
 def plain(text: str) -> str:
@@ -33,17 +61,15 @@ def plain(text: str) -> str:
     return "".join(char for char in spread if not unicodedata.combining(char))
 
 
-def surface(stems: Sequence[str], *, prefix: bool, unspaced: bool = False) -> re.Pattern[str]:
-    """What every text looks like that holds these stems one after the other; other texts may, too."""
+def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Surface:
+    """Of stems; with `prefix` of words as they are typed, the last of which may be a beginning."""
     if unspaced:
-        return re.compile("".join(re.escape(plain(one)) for one in stems))
-    parts = []
-    for at, stem in enumerate(stems):
-        folded = plain(stem)
-        last = at == len(stems) - 1
-        kept = folded if prefix and last else _root(folded)
-        parts.append(rf"(?<!\w){re.escape(kept)}\w*")
-    return re.compile(r"\W+".join(parts))
+        root = "".join(plain(one) for one in words)
+        return Surface((root,), re.compile(re.escape(root)))
+    folded = [plain(word) for word in words]
+    roots = tuple(word if prefix and at == len(folded) - 1 else _root(word) for at, word in enumerate(folded))
+    parts = [rf"(?<!\w){re.escape(root)}\w*" for root in roots]
+    return Surface(roots, re.compile(r"\W+".join(parts)))
 
 
 def _root(stem: str) -> str:
@@ -59,22 +85,24 @@ def rarity(documents: int, holders: int) -> float:
     return math.log(1 + (documents - holders + 0.5) / (holders + 0.5))
 
 
-def scores(texts: Sequence[str], sought: Sequence[Sought], whole: re.Pattern[str] | None) -> list[float]:
-    """One for each text, higher for better. `whole` is the surface of all the words one after the other."""
+def scores(texts: Sequence[str], sought: Sequence[Sought], together: str) -> list[float]:
+    """One for each text, higher for better. `together` are all the words one after the other as they were
+    typed, or empty."""
     if not texts or not sought:
         return [0.0] * len(texts)
     folded = [plain(text) for text in texts]
     lengths = [len(text) / _LETTERS_A_WORD for text in folded]
     mean = max(sum(lengths) / len(lengths), 1.0)
+    phrase = plain(together)
     found = []
     for text, length in zip(folded, lengths, strict=True):
         norm = K1 * (1 - B + B * length / mean)
-        # The index has found each word that must be there, though its surface may be another one.
-        counts = [len(one.pattern.findall(text)) for one in sought]
-        total = sum(
-            one.rarity * count * (K1 + 1) / (count + norm) for one, count in zip(sought, counts, strict=True)
-        )
-        if whole is not None and whole.search(text):
+        total = 0.0
+        for one in sought:
+            count = one.surface.count(text)
+            total += one.rarity * count * (K1 + 1) / (count + norm)
+        if phrase and phrase in text:
             total *= 1 + _TOGETHER
+        # The index has found it, though its surface may be another one.
         found.append(max(total, 1e-6))
     return found
