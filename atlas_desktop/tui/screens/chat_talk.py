@@ -1,6 +1,7 @@
 """The part of the conversation screen that sends what is typed and shows the reply as it comes."""
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ from models.messages import StopReason
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
+_COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
+"""What looks like a command."""
+
 
 class TalkActions(DOMNode):
     """Mixed into the conversation screen."""
@@ -43,6 +47,7 @@ class TalkActions(DOMNode):
     _drawn = 0
     _switching = False
     _editing: Message | None = None
+    _sent_as_it_is = ""
 
     if TYPE_CHECKING:
 
@@ -83,6 +88,13 @@ class TalkActions(DOMNode):
             self.prompt.put("")
             self.run_worker(self._command(*command), group="command")
             return
+        if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:
+            # Most likely a slip; whoever means it sends it again.
+            self._sent_as_it_is = text
+            name = text.split(maxsplit=1)[0]
+            self.atlas.say(f"There is no command {name}. Enter again sends it as it is.")
+            return
+        self._sent_as_it_is = ""
         if self._editing is not None:
             self._send_edited(text)
             return

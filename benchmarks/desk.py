@@ -1,0 +1,237 @@
+"""How the conversation screen holds up with long conversations: `python -m benchmarks.desk`.
+
+The screen without a terminal, on an encrypted room with a scripted model: opening a conversation of 5,000
+messages, paging through it, jumping into its middle, the memory that 1,000 turns cost, and the delay of a key
+press while a reply streams. A watchdog on the event loop tells for how long no key could have been answered.
+"""
+
+import argparse
+import asyncio
+import gc
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import psutil
+from textual.pilot import Pilot
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.storage.room import open_room
+from memory.storage.store import SqlSessionStore
+from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.vault.keys import RoomKey
+from models.messages import Role
+from tests.tui.desk import NamedModel, Stage, stage
+
+SIZE = (140, 45)
+BEGUN = datetime(2026, 1, 1, 9, tzinfo=UTC)
+CODE = "```python\nfor hour in range(24):\n    print(tide(hour))\n```"
+TABLE = "| day | walk |\n|-----|------|\n| 1 | 3 h |\n| 2 | 4 h |"
+WORDS = "The moon pulls the water, and the Earth turns under **two bulges** of it. " * 4
+REPLIES = (WORDS, f"{WORDS}\n\n{CODE}", f"- {WORDS}\n- {WORDS}", f"{WORDS}\n\n{TABLE}\n", WORDS)
+
+
+@dataclass
+class Watchdog:
+    """Notes how late the event loop is, every few milliseconds."""
+
+    late: list[float] = field(default_factory=list)
+
+    async def run(self) -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.002)
+            self.late.append(time.perf_counter() - began - 0.002)
+
+
+class Pace:
+    """Lets a scripted reply go on by some 120 words a second."""
+
+    def is_set(self) -> bool:
+        return False
+
+    async def wait(self) -> None:
+        await asyncio.sleep(0.008)
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[Watchdog]:
+    dog = Watchdog()
+    task = asyncio.create_task(dog.run())
+    try:
+        yield dog
+    finally:
+        task.cancel()
+
+
+def long_session(messages: int) -> TravellingSession:
+    """A person and a model in turn, with code, lists and tables among the replies."""
+    said = [
+        TravellingMessage(
+            id=f"long:{number}",
+            parent=f"long:{number - 1}" if number else None,
+            role=Role.ASSISTANT if number % 2 else Role.USER,
+            speaker="",
+            content=REPLIES[number // 2 % 5] if number % 2 else f"Question {number} about the tides?",
+            created_at=BEGUN + timedelta(minutes=number),
+        )
+        for number in range(messages)
+    ]
+    return TravellingSession("long", "A long one", BEGUN, said[-1].created_at, tuple(said))
+
+
+async def room(folder: Path, sessions: tuple[TravellingSession, ...]) -> SqlSessionStore:
+    path = folder / "rooms" / "open.db"
+    made = await open_room(path, RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True)
+    for session in sessions:
+        await made.transfer.take(session)
+    return made
+
+
+def screen_of(place: Stage) -> ChatScreen:
+    found = place.app.chat
+    assert found is not None
+    return found
+
+
+async def painted(pilot: Pilot[None]) -> None:
+    done = asyncio.Event()
+    if pilot.app.screen.call_after_refresh(done.set):
+        await done.wait()
+
+
+async def until(condition: Any) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def said(label: str, seconds: list[float], unit: str = "ms") -> None:
+    ordered = sorted(1000 * one for one in seconds)
+    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    print(
+        f"{label:<44} median {statistics.median(ordered):7.1f}  p95 {p95:7.1f}  max {ordered[-1]:7.1f} {unit}"
+    )
+
+
+async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> None:
+    """From asking for the conversation to its newest message on the screen."""
+    chat, took, work, late = screen_of(place), [], [], []
+    for _ in range(rounds):
+        chat.action_new_session()
+        await until(lambda: chat.current.id is None and not chat.transcript.blocks)
+        await asyncio.sleep(0.3)
+        gc.collect()
+        async with watched() as dog:
+            began, worked = time.perf_counter(), time.process_time()
+            chat.open_session(ref)
+            await until(lambda: chat.transcript.blocks)
+            await painted(pilot)
+            took.append(time.perf_counter() - began)
+            work.append(time.process_time() - worked)
+            await until(lambda: len(chat.transcript.blocks) >= 20)
+            late.append(max(dog.late))
+    said("open 5,000 messages, to the first picture", took)
+    said("  processor time of it", work)
+    said("  longest gap of the loop, each time", late)
+
+
+async def scrolling(pilot: Pilot[None], place: Stage) -> None:
+    chat = screen_of(place)
+    view, took, most = chat.transcript, [], 0
+    async with watched() as dog:
+        for _ in range(60):
+            began = time.perf_counter()
+            chat.action_page_up()
+            await painted(pilot)
+            took.append(time.perf_counter() - began)
+            most = max(most, len(view.blocks))
+            await asyncio.sleep(0.03)
+    said("page up, to the picture", took)
+    said("  gaps of the loop meanwhile", dog.late)
+    print(f"{'  widgets of messages at most':<44} {most}")
+    ids = view._window.ids
+    jumps = []
+    for place_of in (10, 2500, 4000, 100, 4999):
+        began = time.perf_counter()
+        await view.go_to(ids[place_of])
+        await painted(pilot)
+        jumps.append(time.perf_counter() - began)
+    said("jump to any message", jumps)
+
+
+async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
+    chat = screen_of(place)
+    process = psutil.Process()
+    chat.action_new_session()
+    await until(lambda: chat.current.id is None)
+    sizes = []
+    for number in range(turns):
+        chat.say(chat.current, f"Question {number} about the tides?")
+        await until(lambda: not chat.current.busy)
+        await painted(pilot)
+        # What the scripted model remembers is none of the program's.
+        place.model.prompts.clear()
+        place.model.held.clear()
+        if number in (turns // 10, turns - 1):
+            gc.collect()
+            sizes.append(process.memory_info().rss / 1e6)
+    grown = sizes[1] - sizes[0]
+    print(
+        f"{'memory after a tenth, and all, of the turns':<44} {sizes[0]:.0f}, {sizes[1]:.0f} MB ({grown:+.1f})"
+    )
+    print(f"{'  messages; widgets of messages':<44} {2 * turns}; {len(chat.transcript.blocks)}")
+
+
+async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
+    """A key pressed while a reply streams, to the prompt's next picture."""
+    chat, took = screen_of(place), []
+    place.model.script = [f"{WORDS}\n\n{CODE}\n\n" * 60]
+    place.model.gate = cast("Any", Pace())
+    chat.say(chat.current, "Tell me everything about the tides.")
+    await until(lambda: chat.current.said)
+    async with watched() as dog:
+        for _ in range(keys):
+            began = time.perf_counter()
+            await pilot.press("x")
+            await painted(pilot)
+            took.append(time.perf_counter() - began)
+            await asyncio.sleep(0.02)
+    said("key press to picture while a reply streams", took)
+    said("  gaps of the loop meanwhile", dog.late)
+    chat.turns.stop(chat.current)
+    await until(lambda: not chat.current.busy)
+
+
+async def measure(messages: int, turns: int, rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = await room(Path(folder), (long_session(messages),))
+        model = NamedModel([WORDS])
+        place = stage(Path(folder), store=cast("Any", store), model=model)
+        async with place.app.run_test(size=SIZE) as pilot:
+            await until(lambda: place.app.chat is not None and place.app.chat.is_mounted)
+            session = await store.get_session("last")
+            await opening(pilot, place, session.id, rounds)
+            await scrolling(pilot, place)
+            await talking(pilot, place, turns)
+            await typing(pilot, place, 60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=5_000)
+    parser.add_argument("--turns", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    args = parser.parse_args()
+    asyncio.run(measure(args.messages, args.turns, args.rounds))
+
+
+if __name__ == "__main__":
+    main()
