@@ -5,19 +5,16 @@ size, arrays are walked or skipped but never built. Layout: ggml's `docs/gguf.md
 little-endian.
 """
 
-import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from models.errors import DamagedGguf, ModelFileMissing, NotGguf, TruncatedGguf
+from models.errors import DamagedGguf, ModelFileMissing, NotGguf
 from models.gguf_layout import BLOCKS
+from models.gguf_window import ABSURD, U32, U64, GgufWindow
 
 MAGIC: Final = b"GGUF"
-_U32 = struct.Struct("<I")
-_U64 = struct.Struct("<Q")
-_WINDOW: Final = 1 << 20
 _MAX_ENTRIES: Final = 1 << 16
 _MAX_TENSORS: Final = 1 << 16
 _MAX_STRINGS: Final = 1 << 23
@@ -25,8 +22,6 @@ _MAX_KEY: Final = 1 << 16
 _MAX_KEPT: Final = 1 << 10
 _MAX_TENSOR_NAME: Final = 1 << 10
 _MAX_DIMENSIONS: Final = 4
-# No model file is this long; a length beyond it is damage, not a file that was cut.
-_ABSURD: Final = 1 << 44
 
 _STRING, _ARRAY = 8, 9
 _SCALARS: Final[dict[int, struct.Struct]] = {
@@ -34,11 +29,11 @@ _SCALARS: Final[dict[int, struct.Struct]] = {
     1: struct.Struct("<b"),
     2: struct.Struct("<H"),
     3: struct.Struct("<h"),
-    4: _U32,
+    4: U32,
     5: struct.Struct("<i"),
     6: struct.Struct("<f"),
     7: struct.Struct("<?"),
-    10: _U64,
+    10: U64,
     11: struct.Struct("<q"),
     12: struct.Struct("<d"),
 }
@@ -106,16 +101,11 @@ def read_header(path: Path) -> GgufHeader:
         raise ModelFileMissing(path, error.strerror or type(error).__name__) from error
 
 
-class _Reader:
-    """Walks through a file with a window of it in memory."""
+class _Reader(GgufWindow):
+    """Walks through a file's header and keeps what is asked of it."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._path = path
-        self._file = file
-        self._size = os.fstat(file.fileno()).st_size
-        self._base = 0
-        self._window = b""
-        self._position = 0
+        super().__init__(path, file)
         self._strings = 0
         self._scalars: dict[str, Scalar] = {}
         self._lengths: dict[str, int] = {}
@@ -134,65 +124,6 @@ class _Reader:
         end = self._data_start() + data_end if tensors else self._position
         self._require(end)
         return self._header(version, tensors, parameters, end)
-
-    def _damaged(self, detail: str) -> DamagedGguf:
-        return DamagedGguf(self._path, detail)
-
-    def _require(self, end: int) -> None:
-        if end > _ABSURD:
-            raise self._damaged("a length is beyond all bounds")
-        if end > self._size:
-            raise TruncatedGguf(self._path, end, self._size)
-
-    def _ahead(self, count: int) -> int:
-        """Makes the next `count` bytes available; returns their offset in the window."""
-        start = self._position - self._base
-        if start < 0 or start + count > len(self._window):
-            self._require(self._position + count)
-            self._file.seek(self._position)
-            self._window = self._file.read(max(count, _WINDOW))
-            self._base = self._position
-            start = 0
-            if len(self._window) < count:  # the file was cut while it was being read
-                raise TruncatedGguf(self._path, self._position + count, self._base + len(self._window))
-        return start
-
-    def _bytes(self, count: int) -> bytes:
-        start = self._ahead(count)
-        self._position += count
-        return self._window[start : start + count]
-
-    def _skip(self, count: int) -> None:
-        self._require(self._position + count)
-        self._position += count
-
-    def _u32(self) -> int:
-        start = self._ahead(4)
-        self._position += 4
-        value: int = _U32.unpack_from(self._window, start)[0]
-        return value
-
-    def _u64(self) -> int:
-        start = self._ahead(8)
-        self._position += 8
-        value: int = _U64.unpack_from(self._window, start)[0]
-        return value
-
-    def _count(self, limit: int, what: str) -> int:
-        count = self._u64()
-        if count > limit:
-            raise self._damaged(f"{count} {what}, at most {limit} are accepted")
-        return count
-
-    def _string(self, limit: int, what: str) -> str:
-        length = self._u64()
-        if length > limit:
-            self._require(self._position + length)
-            raise self._damaged(f"{what} of {length} bytes")
-        try:
-            return self._bytes(length).decode()
-        except UnicodeDecodeError as error:
-            raise self._damaged(f"{what} is not UTF-8") from error
 
     def _entry(self) -> None:
         key = self._string(_MAX_KEY, "key")
@@ -235,7 +166,7 @@ class _Reader:
         if self._strings > _MAX_STRINGS:
             raise self._damaged(f"{self._strings} strings, at most {_MAX_STRINGS} are accepted")
         self._require(self._position + 8 * count)
-        unpack = _U64.unpack_from
+        unpack = U64.unpack_from
         while count:
             offset = self._ahead(8)
             window = self._window
@@ -257,7 +188,7 @@ class _Reader:
             elements = 1
             for _ in range(dimensions):
                 elements *= self._u64()
-            if elements > _ABSURD:
+            if elements > ABSURD:
                 raise self._damaged(f"tensor of {elements} elements")
             kind = self._u32()
             offset = self._u64()
