@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from atlas_desktop.services.recall import RecallService
 from memory.context.considering import Considered, Fate
 from memory.entities import Message
-from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.knowledge.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.knowledge.retention import in_use
 from memory.ports import Clock, SessionStore
@@ -155,11 +155,11 @@ class WhyService:
     async def _item(self, one: Considered) -> Item:
         if one.kind == "memory":
             return Item(one, "".join(memory.text for memory in await self._store.memories.get_many([one.id])))
-        if one.kind == "summary":
-            return Item(one, (await self._store.context.summary(one.id)).text)
         try:
+            if one.kind == "summary":
+                return Item(one, (await self._store.context.summary(one.id)).text)
             return Item(one, (await self._get(one.id)).content)
-        except MessageNotFound:
+        except (MessageNotFound, SummaryNotFound):
             return Item(one, "")
 
     def _hidden(self, memory: Memory) -> str:
