@@ -94,9 +94,10 @@ async def change_tags(ctx: Context, args: argparse.Namespace) -> int:
     from memory.organising.entities import MarksPatch
 
     named, words = _parted(args.session, args.words)
+    told = ", ".join(word.lstrip("#") for word in words)
     if args.done == "tag":
-        return await apply(ctx, named, MarksPatch(add_tags=tuple(words)), f"tagged {', '.join(words)}")
-    return await apply(ctx, named, MarksPatch(remove_tags=tuple(words)), f"without {', '.join(words)}")
+        return await apply(ctx, named, MarksPatch(add_tags=tuple(words)), f"tagged {told}")
+    return await apply(ctx, named, MarksPatch(remove_tags=tuple(words)), f"without {told}")
 
 
 async def change_category(ctx: Context, args: argparse.Namespace) -> int:
@@ -118,8 +119,14 @@ async def change_category(ctx: Context, args: argparse.Namespace) -> int:
     return await apply(ctx, named, MarksPatch(category=category), done)
 
 
+async def unlocked(ctx: Context) -> None:
+    """Opens what the command may see, once."""
+    if not ctx.opened:
+        await ctx.unlock()
+
+
 async def _show(ctx: Context, named: Sequence[str]) -> int:
-    await ctx.unlock()
+    await unlocked(ctx)
     found = [(await ctx.desk.rooms.find(ref))[1] for ref in named]
     values = [shapes.session(one) for one in found]
     ctx.emit(
@@ -143,7 +150,7 @@ async def apply(ctx: Context, named: Sequence[str], patch: "MarksPatch", done: s
     """Changes sessions in one step and prints what was changed; `done` says how they are now."""
     from atlas_desktop.services.bulk import Bulk
 
-    await ctx.unlock()
+    await unlocked(ctx)
     try:
         made = await Bulk(ctx.desk).apply(named, patch)
     except ValueError:

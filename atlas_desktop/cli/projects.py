@@ -58,7 +58,7 @@ async def archive(ctx: Context, args: argparse.Namespace) -> int:
     days = ctx.desk.settings.memory.episodic_days
     ctx.emit(
         shape(project),
-        f"“{project.name}” is archived. What is remembered of it goes {days} days after its end; "
+        f"“{project.name}” is archived. What is remembered of it goes {days:g} days after its end; "
         "its conversations stay.",
     )
     return Exit.DONE
