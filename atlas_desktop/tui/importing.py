@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 GROUP = "import"
 _EVERY_S = 0.25
+# What the person says meanwhile is saved between two of these.
+_AT_ONCE = 300
 
 
 def is_under_way(app: "AtlasApp") -> bool:
@@ -32,7 +34,8 @@ async def carry_out(
     progress = _Progress(app, room)
     elsewhere = [one.store.transfer for one in app.desk.open_rooms if one is not room]
     try:
-        report = await Importer(room.store.transfer, progress.told, elsewhere).take(paths, options)
+        importer = Importer(room.store.transfer, progress.told, elsewhere, at_once=_AT_ONCE)
+        report = await importer.take(paths, options)
     finally:
         progress.end()
     report.require_known()

@@ -38,7 +38,8 @@ def summary(report: ImportReport, *, dry_run: bool) -> str:
         known = f"; {report.already_there:,} were there already"
     lines.append(f"{counted}{known}.")
     if report.first is not None and report.last is not None:
-        lines.append(f"From {_day(report.first)} to {_day(report.last)}.")
+        first, last = _day(report.first), _day(report.last)
+        lines.append(f"From {first} to {last}." if first != last else f"Of {first}.")
     return "\n".join(lines)
 
 

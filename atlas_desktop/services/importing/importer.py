@@ -57,7 +57,8 @@ class Importer:
     """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
     completed by the next. Files are read in a thread while what was read before is stored.
 
-    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time.
+    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once` is
+    how many messages, more or less, are stored in one transaction: whoever else writes waits for so many.
     """
 
     def __init__(
@@ -65,8 +66,11 @@ class Importer:
         store: TransferStore,
         told: Told = lambda _report, _meter: None,
         elsewhere: Sequence[TransferStore] = (),
+        *,
+        at_once: int = MESSAGES_AT_ONCE,
     ) -> None:
         self._store = store
+        self._at_once = at_once
         self._told = told
         self._elsewhere = elsewhere
 
@@ -76,7 +80,7 @@ class Importer:
         chosen = options or ImportOptions()
         begun = time.monotonic()
         report, meter = ImportReport(), Meter()
-        batches = _Reading(paths, chosen, report, meter).batches()
+        batches = _Reading(paths, chosen, report, meter).batches(self._at_once)
         seen: set[int] | None = set() if chosen.dry_run else None
         reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
         try:
@@ -152,14 +156,14 @@ class _Reading:
         self._report = report
         self._meter = meter
 
-    def batches(self) -> Generator[list[tuple[str, TravellingSession]], None, None]:
+    def batches(self, at_once: int) -> Generator[list[tuple[str, TravellingSession]], None, None]:
         batch: list[tuple[str, TravellingSession]] = []
         messages = size = 0
         for where, session in self._sessions():
             batch.append((where, self._as_wished(session)))
             messages += len(session.messages)
             size += sum(len(one.content) for one in session.messages)
-            if messages >= MESSAGES_AT_ONCE or size >= BYTES_AT_ONCE:
+            if messages >= at_once or size >= BYTES_AT_ONCE:
                 yield batch
                 batch, messages, size = [], 0, 0
         if batch:
@@ -199,7 +203,8 @@ class _Reading:
             self._report.unknown.append(source.name)
             return
         for kind, parts in kinds.items():
-            self._report.formats[source.name] = kind
+            name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
+            self._report.formats[name] = kind
             try:
                 yield from reader_of(kind)(parts, self._report.skip)
             except Unreadable as fault:
@@ -207,8 +212,16 @@ class _Reading:
 
     def _kinds(self, source: Source) -> dict[Format, list[Part]]:
         """The parts by their formats; those of none are left out."""
-        if self._options.format is not None:
-            return {self._options.format: source.parts}
+        wanted = self._options.format
+        if wanted is not None and len(source.parts) == 1:
+            return {wanted: source.parts}
+        kinds = self._looked_into(source)
+        if wanted is None:
+            return kinds
+        # Of many files those that have nothing to do with it are left alone, if that can be told.
+        return {wanted: kinds.get(wanted) or source.parts}
+
+    def _looked_into(self, source: Source) -> dict[Format, list[Part]]:
         from atlas_desktop.services.importing.detecting import format_of
 
         kinds: dict[Format, list[Part]] = {}

@@ -17,6 +17,7 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport, Meter
 from atlas_desktop.tui import importing
+from atlas_desktop.tui.widgets.export_parts import Tick
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.importing import left_out, summary
@@ -103,7 +104,7 @@ class ImportDialog(ModalScreen[None]):
             yield _line(
                 "room", Select(options, value=options[0][1], allow_blank=False, id="room", compact=True)
             )
-        yield Checkbox(tr("importing.learn"), id="learn", compact=True)
+        yield Tick(tr("importing.learn"), id="learn", compact=True)
 
     def on_mount(self) -> None:
         if self._given:
@@ -160,6 +161,7 @@ class ImportDialog(ModalScreen[None]):
     @on(Input.Changed, "#where")
     def _changed(self) -> None:
         self.query_one("#found").remove_class("-on")
+        self._tell(tr("importing.about"))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -220,7 +222,7 @@ class ImportDialog(ModalScreen[None]):
         self.query_one("#found-text", Static).update(_found_words(report))
         self.query_one("#found").add_class("-on")
         self._looked_at = given
-        self._tell(tr("importing.about") if report.messages else tr("importing.nothing_new"))
+        self._tell(tr("importing.ready") if report.messages else tr("importing.nothing_new"))
 
     def _looking(self, _report: ImportReport, meter: Meter) -> None:
         self._tell(tr("importing.looking.far", share=importing.share_of(meter)))

@@ -20,6 +20,7 @@ TEXTS = {
     "no_path": "Say where from.",
     "not_there": "{where} is not there.",
     "cannot": "{where} cannot be read.",
+    "ready": "Enter takes it in; you can go on talking meanwhile.",
     "nothing_new": "There is nothing new in it.",
     "left_out": "{count} left out:",
     "and_more": "… and {count} more",
