@@ -57,8 +57,8 @@ class Importer:
     """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
     completed by the next. Files are read in a thread while what was read before is stored.
 
-    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once` is
-    how many messages, more or less, are stored in one transaction: whoever else writes waits for so many.
+    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once`
+    messages, more or less, are stored in one transaction: whoever else writes waits for so many.
     """
 
     def __init__(
