@@ -149,7 +149,19 @@ class AtlasApp(Modelling):
     def on_mount(self) -> None:
         if self._relaunch is not None:
             self.keep_watch()
-        self.attempt(self._begin(), group="begin")
+        self.begin()
+
+    def begin(self) -> None:
+        """Shows the first screen; what keeps it from being shown is said, and tried again when asked for."""
+        self.attempt(self._begin_or_say_why(), group="begin")
+
+    async def _begin_or_say_why(self) -> None:
+        from memory.errors import MemoryFault
+
+        try:
+            await self._begin()
+        except (MemoryFault, OSError) as error:
+            await self.try_again_later(error, self.begin)
 
     async def _begin(self) -> None:
         if self._off_record:

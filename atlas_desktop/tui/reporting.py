@@ -44,10 +44,13 @@ class Reporting(App[None]):
         self.say_error(explain_and_note(error, self.desk.paths.logs))
 
     def say_error(self, explained: Explained) -> None:
-        """Shows an error over whatever is there."""
+        """Shows an error over whatever is there, unless it is being shown."""
         from atlas_desktop.tui.screens.dialogs import ErrorScreen
 
-        if not self.leaving:
+        already = any(
+            isinstance(one, ErrorScreen) and one.explained == explained for one in self.screen_stack
+        )
+        if not self.leaving and not already:
             self.push_screen(ErrorScreen(explained))
 
     def say(self, text: str) -> None:

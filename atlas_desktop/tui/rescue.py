@@ -1,6 +1,7 @@
 """When the interface itself fails: words in place of a traceback, and a way to go on with everything kept."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -76,6 +77,13 @@ class Rescue(Leaving):
             await self.drafts.keep_all()
         async with asyncio.timeout(CLEAR_S):
             await self.turn_to(FailureScreen(words, self._go_on, self.action_quit))
+
+    async def try_again_later(self, error: Exception, again: Callable[[], None]) -> None:
+        """There is no screen to go on with: says why, and offers another try."""
+        from atlas_desktop.tui.screens.failure import FailureScreen
+
+        words = explain_and_note(error, self.desk.paths.logs)
+        await self.turn_to(FailureScreen(words, again, self.action_quit, again=True))
 
     def _go_on(self) -> None:
         self.attempt(self.begin_anew(), group="rescue", exclusive=True)

@@ -11,6 +11,11 @@ from atlas_desktop.tui.rescue import MOST
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
 from atlas_desktop.tui.screens.failure import FailureScreen
+from atlas_desktop.tui.screens.unlock import UnlockScreen
+from memory.errors import RoomDamaged, StorageFull
+from memory.kinds import RoomKind
+from memory.ports import SessionStore
+from memory.vault.keys import RoomKey
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
@@ -129,6 +134,35 @@ async def test_the_last_words_of_a_crash_hold_no_values(
     assert SECRET not in told
     assert "fail_with_content" not in told
     assert place.app.return_code == 1
+
+
+async def test_a_room_that_does_not_open_is_told_and_tried_again(make: Make) -> None:
+    place = make()
+    open_store, broken = place.desk.open_store, [True]
+
+    async def open_or_not(key: RoomKey | None, room: RoomKind) -> SessionStore:
+        if broken.pop():
+            raise RoomDamaged("page 7")
+        return await open_store(key, room)
+
+    place.desk.open_store = open_or_not
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: "The database is damaged" in shown(place))
+        assert "salvage" in shown(place)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, UnlockScreen))
+        await settle(pilot)
+
+
+async def test_the_same_error_is_shown_once(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            place.app.background_failed(StorageFull())
+        await assert_until(pilot, lambda: on(place.app, ErrorScreen))
+        await pilot.press("enter")
+        assert on(place.app, ChatScreen)
 
 
 async def test_a_run_that_ends_in_any_way_closes_the_room(make: Make) -> None:

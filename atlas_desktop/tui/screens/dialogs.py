@@ -43,12 +43,12 @@ class ErrorScreen(ModalScreen[None]):
 
     def __init__(self, explained: Explained) -> None:
         super().__init__()
-        self._explained = explained
+        self.explained = explained
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = "Something went wrong"
-            yield Static(words_of(self._explained), markup=False)
+            yield Static(words_of(self.explained), markup=False)
             with Horizontal(classes="buttons"):
                 yield Button("Close", id="close", variant="primary", compact=True)
 

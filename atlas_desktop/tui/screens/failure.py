@@ -1,4 +1,4 @@
-"""Stands in the place of a screen that failed: what happened, what it means for the data, how to go on."""
+"""Stands in the place of a screen that cannot be shown: what happened, what it means, how to go on."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
@@ -15,7 +15,7 @@ from atlas_desktop.words.catalogue import tr
 
 
 class FailureScreen(Screen[None]):
-    """Calls `go_on` or `leave`, whichever the person chooses."""
+    """Calls `go_on` or `leave`, whichever the person chooses; `again` says that it is tried once more."""
 
     DEFAULT_CSS = """
     FailureScreen {
@@ -35,10 +35,16 @@ class FailureScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "on", show=False)]
 
     def __init__(
-        self, words: Explained, go_on: Callable[[], None], leave: Callable[[], Awaitable[None]]
+        self,
+        words: Explained,
+        go_on: Callable[[], None],
+        leave: Callable[[], Awaitable[None]],
+        *,
+        again: bool = False,
     ) -> None:
         super().__init__()
         self._words = words
+        self._again = again
         self._go_on = go_on
         self._leave = leave
 
@@ -46,11 +52,19 @@ class FailureScreen(Screen[None]):
         with Vertical(classes="box") as box:
             box.border_title = clean(self._words.title)
             yield Static(clean(self._words.message), markup=False)
-            yield Static(tr("failure.kept"), markup=False)
-            yield Static(tr("failure.next"), classes="quiet", markup=False)
+            if self._again:
+                yield Static(clean(self._words.next_step), classes="quiet", markup=False)
+            else:
+                yield Static(tr("failure.kept"), markup=False)
+                yield Static(tr("failure.next"), classes="quiet", markup=False)
             with Horizontal(classes="buttons"):
                 yield Button(tr("failure.quit"), id="quit", compact=True)
-                yield Button(tr("failure.go_on"), id="on", variant="primary", compact=True)
+                yield Button(
+                    tr("failure.again" if self._again else "failure.go_on"),
+                    id="on",
+                    variant="primary",
+                    compact=True,
+                )
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "on":
