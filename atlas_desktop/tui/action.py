@@ -11,6 +11,7 @@ class Where(StrEnum):
     SESSIONS = "List of conversations"
     MESSAGES = "Messages"
     MEMORIES = "Memories"
+    HISTORY = "History"
     SETTINGS = "Settings"
     MODELS = "Models"
     EVERYWHERE = "Everywhere"

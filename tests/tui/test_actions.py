@@ -7,6 +7,7 @@ from textual.widgets import Footer
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.help import HelpScreen
+from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen
@@ -18,6 +19,7 @@ Make = Callable[..., Stage]
 
 
 _SCREENS: dict[Where, object] = {
+    Where.HISTORY: HistoryScreen,
     Where.MEMORIES: MemoryScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,

@@ -3,6 +3,7 @@
 from atlas_desktop.tui.action import Action
 from atlas_desktop.tui.action_lists import (
     conversation,
+    history,
     memories,
     messages,
     models,
@@ -16,6 +17,7 @@ ACTIONS: tuple[Action, ...] = (
     *conversation.ACTIONS,
     *messages.ACTIONS,
     *tools.ACTIONS,
+    *history.ACTIONS,
     *memories.ACTIONS,
     *rooms.ACTIONS,
     *models.ACTIONS,

@@ -16,6 +16,7 @@ from atlas_desktop.tui.screens.chat_completion import Completion
 from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_exporting import ExportActions
 from atlas_desktop.tui.screens.chat_forgetting import ForgetActions
+from atlas_desktop.tui.screens.chat_history import HistoryCommands
 from atlas_desktop.tui.screens.chat_importing import ImportActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_messages import MessageActions
@@ -47,6 +48,7 @@ class ChatScreen(
     MessageActions,
     ToolActions,
     Completion,
+    HistoryCommands,
     RoomActions,
     SessionActions,
     ExportActions,

@@ -1,0 +1,93 @@
+"""The part of the conversation screen that leads to everything else that was said, and hears of changes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation
+from memory.errors import SessionNotFound
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.rooms import RoomsService
+    from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.screens.memory import Chosen
+    from atlas_desktop.tui.widgets.transcript import Transcript
+
+
+class HistoryCommands(DOMNode):
+    """Mixed into the conversation screen, before what it builds on."""
+
+    atlas: "AtlasApp"
+    current: Conversation
+
+    if TYPE_CHECKING:
+        _rooms: RoomsService
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        def tell(self) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+        async def _open(self, ref: str) -> None: ...
+
+        async def _go_to(self, session_id: str, message_id: str) -> None: ...
+
+        async def _show_new(self) -> None: ...
+
+        async def _ask_for_private(self, words: str) -> bool: ...
+
+    def action_show_history(self, words: str = "") -> None:
+        """Everything that was said; with words, what has them in it."""
+        from atlas_desktop.tui.screens.history import HistoryScreen
+
+        self.app.push_screen(HistoryScreen(self.atlas, words), self._history_left)
+
+    def _history_left(self, chosen: "Chosen | None") -> None:
+        if chosen is not None:
+            self.atlas.attempt(self._show_found(chosen), group="open", exclusive=True)
+
+    async def _show_found(self, chosen: "Chosen") -> None:
+        if chosen.session_id != self.current.id:
+            await self._open(chosen.session_id)
+        found = chosen.message_id
+        if found is not None and not await self.transcript.go_to(found):
+            # It was said on another branch than the one that is shown.
+            await self._go_to(chosen.session_id, found)
+
+    async def sessions_changed(self, ids: Sequence[str], *, content: bool = False) -> None:
+        """Conversations were marked, deleted or moved elsewhere; with `content` their messages changed."""
+        shown = self.current
+        if shown.id is not None and (not ids or shown.id in ids):
+            try:
+                room, session = await self.atlas.desk.rooms.find(shown.id)
+            except SessionNotFound:
+                await self._show_new()
+                return
+            if session.deleted_at is not None:
+                await self._show_new()
+            elif content and not shown.busy:
+                await self._open(session.id)
+            else:
+                shown.session = await room.store.get_session(session.id)
+        self.tell()
+        self.refresh_list()
+
+    async def open_private(self, words: str) -> bool:
+        """Whether the private room is open; asks for the passphrase when it is not."""
+        return self.atlas.desk.rooms.private is not None or await self._ask_for_private(words)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "show_history":
+            return None if self.atlas.leaving or self.atlas.desk.room is None else True
+        return super().check_action(action, parameters)
+
+    async def _private_closes(self) -> None:
+        from atlas_desktop.tui.screens.history import HistoryScreen
+
+        for screen in self.app.screen_stack:
+            if isinstance(screen, HistoryScreen):
+                screen.forget_private()
+        await super()._private_closes()  # type: ignore[misc]

@@ -1,0 +1,308 @@
+"""The history browser: everything that was said, found as one types, looked at, and put in order."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
+
+from atlas_desktop.services.finding import Asked, FindingService
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.history_reading import around, every
+from atlas_desktop.tui.history_rows import preview
+from atlas_desktop.tui.screens.history_actions import HistoryActions
+from atlas_desktop.tui.screens.memory import Chosen
+from atlas_desktop.tui.widgets.change_bar import ChangeBar
+from atlas_desktop.tui.widgets.filter_chips import BIN, QUICK, FilterChips, holds, toggled
+from atlas_desktop.tui.widgets.history_list import HistoryList
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.search import unclear
+from memory.errors import MessageNotFound, QueryUnclear, SavedSearchNotFound, SessionNotFound
+from memory.search.entities import Order, Page, Query, SessionHit
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
+    from memory.entities import Message
+
+PAGE = 50
+"""Conversations that are read at once."""
+MEANT_S = 0.25
+"""How long a question by meaning rests before it is asked: the model has to read it."""
+_PREVIEW_S = 0.03
+_ANSWER = Asked("", Query())
+
+
+class HistoryScreen(HistoryActions, Screen[Chosen | None]):
+    """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
+
+    CSS_PATH = "history.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    AUTO_FOCUS = "#query"
+    BINDINGS = list(bindings(Where.HISTORY))  # noqa: RUF012
+
+    def __init__(self, app: "AtlasApp", query: str = "") -> None:
+        super().__init__()
+        self.atlas = app
+        self._first_query = query
+        self._finding = FindingService(app.desk)
+        self._asked = _ANSWER
+        self._order = Order.RECENT
+        self._page: Page[SessionHit] = Page((), 0)
+        self._shown = 0
+        self._fetching: set[int] = set()
+        self._seeking: Worker[None] | None = None
+        self.binned = False
+        self._list = HistoryList(app.now(), id="found")
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield CleanInput(self._first_query, placeholder=tr("history.ask"), id="query", select_on_focus=False)
+        yield FilterChips(id="chips")
+        yield Static("", id="fault", markup=False)
+        with Container(id="columns"):
+            with Container(id="left"):
+                yield self._list
+                yield Static("", id="none", markup=False)
+            with VerticalScroll(id="preview-box", can_focus=False):
+                yield Static("", id="preview", markup=False)
+        yield ChangeBar(id="change")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._tell_chips()
+        if not self._first_query:
+            # A field that comes with words says so by itself.
+            self.seek()
+
+    @property
+    def listing(self) -> HistoryList:
+        return self._list
+
+    @property
+    def field(self) -> Input:
+        return self.query_one("#query", Input)
+
+    @property
+    def text(self) -> str:
+        return self.field.value
+
+    def leave(self, chosen: Chosen | None) -> None:
+        self.dismiss(chosen)
+
+    # --- finding ---------------------------------------------------------------------------------
+
+    def seek(self) -> None:
+        """Looks for what is typed; what was under way for the key before is given up."""
+        self._list.clear_selection()
+        self._seeking = self.atlas.attempt(self._seek(), group="history", exclusive=True)
+
+    async def _seek(self) -> None:
+        try:
+            asked = await self._finding.understand(self.text, typing=True)
+        except QueryUnclear as fault:
+            # What was found before stays: the query may be half typed.
+            self._explain(unclear(fault))
+            return
+        except SavedSearchNotFound:
+            self._explain(tr("history.no_saved"))
+            return
+        if asked.query.question:
+            self._explain(tr("history.looking"))
+            await asyncio.sleep(MEANT_S)
+        page = await self._fetch(asked, 0)
+        self._asked = asked
+        self._show(page, 0, 0)
+
+    def reload(self, *, keep: bool = True) -> None:
+        """Reads anew what is in sight, after a change; the cursor stays in its place."""
+        self.atlas.attempt(self._reload(keep=keep), group="history", exclusive=True)
+
+    async def _reload(self, *, keep: bool) -> None:
+        row = self._list.cursor if keep else 0
+        first = row - row % PAGE
+        page = await self._fetch(self._asked, first)
+        if not page.hits and first:
+            first, row = 0, 0
+            page = await self._fetch(self._asked, 0)
+        self._show(page, first, min(row, max(page.total - 1, 0)))
+
+    async def _fetch(self, asked: Asked, first: int, limit: int = PAGE) -> Page[SessionHit]:
+        return await self._finding.sessions(
+            asked.query,
+            limit=limit,
+            offset=first,
+            order=self._order,
+            binned=self.binned,
+            snippets=limit == PAGE,
+        )
+
+    def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
+        if not self.is_attached:
+            return
+        self._shown += 1
+        self._fetching.clear()
+        self._page = page
+        query = self._asked.query
+        by_time = not query.question and self._order is Order.RECENT and not self.binned
+        with self.app.batch_update():
+            self._list.show(
+                dict(enumerate(page.hits, first)),
+                page.total,
+                self.atlas.now(),
+                cursor=cursor,
+                grouped=by_time,
+                pins=query.where is None,
+                binned=self.binned,
+            )
+            self._list.display = bool(page.total)
+            empty = self.query_one("#none", Static)
+            empty.display = not page.total
+            looked = bool(self._asked.text.strip())
+            word = "none_found" if looked else "none_binned" if self.binned else "none"
+            empty.update(Content(tr(f"history.{word}")))
+            self._explain("")
+            self.tell()
+
+    def on_history_list_wanted(self, event: HistoryList.Wanted) -> None:
+        first = event.first - event.first % PAGE
+        if first not in self._fetching:
+            self._fetching.add(first)
+            self.atlas.attempt(self._more(first, self._shown), group="history-more")
+
+    async def _more(self, first: int, shown: int) -> None:
+        page = await self._fetch(self._asked, first)
+        if shown != self._shown or not self.is_attached:
+            return
+        self._fetching.discard(first)
+        if page.hits:
+            self._page = page
+            self._list.put(dict(enumerate(page.hits, first)), max(page.total, self._list.total))
+        self.tell()
+
+    async def all_found(self) -> list[SessionHit]:
+        """Everything that fits, for what is done to all of it."""
+        return await every(lambda first, limit: self._fetch(self._asked, first, limit))
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def tell(self) -> None:
+        """The line at the top, and what can be done."""
+        parts = [tr("history.bin" if self.binned else "history.title")]
+        parts.append(tr("history.more" if self._page.more else "history.count", count=self._list.total))
+        if self._asked.query.question:
+            parts.append(tr("history.nearest"))
+        elif self._order is Order.BEST:
+            parts.append(tr("history.best"))
+        if self.binned:
+            parts.append(tr("history.bin_days"))
+        line = Content(" · ".join(parts))
+        if chosen := len(self._list.selected):
+            line = Content.assemble(line, " · ", (tr("history.selected", count=chosen), "bold $accent"))
+        self.query_one("#title", Static).update(line)
+        self.refresh_bindings()
+
+    def _explain(self, text: str) -> None:
+        fault = self.query_one("#fault", Static)
+        fault.display = text != ""
+        fault.update(Content(text))
+
+    def on_history_list_moved(self) -> None:
+        self.atlas.attempt(self._preview(), group="history-preview", exclusive=True)
+        self.refresh_bindings()
+
+    async def _preview(self) -> None:
+        # A key that is held down passes rows by faster than they can be read.
+        await asyncio.sleep(_PREVIEW_S)
+        hit = self._list.marked
+        told = Content("")
+        if hit is not None:
+            try:
+                told = preview(hit, await self._around(hit), self.atlas.now(), binned=self.binned)
+            except (SessionNotFound, MessageNotFound):
+                self.reload()
+                return
+        if self.is_attached:
+            self.query_one("#preview", Static).update(told)
+            self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
+
+    async def _around(self, hit: SessionHit) -> "list[Message]":
+        return await around(self.atlas.desk.at(hit.session.room).branches, hit)
+
+    def forget_private(self) -> None:
+        """Nothing of the private room is shown any more."""
+        self._list.clear_selection()
+        self._list.show({}, 0, self.atlas.now())
+        self.query_one("#preview", Static).update(Content(""))
+        self.query_one(ChangeBar).take()
+        self.app.call_later(self.reload, keep=False)
+
+    # --- the field and the filters ---------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._tell_chips()
+        self.seek()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.atlas.attempt(self._open_first(), group="history-open", exclusive=True)
+
+    async def _open_first(self) -> None:
+        """Opens what fits what is typed, also when Enter comes before it is found."""
+        while self._seeking is not None and not self._seeking.is_finished:
+            try:
+                await self._seeking.wait()
+            except (WorkerCancelled, WorkerFailed):
+                continue
+        self.action_history_open()
+
+    def on_key(self, event: events.Key) -> None:
+        """Down leads from the field into the list."""
+        if event.key in ("down", "pagedown") and self.field.has_focus and self._list.total:
+            event.stop()
+            self._list.focus()
+
+    def on_history_list_left(self) -> None:
+        self.field.focus()
+
+    def on_descendant_focus(self) -> None:
+        self.refresh_bindings()
+
+    def on_history_list_opened(self) -> None:
+        self.action_history_open()
+
+    def on_history_list_marked(self, event: HistoryList.Marked) -> None:
+        self._list.go(event.row)
+        self.action_history_select()
+
+    def _tell_chips(self) -> None:
+        on = {name for name, term in QUICK.items() if holds(self.text, term)}
+        self.query_one(FilterChips).tell({*on, BIN} if self.binned else on)
+
+    def on_filter_chips_pressed(self, event: FilterChips.Pressed) -> None:
+        self.filter(event.name)
+
+    def filter(self, name: str) -> None:
+        """Adds a quick filter to what is typed, or takes it out; or shows the bin, or leaves it."""
+        if name == BIN:
+            self.binned = not self.binned
+            self._tell_chips()
+            self.seek()
+        else:
+            self.put(toggled(self.text, QUICK[name]))
+
+    def put(self, text: str) -> None:
+        """Puts a query into the field; the cursor stays where it is."""
+        self.field.value = text
+        self.field.cursor_position = len(text)
+
+    def change_order(self) -> None:
+        self._order = Order.BEST if self._order is Order.RECENT else Order.RECENT
+        self.reload(keep=False)
