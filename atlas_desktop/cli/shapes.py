@@ -75,7 +75,12 @@ def hit(value: "SearchHit") -> dict[str, Any]:
         "text": found.content,
         "snippet": value.snippet,
         "score": round(value.score, 6),
-        "parts": {"lexical": round(value.score, 6)},
+        # Found by its words alone: the other parts of a hit's score are there, and say nothing.
+        "parts": {
+            "lexical": round(value.score, 6),
+            **dict.fromkeys(("semantic", "neighbour", "recency"), 0.0),
+            "importance": float(found.important),
+        },
         "source": {
             "session": found.session_id,
             "session_title": value.session_title,
