@@ -41,7 +41,7 @@ class MessageActions(DOMNode):
 
         def refresh_list(self) -> None: ...
 
-        async def _open(self, ref: str) -> None: ...
+        async def _open(self, ref: str, *, again: bool = False) -> None: ...
 
         async def _forget(self, word: str) -> None: ...
 
@@ -214,7 +214,7 @@ class MessageActions(DOMNode):
 
     def _turn_selected(self, step: int) -> None:
         if (message := self._message_meant()) is not None:
-            self.atlas.attempt(self._show_variant_of(message, step), group="variants", exclusive=True)
+            self.atlas.attempt(self._show_variant_of(message, step), group=GROUP, exclusive=True)
 
     async def _show_variant_of(self, message: Message, step: int) -> None:
         """Shows the branch that goes on from another variant of a message, at that variant."""
@@ -232,7 +232,7 @@ class MessageActions(DOMNode):
     async def _go_to(self, session_id: str, message_id: str) -> None:
         """Shows a message of a conversation on whatever branch it is, with the focus on it."""
         await self._its_room.branches.go_to(session_id, message_id)
-        await self._open(session_id)
+        await self._open(session_id, again=True)
         await self.transcript.go_to(message_id)
         self.transcript.focus()
 

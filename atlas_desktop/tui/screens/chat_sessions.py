@@ -94,7 +94,8 @@ class SessionActions(DOMNode):
         """Shows a conversation by id, prefix or `last`."""
         self.atlas.attempt(self._open(ref), group="open", exclusive=True)
 
-    async def _open(self, ref: str) -> None:
+    async def _open(self, ref: str, *, again: bool = False) -> None:
+        """`again` says that it is shown already, and another branch of it is wanted."""
         async with self.turning:
             room, session = await self.atlas.desk.rooms.find(ref)
             branch = await room.branches.open(session.id, newest=PAGE_OF_MESSAGES)
@@ -103,7 +104,7 @@ class SessionActions(DOMNode):
                 conversation.draft = await self.atlas.drafts.of(conversation)
             await self.show_conversation(conversation, branch.newest, branch)
         self.refresh_list()
-        if not conversation.busy:
+        if not conversation.busy and not again:
             await self.resumed(branch.session)
 
     async def sessions_renamed(self, ids: list[str]) -> None:

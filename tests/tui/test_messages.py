@@ -1,0 +1,178 @@
+"""What is done with one message, and what a conversation is given."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.events import Paste
+
+from atlas_desktop.tui.screens.branches import BranchScreen
+from atlas_desktop.tui.screens.fields import FieldsScreen
+from atlas_desktop.tui.screens.pick import PickScreen
+from atlas_desktop.tui.screens.why import WhyScreen
+from atlas_desktop.tui.widgets.chips import Chips
+from memory.entities import MessagePatch, MessageStatus
+from memory.personas.entities import NewPersona, NewTemplate
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.tui.desk import LOFOTEN, NOW, NamedModel, Stage, talk
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+
+Make = Callable[..., Stage]
+SIZE = (120, 40)
+
+
+async def branch(place: Stage) -> list[str]:
+    session = await place.store.get_session("last")
+    return [m.content for m in await place.store.branch(session.id)]
+
+
+async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:
+    place = make(model=NamedModel(["First.", "Second.", "Third."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "one")
+        await settle(pilot)
+        await say(pilot, "two")
+        await settle(pilot)
+        await type_text(pilot, "draft")
+        await pilot.press("alt+up", "up", "e")
+        await assert_until(pilot, lambda: chat(place.app).prompt.text == "two")
+        assert "Editing an earlier message" in shown(place)
+        await pilot.press("escape")
+        assert chat(place.app).prompt.text == "draft"
+
+        await pilot.press("alt+up", "up", "e", "X", "enter")
+        await settle(pilot)
+        assert await branch(place) == ["one", "First.", "twoX", "Third."]
+        assert chat(place.app).prompt.text == "draft"
+        assert "Second." not in shown(place)
+
+        await pilot.press("alt+up", "up", "left")
+        await assert_until(pilot, lambda: "Second." in shown(place))
+        await settle(pilot)
+        assert "1/2" in shown(place)
+        assert await branch(place) == ["one", "First.", "two", "Second."]
+
+        await pilot.press("b")
+        await assert_until(pilot, lambda: on(place.app, BranchScreen) and "twoX" in shown(place))
+        assert "2 branches" in shown(place)
+        await pilot.press("down", "enter")
+        await assert_until(pilot, lambda: "Third." in shown(place))
+
+
+async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
+    place = make(model=NamedModel(["and the rest."]))
+    session = await talk(place.store, "Tides", [("Why tides?", "The moon, ")])
+    cut = (await place.store.branch(session.id))[-1]
+
+    partial = MessagePatch(status=MessageStatus.PARTIAL, stop_reason="cancelled")
+    await place.store.update_message(cut.id, partial)
+    place.app._resume = session.id
+    async with place.app.run_test(size=SIZE) as pilot:
+        await assert_until(pilot, lambda: "The moon," in shown(place))
+        await settle(pilot)
+        await pilot.press("alt+up", "c")
+        await settle(pilot)
+        assert await branch(place) == ["Why tides?", "The moon, and the rest."]
+        assert [m.content for m in place.model.prompts[-1][-2:]] == ["Why tides?", "The moon, "]
+        await assert_until(pilot, lambda: "The moon, and the rest." in shown(place))
+        assert chat(place.app).check_action("message_continue", ()) is None
+
+
+async def test_messages_are_copied_marked_forked_and_asked_why(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    session = await talk(store, "Lofoten", LOFOTEN)
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await assert_until(pilot, lambda: "when you are done" in shown(place))
+        await settle(pilot)
+        await pilot.press("alt+up", "Y")
+        await settle(pilot)
+        assert place.app.clipboard.startswith("PACKING = [")
+        await pilot.press("up", "y", "i")
+        await settle(pilot)
+        assert place.app.clipboard == LOFOTEN[1][0]
+        assert "★ important" in shown(place)
+        await pilot.press("w")
+        await assert_until(pilot, lambda: on(place.app, WhyScreen))
+        await pilot.press("escape", "f")
+        await settle(pilot)
+        assert [m.content for m in await store.branch(session.id)][2] == (await branch(place))[-1]
+        assert len(await branch(place)) == 3
+
+
+async def test_a_slip_in_a_command_is_not_said_and_commands_are_completed(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "/forgte")
+        await settle(pilot)
+        assert place.model.prompts == []
+        chat(place.app).prompt.put("")
+        await type_text(pilot, "/tem")
+        await assert_until(pilot, lambda: chat(place.app).menu.is_open)
+        assert "Choose a prompt" in shown(place)
+        await pilot.press("tab")
+        assert chat(place.app).prompt.text == "/template "
+        await settle(pilot)
+        assert not chat(place.app).menu.is_open
+
+
+async def test_files_are_attached_shown_and_taken_out(make: Make, tmp_path: Path) -> None:
+    place = make(model=NamedModel(["Alba."]))
+    note = tmp_path / "a note.md"
+    note.write_text("The boat is called Alba.")
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, f"/attach {note}")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "a note.md" in shown(place))
+        await say(pilot, "What is the boat called?")
+        await settle(pilot)
+        assert "The boat is called Alba." in place.model.prompts[-1][-1].content
+        await assert_until(pilot, lambda: "Read: a note.md (whole" in shown(place))
+        session = await place.store.get_session("last")
+        assert [one.name for one in await place.store.attachments.attached(session.id)] == ["a note.md"]
+
+        await chat(place.app).prompt._on_paste(paste(str(note)))
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("escape")
+        chips = place.app.screen.query_one(Chips)
+        chips.post_message(Chips.Removed(chips._chips[0].ref))
+        await settle(pilot)
+        assert await place.store.attachments.attached(session.id) == []
+        await assert_until(pilot, lambda: "a note.md" not in shown(place))
+
+
+def paste(text: str) -> Paste:
+
+    return Paste(text)
+
+
+async def test_personas_templates_stars_and_tags(make: Make) -> None:
+    place = make(model=NamedModel(["Arr."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        personas = place.app.room.personas
+        await personas.add(NewPersona("Pirate", "You talk like a pirate.", temperature=0.1))
+        await personas.add_template(NewTemplate("letter", "Write to {whom}."))
+        await say(pilot, "/persona pirate")
+        await settle(pilot)
+        await say(pilot, "/template letter")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await type_text(pilot, "Ines")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: chat(place.app).prompt.text == "Write to Ines.")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert place.model.prompts[-1][0].content == "You talk like a pirate."
+        await say(pilot, "/star")
+        await say(pilot, "/tag sea 'two words'")
+        await settle(pilot)
+        session = await place.store.get_session("last")
+        assert session.starred
+        assert session.tags == ("sea", "two words")
+        await say(pilot, "/system You are a poet.")
+        await assert_until(pilot, lambda: "a new epoch begins" in shown(place))
+        await say(pilot, "Go")
+        await settle(pilot)
+        assert place.model.prompts[-1][0].content == "You are a poet."
