@@ -143,7 +143,12 @@ async def main() -> None:
         ):
             plain = WholeQuestion(questions)
             cosine = RecallEngine(
-                store.evidence, SystemClock(), mirror=mirror, vectors=plain, scorer=METHODS["cosine"]
+                store.evidence,
+                SystemClock(),
+                mirror=mirror,
+                vectors=plain,
+                scorer=METHODS["cosine"],
+                echoes=False,
             )
             ours = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=questions)
             for name, engine, kind in (

@@ -146,6 +146,9 @@ METHODS: dict[str, Scorer] = {
 }
 
 
+PLAIN = [scorer for scorer in METHODS.values() if scorer is not score]
+
+
 class WholeQuestion:
     """Embeds the question as it was asked, names and all: what plain cosine search does."""
 
@@ -320,6 +323,7 @@ async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: b
                 mirror=mirror,
                 vectors=vectors,
                 scorer=scorer,
+                echoes=scorer not in PLAIN,
                 weights=weights,
             )
 

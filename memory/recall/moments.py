@@ -99,12 +99,16 @@ _ASKS_WHEN = re.compile(
     r"|\b(?:what|which) (?:date|day|year|month|time)\b",
     re.IGNORECASE,
 )
-_SPEAKS_OF_TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|recently|"
-    + "|".join((*_DAYS, *(month for month in _MONTHS if month not in {"may", "march"})))
-    + r"|(?:19|20)\d\d)\b",
-    re.IGNORECASE,
+_OF_TIME = frozenset(
+    (
+        *("yesterday", "today", "tonight", "tomorrow", "last", "next", "ago", "recently"),
+        *("week", "weeks", "weekend", "month", "months", "year", "years"),
+        *_DAYS,
+        *(month for month in _MONTHS if month not in {"may", "march"}),
+        *map(str, range(1900, 2100)),
+    )
 )
+_WORD = re.compile(r"\w+")
 
 
 def asks_when(question: str) -> bool:
@@ -114,7 +118,8 @@ def asks_when(question: str) -> bool:
 
 def speaks_of_time(text: str) -> bool:
     """Whether `text` says when something was or will be. `May` and `March` are left to their company."""
-    return _SPEAKS_OF_TIME.search(text) is not None
+    # Every message of a room is asked this: a set of words is ten times as fast as a pattern.
+    return not _OF_TIME.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _opened(span: Span, lead: str, words: str) -> Span:

@@ -27,6 +27,8 @@ ECHOES = 2
 """So many of the best are taken."""
 LONG = 80
 """From so many words on a message says more than one thing: some 500 characters."""
+STATEMENT = 40
+"""A message of fewer words that asks nothing is taken for a statement as a whole."""
 _NOTHING = Near((), (), (), complete=True)
 
 
@@ -83,7 +85,8 @@ class Search:
     ) -> Evidence:
         import numpy as np
 
-        short = np.concatenate([rows.lengths < LONG, np.ones(len(notes.rows), np.bool_)])
+        said = (rows.lengths < STATEMENT) & ~self.room.catalogue.asks[rows.rows]
+        short = np.concatenate([said, np.ones(len(notes.rows), np.bool_)])
         places = np.flatnonzero(evidence.stated & short)
         places = places[np.argsort(-totals[places], kind="stable")][:CONSIDERED]
         topics = await self.meanings.topics(self.mirror.model or "") if len(places) else None

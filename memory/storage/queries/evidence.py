@@ -122,7 +122,7 @@ def _entry(
         asks=only_asks(content),
         dated=speaks_of_time(content),
         length=_number(words) + _number(pieces),
-        prefers=states_preference(content),
+        prefers=not machine and states_preference(content),
     )
 
 
