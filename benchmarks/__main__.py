@@ -8,6 +8,7 @@ NAMES = (
     "backup",
     "turns",
     "program",
+    "desk",
     "context",
     "states",
     "tuning",

@@ -9,7 +9,7 @@ from atlas_desktop.cli.chat_rooms import RoomCommands
 from atlas_desktop.cli.chat_tools import ToolCommands
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.context_commands import compaction_text
-from atlas_desktop.cli.sessions import marked
+from atlas_desktop.cli.finding import marked
 from atlas_desktop.explain import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class ChatCommands:
             "/rename": self.rename,
             "/regenerate": self.regenerate,
             "/edit": self.edit,
+            "/continue": self.go_on,
             "/fork": self.fork,
             "/split": self.split,
             "/context": self.context,
@@ -92,6 +93,16 @@ class ChatCommands:
         """/regenerate: answer my newest message again; the earlier answer is kept."""
         talk = self._talk
         await talk.run(talk.room.chat.regenerate(talk.begun(), options=talk.options))
+
+    async def go_on(self, _rest: str) -> None:
+        """/continue: go on with the newest reply, which was stopped or cut, from its last word."""
+        talk = self._talk
+        view = await talk.room.branches.open(talk.begun(), newest=1)
+        newest = view.newest[-1] if view.newest else None
+        whole = newest is None or (newest.status == "complete" and newest.stop_reason != "length")
+        if newest is None or newest.role != "assistant" or whole or not newest.content.strip():
+            raise UsageError("The newest reply is whole.", "/regenerate asks for another one.")
+        await talk.run(talk.room.chat.go_on(talk.begun(), newest.id, options=talk.options))
 
     async def edit(self, rest: str) -> None:
         """/edit TEXT: say this in the place of my newest message; the old words and their answer are kept."""

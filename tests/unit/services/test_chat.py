@@ -10,7 +10,7 @@ from atlas_desktop.services.turn import Turn, TurnOptions
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
-from memory.errors import ContextTooSmall, StorageFull
+from memory.errors import ContextTooSmall, MessageNotFound, StorageFull
 from memory.testing import CountingFolder, InMemorySessionStore
 from models.errors import ModelsError, PromptTooLong, WorkerCrashed
 from models.messages import GenerationParams, ModelInfo, Role, StopReason
@@ -280,3 +280,37 @@ async def test_a_message_that_was_too_long_does_not_brick_its_conversation() -> 
         await run(chat.turn("word " * 100))
     session = (await store.list_sessions())[0]
     assert end(await run(chat.turn("in parts", session=session.id))).message.content == "fine"
+
+
+async def test_a_reply_that_was_cut_goes_on_from_its_last_word_with_its_tokens() -> None:
+    store = InMemorySessionStore()
+    model = ScriptedChatModel(["one two three", " and four."])
+    chat = service(store, model)
+    short = TurnOptions(params=GenerationParams(max_tokens=2))
+    first = end(await run(chat.turn("Count", options=short)))
+    assert first.message.content == "one two"
+    events = await run(chat.go_on(first.session.id, first.message.id))
+    done = end(events)
+    assert isinstance(events[0], Accepted)
+    assert (events[0].reply.id, done.message.id) == (first.message.id, first.message.id)
+    assert "".join(e.text for e in events if isinstance(e, Delta)) == " and four."
+    assert done.message.content == "one two and four."
+    assert done.message.status is MessageStatus.COMPLETE
+    assert done.message.tokens == (*first.message.tokens, *done.completion.tokens)
+    assert model.prompts[-1][-1].content == "one two"
+    assert model.prompts[-1][-1].tokens == first.message.tokens
+    assert len(await store.branch(done.session.id)) == 2
+    with pytest.raises(MessageNotFound):
+        await run(chat.go_on(first.session.id, events[0].message.id))
+
+
+async def test_going_on_that_fails_keeps_what_was_there() -> None:
+    store = InMemorySessionStore()
+    model = ScriptedChatModel(["one two three"])
+    chat = service(store, model)
+    first = end(await run(chat.turn("Count", options=TurnOptions(params=GenerationParams(max_tokens=2)))))
+    model.failure, model.fail_after = WorkerCrashed(-9), 0
+    with pytest.raises(WorkerCrashed):
+        await run(chat.go_on(first.session.id, first.message.id))
+    kept = (await store.branch(first.session.id))[-1]
+    assert (kept.content, kept.status) == ("one two", MessageStatus.PARTIAL)
