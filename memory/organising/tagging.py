@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from memory.lifecycle.languages import lexicon
 from memory.organising.entities import Filed
 
-LEAST = 0.3
+LEAST = 0.25
 """The least likeness (0 … 1) of a session to those that have a tag."""
-AHEAD = 0.1
+AHEAD = 0.05
 """By so much the sessions with a tag must be more like it than those without."""
 MOST = 3
 """Suggestions for one session."""
-_NEAREST = 3
+_NEAREST = 2
 _ALONE = 0.85
 _NAMED = 0.2
-_MEANING = 0.65
+_WORDS = 0.4
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _MOST_WORDS = 60
 
@@ -72,7 +72,7 @@ class Tagger:
                 found.append(by_words)
                 continue
             meaning = max(float(vector @ other), 0.0)
-            found.append(_MEANING * meaning + (1 - _MEANING) * by_words)
+            found.append(min(meaning + _WORDS * by_words, 1.0))
         return found
 
 
