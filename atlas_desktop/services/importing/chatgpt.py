@@ -42,7 +42,6 @@ def talk_of(value: Any) -> Talk:
         for key, node in nodes.items()
     ]
     instructions = [_instructions(mapping(node.get("message"))) for node in nodes.values()]
-    archived = {"archived": True} if fields.get("is_archived") is True else {}
     return Talk(
         id=identifier(fields.get("conversation_id")) or identifier(fields.get("id")),
         said=said,
@@ -53,7 +52,8 @@ def talk_of(value: Any) -> Talk:
         system_prompt=next(filter(None, reversed(instructions)), None),
         model=text(fields.get("default_model_slug")) or None,
         starred=fields.get("is_starred") is True,
-        meta={"imported_from": "chatgpt", **archived},
+        archived=fields.get("is_archived") is True,
+        meta={"imported_from": "chatgpt"},
     )
 
 

@@ -78,6 +78,8 @@ class Talk:
     memory_mode: MemoryMode = MemoryMode.NORMAL
     starred: bool = False
     important: bool = False
+    pinned: bool = False
+    archived: bool = False
     meta: dict[str, Any] = field(default_factory=dict, repr=False)
 
 

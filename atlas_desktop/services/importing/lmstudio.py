@@ -62,7 +62,7 @@ def talk_of(value: Any) -> Talk:
         head=head,
         system_prompt=text(fields.get("systemPrompt")) or _configured(fields) or None,
         model=text(mapping(fields.get("lastUsedModel")).get("identifier")) or None,
-        starred=fields.get("pinned") is True,
+        pinned=fields.get("pinned") is True,
         meta={"imported_from": "lmstudio"},
     )
 

@@ -40,7 +40,6 @@ def talk_of(value: Any) -> Talk:
     )
     models = texts(chat.get("models"))
     tags = [*_names(chat.get("tags")), *_names(mapping(fields.get("meta")).get("tags"))]
-    archived = {"archived": True} if fields.get("archived") is True else {}
     return Talk(
         id=identifier(fields.get("id")) or identifier(chat.get("id")),
         said=said,
@@ -52,8 +51,9 @@ def talk_of(value: Any) -> Talk:
         tags=list(dict.fromkeys(tags)),
         system_prompt=text(chat.get("system")) or text(mapping(chat.get("params")).get("system")) or None,
         model=models[0] if models else None,
-        starred=fields.get("pinned") is True,
-        meta={"imported_from": "openwebui", **archived},
+        pinned=fields.get("pinned") is True,
+        archived=fields.get("archived") is True,
+        meta={"imported_from": "openwebui"},
     )
 
 

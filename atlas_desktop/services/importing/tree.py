@@ -50,13 +50,14 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         for one, at in order
     )
     latest = max(one.created_at for one in messages)
+    used = max(talk.updated_at or latest, begun)
     head = tree.nearest(talk.head)
     title = clean_line(talk.title)[:_LONGEST_TITLE]
     return TravellingSession(
         id=talk.id or digest(messages[0].id, messages[0].content),
         title=title or first_words(_first(messages)),
         created_at=begun,
-        updated_at=max(talk.updated_at or latest, begun),
+        updated_at=used,
         messages=messages,
         title_source=TitleSource.IMPORTED if title else TitleSource.FIRST_WORDS,
         project=_name(talk.project or "") or None,
@@ -68,6 +69,9 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         important=talk.important,
         head=head or messages[-1].id,
         meta=json_text(talk.meta),
+        # When it was done is told nowhere; at its last use at the latest is near enough to keep the order.
+        pinned_at=used if talk.pinned else None,
+        archived_at=used if talk.archived else None,
     )
 
 

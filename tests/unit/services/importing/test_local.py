@@ -75,7 +75,8 @@ async def test_open_webui(file: Path) -> None:
         "Half",
         "[Error: no model]",
     ]
-    assert (session.id, session.head, session.model, session.starred) == ("w1", "c", "llama3", True)
+    assert (session.id, session.head, session.model) == ("w1", "c", "llama3")
+    assert (session.pinned_at, session.archived_at) == (session.updated_at, None)
     assert (session.tags, session.system_prompt) == (("x", "y"), "Be kind.")
     assert [one.status for one in session.messages[2:]] == [MessageStatus.PARTIAL] * 2
 
