@@ -9,20 +9,21 @@ if TYPE_CHECKING:
     from atlas_desktop.services.branches import BranchService
     from memory.entities import Message
 
-BEFORE, AFTER = 2, 4
+SHOWN = 6
 _MANY = 1000
 
 
 async def around(branches: "BranchService", hit: SessionHit) -> "list[Message]":
-    """The message that fits with its neighbours, oldest first; else the end of the conversation."""
-    branch = await branches.open(hit.session.id, newest=BEFORE + AFTER)
-    if hit.message is None or hit.message.id in [one.id for one in branch.newest[-AFTER:]]:
+    """The message that fits and what follows it; else the end of the conversation."""
+    branch = await branches.open(hit.session.id, newest=SHOWN)
+    if hit.message is None:
         return list(branch.newest)
     if hit.message.id not in branch.ids:
         # It is on another branch than the one that is shown.
         return [hit.message]
-    last = min(branch.ids.index(hit.message.id) + AFTER - 1, len(branch.ids) - 1)
-    return await branches.page(hit.session.id, branch.ids[last], BEFORE + AFTER - 1)
+    place = branch.ids.index(hit.message.id)
+    shown = branch.ids[place : place + SHOWN]
+    return await branches.page(hit.session.id, shown[-1], len(shown))
 
 
 async def every(fetch: Callable[[int, int], Awaitable[Page[SessionHit]]]) -> list[SessionHit]:

@@ -159,8 +159,9 @@ def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
     found += [tr("history.project", name=clean_line(session.project))] if session.project else []
     found += [f"#{clean_line(tag)}" for tag in session.tags]
     found += [clean_line(session.category)] if session.category else []
-    found.append(tr("history.begun", when=long(session.created_at, now)))
-    found.append(tr("history.used", when=long(session.updated_at, now)))
+    begun, used = long(session.created_at, now), long(session.updated_at, now)
+    found += [tr("history.begun", when=begun)] if begun != used else []
+    found.append(tr("history.used", when=used))
     if binned and session.deleted_at is not None:
         found.append(tr("history.deleted", when=long(session.deleted_at, now)))
     return found

@@ -18,7 +18,7 @@ from atlas_desktop.tui.history_rows import preview
 from atlas_desktop.tui.screens.history_actions import HistoryActions
 from atlas_desktop.tui.screens.memory import Chosen
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
-from atlas_desktop.tui.widgets.filter_chips import BIN, QUICK, FilterChips, holds, toggled
+from atlas_desktop.tui.widgets.filter_chips import BIN, MORE, QUICK, FilterChips, holds, toggled
 from atlas_desktop.tui.widgets.history_list import HistoryList
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
@@ -273,6 +273,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         self.field.focus()
 
     def on_descendant_focus(self) -> None:
+        self._tell_chips()
         self.refresh_bindings()
 
     def on_history_list_opened(self) -> None:
@@ -284,10 +285,13 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
 
     def _tell_chips(self) -> None:
         on = {name for name, term in QUICK.items() if holds(self.text, term)}
-        self.query_one(FilterChips).tell({*on, BIN} if self.binned else on)
+        self.query_one(FilterChips).tell({*on, BIN} if self.binned else on, keys=not self.field.has_focus)
 
     def on_filter_chips_pressed(self, event: FilterChips.Pressed) -> None:
-        self.filter(event.name)
+        if event.name == MORE:
+            self.action_history_filters()
+        else:
+            self.filter(event.name)
 
     def filter(self, name: str) -> None:
         """Adds a quick filter to what is typed, or takes it out; or shows the bin, or leaves it."""

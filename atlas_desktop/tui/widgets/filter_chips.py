@@ -21,7 +21,7 @@ QUICK = {
     "code": "has:code",
 }
 """Names and what they add to a query; the keys 1 to 6 in this order."""
-BIN = "bin"
+BIN, MORE = "bin", "more"
 
 
 def toggled(text: str, term: str) -> str:
@@ -52,17 +52,18 @@ class FilterChips(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._on: frozenset[str] = frozenset()
+        self._keys = False
 
-    def tell(self, on: Collection[str]) -> None:
-        """Which filters are in force."""
-        if frozenset(on) != self._on:
-            self._on = frozenset(on)
+    def tell(self, on: Collection[str], *, keys: bool) -> None:
+        """Which filters are in force, and whether their keys are listened to."""
+        if (frozenset(on), keys) != (self._on, self._keys):
+            self._on, self._keys = frozenset(on), keys
             self.refresh()
 
     def _words(self) -> list[tuple[str, str, str]]:
         """Names, keys and words."""
         quick = [(name, str(number), tr(f"history.chip.{name}")) for number, name in enumerate(QUICK, 1)]
-        return [*quick, (BIN, "B", tr("history.chip.bin"))]
+        return [*quick, (BIN, "B", tr("history.chip.bin")), (MORE, "F", tr("history.chip.more"))]
 
     def render(self) -> Content:
         parts: list[tuple[str, str] | str] = []
@@ -70,7 +71,7 @@ class FilterChips(Widget):
             if name in self._on:
                 parts.append((f"✓ {word} ", "bold $foreground on $panel"))
             else:
-                parts += [(f"{key} ", "$primary"), (f"{word} ", "$quiet")]
+                parts += [(f"{key if self._keys else '·'} ", "$primary"), (f"{word} ", "$quiet")]
             parts.append(" ")
         return Content.assemble(*parts)
 
