@@ -12,7 +12,7 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
 from memory.context.beginning import Compaction
 from memory.context.engine import ContextEngine
-from memory.entities import MemoryMode
+from memory.entities import MemoryMode, Session
 from memory.errors import SessionNotFound
 from memory.jobs import Job, Priority
 from memory.ports import SessionStore
@@ -80,7 +80,9 @@ class EpochService:
         model = self._model()
         messages = await self._engine().resting(session_id)
         if model is not None and messages is not None:
-            await model.prefill(messages)
+            read = await model.prefill(messages)
+            session = await self._store.get_session(session_id)
+            self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
 
     async def _load(self, session_id: str, model: PrefixKeeper, prompt: list[int]) -> bool:
         if self._snapshots is None or len(prompt) < WORTH_KEEPING:
@@ -120,11 +122,14 @@ class EpochService:
         self._back.add(session.id)
         if replied.due or self._engine().waiting(session.id):
             await self._background.add(EPOCH, session.id, session_id=session.id, priority=Priority.HIGH)
-        if self._snapshots is None or session.memory_mode is MemoryMode.OFF:
+        self._worth_keeping(session, replied.completion.held_hash, replied.completion.held_tokens)
+
+    def _worth_keeping(self, session: Session, held_hash: str, tokens: int) -> None:
+        """Has the state kept whose tokens have this hash, if it is long enough for that."""
+        if self._snapshots is None or session.memory_mode is MemoryMode.OFF or tokens < WORTH_KEEPING:
             return
-        if replied.completion.held_tokens >= WORTH_KEEPING:
-            self._held[session.id] = replied.completion.held_hash
-            self._keep_soon()
+        self._held[session.id] = held_hash
+        self._keep_soon()
 
     async def _prepare(self, job: Job) -> None:
         """Makes the next epoch, has it read, and lets it serve from the next turn on."""
@@ -158,9 +163,12 @@ class EpochService:
             messages = await engine.resting(session_id)
             if messages is None:
                 return
-            await model.prefill(messages)
-            if (await self._store.get_session(session_id)).head_id == head:
+            read = await model.prefill(messages)
+            session = await self._store.get_session(session_id)
+            if session.head_id == head:
                 engine.ready(session_id)
+                # Whoever comes back later begins from here, and not from what the last reply was given.
+                self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
                 return
 
     # --- snapshots --------------------------------------------------------------------------------
