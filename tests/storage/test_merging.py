@@ -12,6 +12,7 @@ from memory.organising.entities import MarksPatch
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.testing import FakeClock
+from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
 from models.messages import Role
@@ -171,4 +172,30 @@ async def test_a_merging_that_fails_has_changed_nothing(store: SqlSessionStore) 
     with pytest.raises(Exception, match="cut short"):
         await store.organising.merge(target.session, [other.session])
     assert [len(await store.branch(one.session)) for one in (other, target)] == [3, 3]
+    assert await sound(store)
+
+
+async def test_what_comes_in_again_after_a_merging_adds_nothing(store: SqlSessionStore) -> None:
+    at = FakeClock().now()
+
+    def travelling(name: str, *texts: str) -> TravellingSession:
+        messages = tuple(
+            TravellingMessage(f"m{n}", f"m{n - 1}" if n else None, Role.USER, "", text, at)
+            for n, text in enumerate(texts)
+        )
+        return TravellingSession(name, name, at, at, messages)
+
+    one, two = [await store.transfer.take(travelling(*given)) for given in (("a", "x", "y"), ("b", "p", "q"))]
+    await store.organising.merge(one.session_id, [two.session_id])
+    grown = (("a", "x", "y", "z"), ("b", "p", "q", "r"))
+    again = [await store.transfer.take(travelling(*given)) for given in grown]
+    assert [(found.session_id, found.messages) for found in again] == [(one.session_id, 1)] * 2
+    assert (await store.get_session(two.session_id)).message_count == 0
+    assert (await store.get_session(one.session_id)).message_count == 6
+    above = {m.content: m.parent_id for m in await store.branch(one.session_id)}
+    assert list(above) == ["x", "y", "p", "q", "r"]
+    given = await store.transfer.give(one.session_id)
+    assert len({message.id for message in given.messages}) == 6
+    assert {message.parent for message in given.messages} <= {None, *(m.id for m in given.messages)}
+    await store.restore_session(two.session_id)
     assert await sound(store)

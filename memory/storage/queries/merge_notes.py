@@ -5,7 +5,7 @@ It lies in the room and not with the session: what is with a session may have co
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,13 +40,40 @@ def keep(conn: Connection, session_id: str, note: MergeNote) -> None:
 
 def take(conn: Connection, session_id: str) -> MergeNote | None:
     """The note on a session, which is there no longer; None when there is none."""
+    note = look(conn, session_id)
+    drop(conn, [session_id])
+    return note
+
+
+def look(conn: Connection, session_id: str) -> MergeNote | None:
     row = conn.execute("SELECT value FROM meta WHERE key = ?", (f"{_KEY}{session_id}",)).fetchone()
     if row is None:
         return None
-    drop(conn, [session_id])
     read: dict[str, Any] = json.loads(row[0])
     lists = ("messages", "roots", "attachments", "tags")
     return MergeNote(into=read["into"], head=read["head"], **{name: tuple(read[name]) for name in lists})
+
+
+def now_in(conn: Connection, session_id: str) -> str:
+    """The session that holds now what this one held: itself, unless it was merged into another one."""
+    while (note := look(conn, session_id)) is not None:
+        session_id = note.into
+    return session_id
+
+
+def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
+    """Whether a message of `holder`, which holds what the session held, was the session's own."""
+    note = look(conn, session_id)
+    others = {
+        message
+        for one in merged_into(conn, [session_id])
+        if (taken := look(conn, one)) is not None
+        for message in taken.messages
+    }
+    if note is None or holder == session_id:
+        return lambda message: message not in others
+    own = set(note.messages) - others
+    return lambda message: message in own
 
 
 def drop(conn: Connection, session_ids: Collection[str]) -> None:
@@ -61,7 +88,8 @@ def merged_into(conn: Connection, session_ids: Collection[str]) -> list[str]:
         rows = conn.execute(
             """
             SELECT substr(key, ?) FROM meta
-            WHERE key LIKE 'merged:%' AND json_extract(value, '$.into') IN (SELECT value FROM json_each(?))
+            WHERE key BETWEEN 'merged:' AND 'merged;'
+                AND json_extract(value, '$.into') IN (SELECT value FROM json_each(?))
             """,
             (len(_KEY) + 1, json.dumps(wanted)),
         ).fetchall()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import bulk, sessions
+from memory.storage.queries import bulk, merge_notes, sessions
 from memory.storage.values import micros, moment, new_id, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -72,8 +72,14 @@ def _find(conn: Connection, session: TravellingSession) -> _Found:
     ).fetchone()
     if row is None:
         return _Found(None, 0, {})
-    rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (row[0],))
-    return _Found(str(row[0]), int(row[1]), {external or own: own for own, external in rows})
+    session_id, used = merge_notes.now_in(conn, row[0]), row[1]
+    if session_id != row[0]:
+        (used,) = conn.execute("SELECT updated_at FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (session_id,))
+    # In a session that was merged only what came from its own origin goes by that one's ids.
+    own_ids = merge_notes.own_messages(conn, row[0], session_id)
+    ids = {external or own: own for own, external in rows if own_ids(own)}
+    return _Found(str(session_id), int(used), ids)
 
 
 def _missing(session: TravellingSession, found: _Found) -> str | None:
@@ -135,7 +141,12 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
         """,
         (session_id,),
     ).fetchall()
-    names = {row[0]: row[10] or row[0] for row in rows}
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for own, *_, external, _meta in rows:
+        # Two sessions that were merged may have given their messages the same ids.
+        names[own] = own if external is None or external in taken else external
+        taken.add(names[own])
     messages = tuple(
         TravellingMessage(
             id=names[own],
