@@ -25,7 +25,7 @@ ACTIONS: tuple[Action, ...] = (
             (
                 "persona",
                 "Persona",
-                "f6",
+                "f7",
                 "/persona",
                 True,
                 "Choose who the model is to be here (or `/persona NAME`), and keep personas.",
@@ -41,7 +41,7 @@ ACTIONS: tuple[Action, ...] = (
             (
                 "use_template",
                 "Templates of prompts",
-                "f7",
+                "",
                 "/template",
                 True,
                 "Choose a prompt (or `/template NAME`); what it leaves open is asked for. Keep templates.",

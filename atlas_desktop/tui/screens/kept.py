@@ -48,6 +48,7 @@ class KeptScreen(ModalScreen[T | None], Generic[T]):
             height: auto; max-height: 20; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
         }
+        OptionList:focus { border: none; background-tint: transparent; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; }
         .none { height: auto; }
     }

@@ -42,6 +42,7 @@ class PickScreen(ModalScreen[str | None]):
             height: auto; max-height: 18; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
         }
+        OptionList:focus { border: none; background-tint: transparent; }
         .hint { color: $quiet; height: auto; }
     }
     """

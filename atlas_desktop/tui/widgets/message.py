@@ -96,6 +96,8 @@ class MessageBlock(Vertical):
         mine = self.message.role is Role.USER
         name = "You" if mine else "Atlas"
         parts: list[tuple[str, str]] = [(name, "bold $mine" if mine else "bold $primary")]
+        if self.has_class("-selected"):
+            parts.insert(0, ("▸ ", "bold $accent"))
         parts.append((f"  {long(self.message.created_at, self._now)}", "$quiet"))
         if not mine and self.message.model:
             parts.append((f"  {clean_line(self.message.model)}", "$quiet"))
@@ -112,6 +114,12 @@ class MessageBlock(Vertical):
     def streaming(self) -> bool:
         """Whether its reply is being made."""
         return self._stream is not None or self.message.status is MessageStatus.STREAMING
+
+    def select(self, *, selected: bool) -> None:
+        """Shows whether it is the one that keys are about: by colour, and by a mark."""
+        if selected is not self.has_class("-selected"):
+            self.set_class(selected, "-selected")
+            self.query_one(".head", Static).update(self._head())
 
     def marked(self, message: Message) -> None:
         """Shows the message as it is now, with the same words."""

@@ -36,8 +36,8 @@ class Selecting(VerticalScroll):
             self._select(self.selected)
 
     def on_blur(self) -> None:
-        for block in self.query(".-selected"):
-            block.remove_class("-selected")
+        for block in self.blocks:
+            block.select(selected=False)
 
     def on_click(self, event: events.Click) -> None:
         widget: object = event.widget
@@ -70,5 +70,5 @@ class Selecting(VerticalScroll):
     def _select(self, message_id: str | None) -> None:
         self.selected = message_id
         for block in self.blocks:
-            block.set_class(self.has_focus and block.message.id == message_id, "-selected")
+            block.select(selected=self.has_focus and block.message.id == message_id)
         self.screen.refresh_bindings()
