@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -53,6 +53,15 @@ def reader_of(kind: Format) -> Reader:
     return cast("Reader", module.read)
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A session as a reader gave it."""
+
+    where: str
+    session: TravellingSession
+    kind: Format
+
+
 class Importer:
     """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
     completed by the next. Files are read in a thread while what was read before is stored.
@@ -97,46 +106,59 @@ class Importer:
 
     async def _store_batch(
         self,
-        batch: list[tuple[str, TravellingSession]],
+        batch: list[_Read],
         options: ImportOptions,
         report: ImportReport,
         seen: set[int] | None,
     ) -> None:
-        batch = await self._not_elsewhere(batch, report)
-        sessions = [session for _, session in batch]
+        batch = await self._not_told_otherwise(await self._not_elsewhere(batch, report), report)
+        sessions = [one.session for one in batch]
         arrivals = await self._store.take_many(sessions, dry_run=options.dry_run, learn=options.learn)
-        for (where, session), arrival in zip(batch, arrivals, strict=True):
+        for one, arrival in zip(batch, arrivals, strict=True):
+            session = one.session
             if isinstance(arrival, Refused):
-                report.skip(where, "a parent or the head is none of its messages")
+                report.skip(one.where, "a parent or the head is none of its messages")
                 continue
             new, messages = arrival.new_session, arrival.messages
             if seen is not None and new:
                 # A trial stores nothing: what comes twice would count twice.
                 new = _first_time(session.id, seen)
-                messages = sum(_first_time((session.id, one.id), seen) for one in session.messages)
+                messages = sum(_first_time((session.id, said.id), seen) for said in session.messages)
             report.sessions += new
             report.known_sessions += not new
             report.messages += messages
             report.already_there += len(session.messages) - messages
             if session.messages:
                 report.seen(
-                    min(one.created_at for one in session.messages),
-                    max(one.created_at for one in session.messages),
+                    min(said.created_at for said in session.messages),
+                    max(said.created_at for said in session.messages),
                 )
 
-    async def _not_elsewhere(
-        self, batch: list[tuple[str, TravellingSession]], report: ImportReport
-    ) -> list[tuple[str, TravellingSession]]:
+    async def _not_elsewhere(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
         for store in self._elsewhere:
-            weighed = await store.take_many([session for _, session in batch], dry_run=True)
-            here: list[tuple[str, TravellingSession]] = []
+            weighed = await store.take_many([one.session for one in batch], dry_run=True)
+            here: list[_Read] = []
             for one, arrival in zip(batch, weighed, strict=True):
                 if isinstance(arrival, Refused) or arrival.new_session:
                     here.append(one)
                 else:
-                    report.skip(one[0], "it is in another room already")
+                    report.skip(one.where, "it is in another room already")
             batch = here
         return batch
+
+    async def _not_told_otherwise(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
+        """Without the transcripts of conversations that are here with ids of their own: a transcript knows
+        its messages by their words alone, and all of them would come in a second time."""
+        told = [one for one in batch if one.kind is Format.MARKDOWN]
+        if not told:
+            return batch
+        weighed = await self._store.take_many([one.session for one in told], dry_run=True)
+        known = set()
+        for one, arrival in zip(told, weighed, strict=True):
+            if not isinstance(arrival, Refused) and not arrival.new_session and not arrival.already:
+                known.add(one.where)
+                report.skip(one.where, "the conversation is here already, from elsewhere")
+        return [one for one in batch if one.where not in known]
 
 
 def _first_time(name: object, seen: set[int]) -> bool:
@@ -156,13 +178,13 @@ class _Reading:
         self._report = report
         self._meter = meter
 
-    def batches(self, at_once: int) -> Generator[list[tuple[str, TravellingSession]], None, None]:
-        batch: list[tuple[str, TravellingSession]] = []
+    def batches(self, at_once: int) -> Generator[list[_Read], None, None]:
+        batch: list[_Read] = []
         messages = size = 0
-        for where, session in self._sessions():
-            batch.append((where, self._as_wished(session)))
-            messages += len(session.messages)
-            size += sum(len(one.content) for one in session.messages)
+        for one in self._sessions():
+            batch.append(replace(one, session=self._as_wished(one.session)))
+            messages += len(one.session.messages)
+            size += sum(len(said.content) for said in one.session.messages)
             if messages >= at_once or size >= BYTES_AT_ONCE:
                 yield batch
                 batch, messages, size = [], 0, 0
@@ -177,7 +199,7 @@ class _Reading:
             session = replace(session, memory_mode=options.memory_mode)
         return session
 
-    def _sessions(self) -> Iterator[tuple[str, TravellingSession]]:
+    def _sessions(self) -> Iterator[_Read]:
         sources = list(self._sources())
         try:
             self._meter.total = sum(source.size for source in sources)
@@ -195,7 +217,7 @@ class _Reading:
                 self._report.skip(path.name, fault.why)
                 self._report.unknown.append(path.name)
 
-    def _of_source(self, source: Source) -> Iterator[tuple[str, TravellingSession]]:
+    def _of_source(self, source: Source) -> Iterator[_Read]:
         for where, why in source.refused:
             self._report.skip(where, why)
         kinds = self._kinds(source)
@@ -206,7 +228,8 @@ class _Reading:
             name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
             self._report.formats[name] = kind
             try:
-                yield from reader_of(kind)(parts, self._report.skip)
+                for where, session in reader_of(kind)(parts, self._report.skip):
+                    yield _Read(where, session, kind)
             except Unreadable as fault:
                 self._report.skip(source.name, fault.why)
 

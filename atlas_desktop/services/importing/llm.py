@@ -11,7 +11,7 @@ from typing import Any
 
 from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.services.importing.llm_schema import Row, rows_of, tables_of
-from atlas_desktop.services.importing.scanning import Note
+from atlas_desktop.services.importing.scanning import LONGEST, Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, identifier, moment, text
@@ -20,7 +20,7 @@ from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
 _STEPS_AT_ONCE = 100_000
-_MOST_ROUNDS = 200_000
+_MOST_ROUNDS = 50_000
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
@@ -44,6 +44,7 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
         conn.execute("PRAGMA query_only = ON")
         conn.execute("PRAGMA trusted_schema = OFF")
         conn.execute("PRAGMA temp_store = MEMORY")
+        conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         conn.text_factory = lambda data: data.decode("utf-8", "replace")
         rounds = iter(range(_MOST_ROUNDS))
         conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)

@@ -16,8 +16,9 @@ from atlas_desktop.services.importing import Format
 from atlas_desktop.services.importing.front_matter import front_matter
 from atlas_desktop.services.importing.markdown import is_transcript, talks_of
 from memory.entities import MemoryMode
+from memory.testing import InMemorySessionStore
 from models.messages import Role
-from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, taken
+from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, take, taken, write
 
 STYLES = {
     "headings": "# A trip\n\n## User\n\nHello\n\n## Assistant\n\nHi",
@@ -112,6 +113,21 @@ async def test_our_own_export_comes_back(tmp_path: Path) -> None:
         one.created_at.replace(second=0) for one in session.messages
     ]
     assert back.messages[1].content == session.messages[1].content
+
+
+async def test_an_export_beside_what_it_is_of_changes_nothing(tmp_path: Path) -> None:
+    store = InMemorySessionStore()
+    talk = chatgpt(node("u1", "root", "user", "Hello"), conversation_id="own-id")
+    write(tmp_path / "in.json", [talk])
+    write(tmp_path / "out.md", '---\nid: "own-id"\n---\n## You\n\nHello\n')
+    await take(store, tmp_path / "in.json")
+    report = await take(store, tmp_path / "out.md")
+    assert (report.messages, [one.where for one in report.skipped]) == (0, ["out.md:1"])
+    # Where it came from the transcript itself, what was added to it comes in.
+    other = InMemorySessionStore()
+    await take(other, tmp_path / "out.md")
+    write(tmp_path / "out.md", '---\nid: "own-id"\n---\n## You\n\nHello\n\n## Atlas\n\nHi\n')
+    assert (await take(other, tmp_path / "out.md")).messages == 1
 
 
 PIECES = st.sampled_from(
