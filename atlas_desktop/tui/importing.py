@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = "import"
 _EVERY_S = 0.25
-# What the person says meanwhile is saved between two of these.
+# What the person says meanwhile is saved between two of these, and while it is answered the import rests.
 _AT_ONCE = 300
 
 
@@ -34,7 +34,13 @@ async def carry_out(
     progress = _Progress(app, room)
     elsewhere = [one.store.transfer for one in app.desk.open_rooms if one is not room]
     try:
-        importer = Importer(room.store.transfer, progress.told, elsewhere, at_once=_AT_ONCE)
+        importer = Importer(
+            room.store.transfer,
+            progress.told,
+            elsewhere,
+            at_once=_AT_ONCE,
+            between=app.desk.gate.checkpoint,
+        )
         report = await importer.take(paths, options)
     finally:
         progress.end()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -67,7 +67,8 @@ class Importer:
     completed by the next. Files are read in a thread while what was read before is stored.
 
     A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once`
-    messages, more or less, are stored in one transaction: whoever else writes waits for so many.
+    messages, more or less, are stored in one transaction: whoever else writes waits for so many. `between` is
+    awaited before each of them.
     """
 
     def __init__(
@@ -77,9 +78,11 @@ class Importer:
         elsewhere: Sequence[TransferStore] = (),
         *,
         at_once: int = MESSAGES_AT_ONCE,
+        between: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._at_once = at_once
+        self._between = between
         self._told = told
         self._elsewhere = elsewhere
 
@@ -95,6 +98,8 @@ class Importer:
         try:
             while batch := await reading:
                 reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
+                if self._between is not None:
+                    await self._between()
                 await self._store_batch(batch, chosen, report, seen)
                 meter.seconds = time.monotonic() - begun
                 self._told(report, meter)
