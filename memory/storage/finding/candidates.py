@@ -18,8 +18,9 @@ from memory.storage.finding.sql import FALSE, Compiler, Sql
 WINDOW = 600
 """Messages that fit, the latest stored first, from which sessions are found at once."""
 COUNTED = 1_000
-_MOST_LOOKED_INTO = 300
+_MOST_LOOKED_INTO = 150
 _MOST_WALKED = 2_000
+_MOST_PASSED = 3_000
 _EACH = 3
 _TITLE = 0.5
 """What a title that fits is worth beside the best message."""
@@ -126,11 +127,14 @@ class Candidates:
             (*titled.parameters, *self._allowed.parameters),
         )
         left = _MOST_LOOKED_INTO if self._gatherer.has_index else _MOST_WALKED
+        passed = _MOST_PASSED
         for session_id, updated_at, has_title in every:
             rows = of.get(session_id, [])
-            if not rows and not has_title and left and self._begins_before(session_id, gathered.low):
-                left -= 1
-                rows = self._gatherer.look_into(session_id, gathered.low)
+            if not rows and not has_title and left and passed:
+                passed -= 1
+                if self._begins_before(session_id, gathered.low):
+                    left -= 1
+                    rows = self._gatherer.look_into(session_id, gathered.low)
             if rows or has_title:
                 yield Found(session_id, updated_at, rows, bool(has_title))
 

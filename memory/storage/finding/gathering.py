@@ -7,7 +7,6 @@ is asked of sessions decides whether the index is followed or the sessions thems
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -34,6 +33,8 @@ FEW = 1_000
 _WHOLE = 2**31 - 1
 _READ_CLOSELY = 400
 _MOST_READ = 30_000
+_FROM_SESSIONS = "sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id"
+_FROM_MESSAGES = "messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
 _LARGE_SHARE = 0.05
 _AT_ONCE = 200
 _LOOKED_AT_ONCE = 8
@@ -108,7 +109,7 @@ class Gatherer:
         where = Sql("s.id = ?", (session_id,))
         if below is not None:
             where = where & Sql("m.seq < ?", (below,))
-        return list(islice(self._walk(where, at_once=_LOOKED_AT_ONCE), _ENOUGH))
+        return list(islice(self._walk(where), _ENOUGH))
 
     def lacks(self, session_id: str, words: Condition) -> bool:
         """Whether no message of the session holds them."""
@@ -124,9 +125,8 @@ class Gatherer:
 
     def among(self, message_ids: Collection[str]) -> list[Row]:
         """Those of these messages that fit."""
-        return list(
-            self._walk(Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(message_ids)),)))
-        )
+        where = Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(message_ids)),))
+        return list(self._walk(where, _FROM_MESSAGES))
 
     # --- along an index ---------------------------------------------------------------------------
 
@@ -191,19 +191,25 @@ class Gatherer:
 
     def _walked(self, want: int) -> Gathered:
         rows: list[Row] = []
-        budget = [_MOST_READ]
-        of: Counter[str] = Counter()
-        for row in self._walk(TRUE, budget):
-            of[row.session_id] += 1
-            if self._each is None or of[row.session_id] <= self._each:
-                rows.append(row)
-            if (len(rows) if self._each is None else len(of)) > want:
-                return Gathered(rows[:-1], complete=False)
-        return Gathered(rows, complete=budget[0] > 0)
+        seen = read = 0
+        every = self._conn.execute(
+            f"""
+            SELECT s.id, s.message_count FROM sessions AS s WHERE {self._there} AND {self._sessions.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            self._sessions.parameters,
+        )
+        for session_id, messages in every:
+            found = list(islice(self._walk(Sql("s.id = ?", (session_id,))), self._each))
+            rows += found
+            seen += bool(found)
+            read += messages
+            if (len(rows) if self._each is None else seen) > want or read > _MOST_READ:
+                return Gathered(rows, complete=False)
+        return Gathered(rows, complete=True)
 
-    def _walk(self, where: Sql, budget: list[int] | None = None, *, at_once: int = _AT_ONCE) -> Iterator[Row]:
-        """The messages that fit, session by session, the latest used first. `budget` holds how many may be
-        read, and then how many are left of it."""
+    def _walk(self, where: Sql, source: str = _FROM_SESSIONS) -> Iterator[Row]:
+        """The messages that fit, of those of which `where` is true; `source` says where to begin with it."""
         where = (
             Sql(f"{self._there} AND m.status <> 'streaming'")
             & where
@@ -212,18 +218,14 @@ class Gatherer:
         )
         found = self._conn.execute(
             f"""
-            SELECT m.seq, m.session_id, m.created_at, m.content
-            FROM sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id
-            WHERE {where.text} ORDER BY s.updated_at DESC, s.id DESC
+            SELECT m.seq, m.session_id, m.created_at, m.content FROM {source} WHERE {where.text}
             """,
             where.parameters,
         )
+        at_once = _LOOKED_AT_ONCE
         while batch := [Row(*one) for one in found.fetchmany(at_once)]:
-            if budget is not None:
-                budget[0] -= len(batch)
             yield from self._fitting(batch, self.parts.words)
-            if budget is not None and budget[0] <= 0:
-                return
+            at_once = min(4 * at_once, _AT_ONCE)
 
     def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:
         """Those whose texts fit what is wanted of words."""

@@ -1,5 +1,5 @@
-"""Indices for what searches ask of sessions and messages beside their words. Each but that of titles holds
-only the few messages that it is about, so that others cost nothing."""
+"""Indices for what searches ask of messages beside their words. Each holds only the few messages that it is
+about, so that others cost nothing."""
 
 from memory.storage.connection import Connection
 
@@ -10,7 +10,6 @@ _STATEMENTS = (
     "CREATE INDEX messages_unfinished ON messages (session_id) WHERE status IN ('partial', 'failed')",
     "CREATE INDEX messages_important ON messages (session_id) WHERE important = 1",
     "CREATE INDEX messages_with_code ON messages (session_id) WHERE instr(content, '```') > 0",
-    "CREATE INDEX sessions_by_title ON sessions (title, id) WHERE deleted_at IS NULL",
 )
 
 
