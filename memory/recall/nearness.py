@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SPREAD = 0.3
+SPREAD = 0.5
 """The share of the mean of a message's passages in its meaning: of the many passages of a long message one is
 near by accident more easily than of a short one's."""
 _NEAREST_OF_SESSION = 3

@@ -28,7 +28,7 @@ ECHOES = 2
 LONG = 80
 """From so many words on a message says more than one thing: some 500 characters."""
 STATEMENT = 40
-"""A message of fewer words that asks nothing is taken for a statement as a whole."""
+"""A person's message of fewer words to a model, which asks nothing, is taken for a statement as a whole."""
 _NOTHING = Near((), (), (), complete=True)
 
 
@@ -85,7 +85,7 @@ class Search:
     ) -> Evidence:
         import numpy as np
 
-        said = (rows.lengths < STATEMENT) & ~self.room.catalogue.asks[rows.rows]
+        said = rows.with_machine & (rows.lengths < STATEMENT) & ~self.room.catalogue.asks[rows.rows]
         short = np.concatenate([said, np.ones(len(notes.rows), np.bool_)])
         places = np.flatnonzero(evidence.stated & short)
         places = places[np.argsort(-totals[places], kind="stable")][:CONSIDERED]
