@@ -85,8 +85,7 @@ class FilingService:
         tagger = await self._tagger()
         while found := await self._store.organising.to_file(limit=BATCH):
             await self._look_at(found, tagger)
-            if not await self._can_file() or found == await self._store.organising.to_file(limit=BATCH):
-                # Nothing to go by: no model, or sessions without a word.
+            if self._embedder() is None or not self._settings().categories:
                 break
         if tagger is not None:
             latest = [one.id for one in await self._store.list_sessions(limit=LATEST)]
@@ -130,7 +129,13 @@ class FilingService:
             return None
         from memory.organising.tagging import Tagger
 
-        tagged = await self._store.organising.filed(await self._model(), tagged=True, limit=MOST_TAGGED)
+        model, tagged = await self._model(), list[Filed]()
+        for offset in range(0, MOST_TAGGED, BATCH):
+            await self._background.gate.checkpoint()
+            found = await self._store.organising.filed(model, tagged=True, limit=BATCH, offset=offset)
+            tagged += found
+            if len(found) < BATCH:
+                break
         return await asyncio.to_thread(Tagger, tagged) if tagged else None
 
     async def _vector(self, filed: Filed) -> bytes | None:
@@ -154,9 +159,6 @@ class FilingService:
             known = {name: await embedder.embed(list(texts)) for name, texts in examples().items()}
             self._categories = model, known
         return self._categories
-
-    async def _can_file(self) -> bool:
-        return self._embedder() is not None and self._settings().categories
 
     async def _model(self) -> str | None:
         embedder = self._embedder()

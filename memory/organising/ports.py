@@ -75,6 +75,7 @@ class OrganisingStore(Protocol):
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        offset: int = 0,
         depth: int = 24,
         messages: int = 4,
     ) -> list[Filed]:

@@ -6,13 +6,15 @@ from memory.organising.entities import Filed, MarksPatch, Merged, Organised, Tag
 from memory.ports import Clock
 from memory.storage.database import Database
 from memory.storage.queries import filing, marks, merging
+from memory.storage.reader import Reader
 
 
 class SqlOrganisingStore:
-    """Each method is one transaction."""
+    """Each method is one transaction; what takes long to read goes by `reader`, where there is one."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, reader: Database | Reader) -> None:
         self._database = database
+        self._reader = reader
         self._clock = clock
 
     async def apply(self, session_ids: Sequence[str], patch: MarksPatch) -> list[Organised]:
@@ -52,11 +54,13 @@ class SqlOrganisingStore:
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        offset: int = 0,
         depth: int = 24,
         messages: int = 4,
     ) -> list[Filed]:
-        return await self._database.read(
-            lambda conn: filing.filed(conn, model, session_ids, limit, depth, messages, tagged=tagged)
+        page = filing.Page(limit, offset, depth, messages)
+        return await self._reader.read(
+            lambda conn: filing.filed(conn, model, session_ids, page, tagged=tagged)
         )
 
     async def to_file(self, *, limit: int = 100) -> list[str]:

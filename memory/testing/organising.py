@@ -120,6 +120,7 @@ class InMemoryOrganisingStore:
         session_ids: Collection[str] | None = None,
         tagged: bool = False,
         limit: int = 1000,
+        offset: int = 0,
         depth: int = 24,  # noqa: ARG002 - as above
         messages: int = 4,
     ) -> list[Filed]:
@@ -129,7 +130,7 @@ class InMemoryOrganisingStore:
             for one in self._by_use()
             if (session_ids is None or one.id in session_ids) and (one.tags or not tagged)
         ]
-        return [self._filed(one, messages) for one in found[:limit]]
+        return [self._filed(one, messages) for one in found[offset : offset + limit]]
 
     async def to_file(self, *, limit: int = 100) -> list[str]:
         self._rows.require_open()

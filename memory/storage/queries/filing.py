@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from memory.organising.entities import Filed, TagSuggestion
@@ -87,15 +88,18 @@ def to_file(conn: Connection, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which sessions, and how much of each: vectors of so many messages, words of so many of the person's."""
+
+    limit: int
+    offset: int
+    depth: int
+    messages: int
+
+
 def filed(
-    conn: Connection,
-    model: str | None,
-    session_ids: Collection[str] | None,
-    limit: int,
-    depth: int,
-    messages: int,
-    *,
-    tagged: bool,
+    conn: Connection, model: str | None, session_ids: Collection[str] | None, page: Page, *, tagged: bool
 ) -> list[Filed]:
     where = ["s.deleted_at IS NULL", "s.memory_mode IN ('normal', 'reads')"]
     parameters: list[object] = []
@@ -111,23 +115,23 @@ def filed(
             (SELECT json_group_array(tag ORDER BY tag) FROM tag_suggestions
              WHERE session_id = s.id AND rejected)
         FROM sessions AS s WHERE {" AND ".join(where)}
-        ORDER BY s.updated_at DESC, s.id DESC LIMIT ?
+        ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?
         """,
-        (*parameters, max(limit, 0)),
+        (*parameters, max(page.limit, 0), max(page.offset, 0)),
     ).fetchall()
-    return [_filed(conn, row, model, depth, messages) for row in rows]
+    return [_filed(conn, row, model, page) for row in rows]
 
 
-def _filed(conn: Connection, row: Any, model: str | None, depth: int, messages: int) -> Filed:
+def _filed(conn: Connection, row: Any, model: str | None, page: Page) -> Filed:
     own, title, category, locked, tags, rejected = row
     # The first words lie where no message is above them; for more all have to be put in order.
-    first = "AND parent_id IS NULL" if messages == 1 else ""
+    first = "AND parent_id IS NULL" if page.messages == 1 else ""
     said = conn.execute(
         f"""
         SELECT substr(content, 1, {_CHARACTERS}) FROM messages
         WHERE session_id = ? AND role = 'user' AND status <> 'streaming' {first} ORDER BY seq LIMIT ?
         """,
-        (own, messages),
+        (own, page.messages),
     ).fetchall()
     return Filed(
         own,
@@ -135,7 +139,7 @@ def _filed(conn: Connection, row: Any, model: str | None, depth: int, messages: 
         tuple(json.loads(tags)),
         category,
         bool(locked),
-        None if model is None else centroid(conn, own, model, depth),
+        None if model is None else centroid(conn, own, model, page.depth),
         tuple(json.loads(rejected)),
     )
 
