@@ -12,6 +12,7 @@ class Where(StrEnum):
     MESSAGES = "Messages"
     MEMORIES = "Memories"
     HISTORY = "History"
+    INSIGHTS = "Insights"
     SETTINGS = "Settings"
     MODELS = "Models"
     EVERYWHERE = "Everywhere"

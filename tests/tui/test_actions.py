@@ -8,6 +8,7 @@ from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.help import HelpScreen
 from atlas_desktop.tui.screens.history import HistoryScreen
+from atlas_desktop.tui.screens.insights import InsightsScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen
@@ -20,6 +21,7 @@ Make = Callable[..., Stage]
 
 _SCREENS: dict[Where, object] = {
     Where.HISTORY: HistoryScreen,
+    Where.INSIGHTS: InsightsScreen,
     Where.MEMORIES: MemoryScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,

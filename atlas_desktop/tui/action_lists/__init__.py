@@ -4,6 +4,7 @@ from atlas_desktop.tui.action import Action
 from atlas_desktop.tui.action_lists import (
     conversation,
     history,
+    insights,
     memories,
     messages,
     models,
@@ -18,6 +19,7 @@ ACTIONS: tuple[Action, ...] = (
     *messages.ACTIONS,
     *tools.ACTIONS,
     *history.ACTIONS,
+    *insights.ACTIONS,
     *memories.ACTIONS,
     *rooms.ACTIONS,
     *models.ACTIONS,

@@ -45,6 +45,11 @@ class HistoryCommands(DOMNode):
 
         self.app.push_screen(HistoryScreen(self.atlas, words), self._history_left)
 
+    def action_show_insights(self) -> None:
+        from atlas_desktop.tui.screens.insights import InsightsScreen
+
+        self.app.push_screen(InsightsScreen(self.atlas))
+
     def _history_left(self, chosen: "Chosen | None") -> None:
         if chosen is not None:
             self.atlas.attempt(self._show_found(chosen), group="open", exclusive=True)
@@ -80,14 +85,13 @@ class HistoryCommands(DOMNode):
         return self.atlas.desk.rooms.private is not None or await self._ask_for_private(words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "show_history":
+        if action in ("show_history", "show_insights"):
             return None if self.atlas.leaving or self.atlas.desk.room is None else True
         return super().check_action(action, parameters)
 
     async def _private_closes(self) -> None:
-        from atlas_desktop.tui.screens.history import HistoryScreen
-
         for screen in self.app.screen_stack:
-            if isinstance(screen, HistoryScreen):
-                screen.forget_private()
+            forget = getattr(screen, "forget_private", None)
+            if forget is not None:
+                forget()
         await super()._private_closes()  # type: ignore[misc]

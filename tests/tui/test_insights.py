@@ -1,0 +1,130 @@
+"""A person's own statistics: counted, drawn, and told in words."""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+
+from textual_plotext import PlotextPlot
+from textual_plotext.plot import Plot
+
+from atlas_desktop.services.insights import Insights
+from atlas_desktop.tui.insight_texts import TABS, calendar, level, months_between, told
+from atlas_desktop.tui.plots import draw
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.insights import InsightsScreen
+from memory.entities import RoomKind
+from memory.insights.entities import DayCount, Growth, Speed, Stored, Topic, Totals, Used
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.tui.desk import NOW, Stage, history
+from tests.tui.driving import assert_until, on, settle, shown
+
+Make = Callable[..., Stage]
+MONDAY = date(2026, 3, 9)
+
+
+def counted() -> Insights:
+    """Three weeks of everything."""
+    weeks = [MONDAY - timedelta(weeks=n) for n in (2, 1, 0)]
+    counts = tuple(
+        DayCount(day, sessions=n + 1, messages=4 * n + 4, tokens_written=900 * n)
+        for n, day in enumerate(weeks)
+    )
+    return Insights(
+        rooms=(RoomKind.OPEN,),
+        since=None,
+        totals=Totals(sessions=6, messages=24, memories=3, tokens_written=2700, tokens_read=9000),
+        days=counts,
+        weeks=counts,
+        topics=(
+            Topic("tag", "sea", 4, {"2026-01": 1, "2026-03": 3}),
+            Topic("cluster", "bread, rye", 2, {"2026-03": 2}, ("bread", "rye")),
+        ),
+        speed=tuple(Speed("small", day, 5, 140.0, 90.0 + n) for n, day in enumerate(weeks)),
+        storage=(Stored("models", 98_000_000, 1), Stored("messages", 120_000, 24), Stored("links", 0, 0)),
+        growth=(Growth(weeks[0], 1, 1), Growth(weeks[2], 2, 3)),
+        most_used=(Used("m", "fact", "The bus is the 12", 7, datetime(2026, 3, 9).astimezone()),),
+        took_ms=1.0,
+    )
+
+
+def test_every_tab_is_drawn_and_told_in_words() -> None:
+    said = {
+        "activity": ("Week of 9 Mar 2026", "1,800 tokens written", "busiest day was 9 Mar"),
+        "topics": ("sea · 4 conversations · since Jan 26", "bread, rye · 2 conversations"),
+        "memories": ("The bus is the 12 · fact · 7 uses", "2 new, 3 in all"),
+        "storage": ("98.0 MB  models · 1 entry", "120.0 kB  what was said"),
+        "speed": ("92.0 tokens a second, first word after 140 ms, 5 replies",),
+    }
+    drawn = {
+        "activity": "Tokens written a week",
+        "topics": "sea",
+        "memories": "Memories by week",
+        "storage": "what was said",
+        "speed": "small",
+    }
+    for tab in TABS:
+        text = told(tab, counted()).plain
+        assert all(words in text for words in said[tab]), text
+        plot = Plot()
+        assert draw(tab, plot, counted(), ["cyan", "red"])
+        plot.plotsize(90, 14)
+        assert drawn[tab] in plot.build()
+
+
+def test_the_calendar_is_read_by_its_shades_alone() -> None:
+    counts = {MONDAY: 1, MONDAY + timedelta(days=1): 8, MONDAY - timedelta(days=7): 4}
+    lines = calendar(counts, MONDAY + timedelta(days=3), 80, "Talks").plain.splitlines()
+    assert lines[0] == "Talks"
+    assert "Mar" in lines[1]
+    assert lines[2].startswith("Mon ")
+    assert lines[2].endswith("▒▒░░")
+    assert lines[3].endswith("· ██")
+    assert lines[-1] == "none · to 8 █"
+    assert max(map(len, lines)) <= 80
+    assert [level(n, 8) for n in (0, 1, 2, 3, 4, 6, 7, 8)] == [0, 1, 1, 2, 2, 3, 4, 4]
+
+
+def test_months_go_on_over_the_turn_of_a_year() -> None:
+    assert months_between(["2026-02", "2025-11"]) == ["2025-11", "2025-12", "2026-01", "2026-02"]
+    assert months_between([]) == []
+
+
+async def test_insights_are_counted_turned_and_left(make: Make) -> None:
+    clock = FakeClock(NOW)
+    store = InMemorySessionStore(clock)
+    await history(clock, store)
+    place = make(store=store)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("f4")
+        await assert_until(pilot, lambda: "Conversations a day" in shown(place))
+        await settle(pilot)
+        assert "6 conversations · 24 messages" in shown(place)
+        screen = place.app.screen
+        assert isinstance(screen, InsightsScreen)
+        assert screen.query_one(PlotextPlot).display
+        await pilot.press("w")
+        assert not screen.query_one(PlotextPlot).display
+        assert "The busiest day was" in shown(place)
+        await pilot.press("w", "left")
+        await pilot.pause()
+        assert "No reply has been measured" in shown(place)
+        await pilot.press("right", "s")
+        await settle(pilot)
+        assert "the last 12 weeks" in shown(place)
+        screen.forget_private()
+        assert "conversation" not in str(screen.query_one("#told").render())
+        await settle(pilot)
+        place.app.theme = "atlas-terminal"
+        await settle(pilot)
+        assert "Conversations a day" in shown(place)
+        await pilot.press("escape")
+        assert on(place.app, ChatScreen)
+
+
+async def test_a_new_vault_is_told_what_will_be_here(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("f4")
+        await assert_until(pilot, lambda: "nothing to count yet" in shown(place))
+        assert not place.app.screen.query_one(PlotextPlot).display
