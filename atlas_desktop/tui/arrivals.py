@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -57,7 +58,7 @@ class Arrivals:
     async def _take_in(self, path: Path) -> None:
         name = clean_line(path.stem)
         if self._app.choosing_model and await self._app.models.chat_model() is not None:
-            self._app.say(f"New model: {name}. You can begin.")
+            self._app.say(tr("program.model_begin", name=name))
             await self._app.model_chosen()
         else:
-            self._app.say(f"New model: {name}. `atlas models use {name}` makes it the one that answers.")
+            self._app.say(tr("program.model_arrived", name=name))

@@ -7,6 +7,7 @@ from types import TracebackType
 
 from atlas_desktop.explain import Explained, explain
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
+from atlas_desktop.words.catalogue import tr
 
 _OURS = ("atlas_desktop", "memory", "models")
 
@@ -50,9 +51,9 @@ def write_report(logs: Path, error: BaseException) -> str:
 def noted(error: BaseException, logs: Path) -> str:
     """Writes an error down and says under which id."""
     try:
-        return f"Error id: {write_report(logs, error)}"
+        return tr("program.error_id", id=write_report(logs, error))
     except OSError:
-        return "It could not be written down"
+        return tr("program.not_noted")
 
 
 def explain_and_note(error: BaseException, logs: Path) -> Explained:

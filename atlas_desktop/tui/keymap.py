@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from atlas_desktop.settings import KEYS, SettingsError
 from atlas_desktop.tui.action import Action, Where
 from atlas_desktop.tui.action_lists import ACTIONS
+from atlas_desktop.words.catalogue import tr
 
 Keymap = Mapping[str, str]
 """Action ids and their keys (`ctrl+k`, several separated by commas, none: an empty text)."""
@@ -99,15 +100,15 @@ def check(keymap: Keymap) -> None:
         action = _BY_ID.get(action_id)
         where = f"{KEYS}.{action_id}"
         if action is None:
-            raise SettingsError(where, "there is no such action")
+            raise SettingsError(where, tr("keymap.no_action"))
         keys = _normal(text)
         if not keys and action_id in _NEEDED:
-            raise SettingsError(where, "this action needs a key")
+            raise SettingsError(where, tr("keymap.needs_one"))
         for key in keys:
             if reason := _refused(key, action):
                 raise SettingsError(where, reason)
         for other, key in _taken(action, keys, keymap):
-            raise SettingsError(where, f"{key} is the key of {other.id} ({other.name})")
+            raise SettingsError(where, tr("keymap.taken", key=key, id=other.id, name=other.name))
 
 
 def bound(keymap: Keymap) -> dict[str, str]:
@@ -150,14 +151,14 @@ def _refused(key: str, action: Action) -> str:
     *modifiers, name = key.split("+")
     known = name in _NAMED or _FUNCTION.fullmatch(name) or (len(name) == 1 and name.isprintable())
     if not known or not set(modifiers) <= set(_MODIFIERS):
-        return f"there is no key {key}; examples: ctrl+k, alt+left, f7"
+        return tr("keymap.no_key", key=key)
     if key in action.key.split(","):
         return ""
     if key in RESERVED:
-        return f"{key} is needed for itself"
+        return tr("keymap.reserved", key=key)
     plain = not modifiers and not _FUNCTION.fullmatch(name) and name not in ("pageup", "pagedown", "insert")
     if plain and action.where in _TYPING:
-        return f"{key} is what is typed here; add ctrl or alt, or take a function key"
+        return tr("keymap.typed", key=key)
     return ""
 
 

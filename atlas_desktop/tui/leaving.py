@@ -14,6 +14,7 @@ from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.reporting import Reporting
 from atlas_desktop.tui.vigil import Vigil
+from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Leaving(Reporting):
             self.attempt(self._quit(), group="leave", exclusive=True)
 
     async def _quit(self) -> None:
-        if not await self._may_go("Quit", "Quit, and let it go"):
+        if not await self._may_go(tr("program.quit"), tr("program.quit_anyway")):
             return
         self.leaving = True
         self._gather()
@@ -118,8 +119,8 @@ class Leaving(Reporting):
         off = [room.store for room in self.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
         if not any([await store.list_sessions(limit=1) for store in off]):
             return True
-        text = "This conversation is off the record: it is kept nowhere, and it ends here."
-        question = ConfirmScreen(title, text, agree=agree, refuse="Stay")
+        text = tr("program.off_record_ends")
+        question = ConfirmScreen(title, text, agree=agree, refuse=tr("program.stay"))
         agreed: bool = await self.push_screen_wait(question)
         return agreed
 
@@ -138,7 +139,7 @@ class Leaving(Reporting):
             self.attempt(self._lock_if_wanted(), group="leave", exclusive=True)
 
     async def _lock_if_wanted(self) -> None:
-        if await self._may_go("Lock", "Lock, and let it go"):
+        if await self._may_go(tr("program.lock"), tr("program.lock_anyway")):
             await self.lock()
 
     async def lock(self) -> None:

@@ -116,7 +116,7 @@ class Modelling(Looks):
 
     async def warm_up(self) -> None:
         """Starts the model's process, so that the first reply does not wait for it."""
-        self.background = "loading the model"
+        self.background = tr("program.loading_model")
         self._tell_chat()
         try:
             info = await self.desk.model.chat.info()

@@ -9,6 +9,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Button, Static
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.words.catalogue import tr
 
 
 class ConfirmScreen(ModalScreen[bool]):
@@ -28,7 +29,7 @@ class ConfirmScreen(ModalScreen[bool]):
     }
     """
     AUTO_FOCUS = "#no"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "No")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", tr("confirm.no"))]
 
     def __init__(self, title: str, text: str, *, agree: str, refuse: str) -> None:
         super().__init__()

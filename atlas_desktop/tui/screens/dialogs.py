@@ -12,6 +12,7 @@ from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.message import words_of
+from atlas_desktop.words.catalogue import tr
 
 _CSS = """
 {name} {{
@@ -39,7 +40,7 @@ class ErrorScreen(ModalScreen[None]):
     """What happened, what it means, what to do next."""
 
     DEFAULT_CSS = _CSS.format(name="ErrorScreen", border="$error")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", tr("dialogs.close"))]
 
     def __init__(self, explained: Explained) -> None:
         super().__init__()
@@ -47,10 +48,10 @@ class ErrorScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = "Something went wrong"
+            box.border_title = tr("dialogs.error")
             yield Static(words_of(self.explained), markup=False)
             with Horizontal(classes="buttons"):
-                yield Button("Close", id="close", variant="primary", compact=True)
+                yield Button(tr("dialogs.close"), id="close", variant="primary", compact=True)
 
     def on_button_pressed(self) -> None:
         self.dismiss(None)
@@ -63,7 +64,7 @@ class RenameScreen(ModalScreen[str | None]):
     """Asks for a title; None when it is left as it is."""
 
     DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -71,9 +72,9 @@ class RenameScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = "Rename the conversation"
+            box.border_title = tr("dialogs.rename")
             yield CleanInput(self._title_now, id="title", max_length=200)
-            yield Static("Enter saves · Esc leaves it as it is", classes="hint", markup=False)
+            yield Static(tr("dialogs.rename_hint"), classes="hint", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         title = clean_line(event.value)

@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.meter import meter, next_prompt
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -46,7 +47,7 @@ class InspectorScreen(ModalScreen[None]):
     """The meter, the summaries (Enter opens one), and the exact next prompt."""
 
     DEFAULT_CSS = _BOX.format(name="InspectorScreen")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f5", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f5", "close", tr("inspector.close"))]
 
     def __init__(self, app: "AtlasApp", view: "ContextView", summaries: Sequence["Summary"]) -> None:
         super().__init__()
@@ -56,14 +57,14 @@ class InspectorScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = "What the model is given"
-            box.border_subtitle = "Esc closes"
+            box.border_title = tr("inspector.title")
+            box.border_subtitle = tr("inspector.closes")
             with VerticalScroll():
                 yield Static(Content(clean(meter(self._view))), id="meter", markup=False)
                 if self._summaries:
-                    yield Static("Summaries (Enter opens one)", classes="heading", markup=False)
+                    yield Static(tr("inspector.summaries"), classes="heading", markup=False)
                     yield OptionList(*[_option(s) for s in self._summaries], id="summaries", markup=False)
-                yield Static("The next prompt, before your next words", classes="heading", markup=False)
+                yield Static(tr("inspector.next"), classes="heading", markup=False)
                 yield Static(Content(clean(next_prompt(self._view))), id="prompt-text", markup=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -79,9 +80,9 @@ class InspectorScreen(ModalScreen[None]):
 
 
 def _option(summary: "Summary") -> Option:
-    marks = [f"{len(summary.covers)} messages"]
-    marks += ["without a model"] if summary.fallback else []
-    marks += ["your own words"] if summary.edited else []
+    marks = [tr("inspector.covers", count=len(summary.covers))]
+    marks += [tr("inspector.without_model")] if summary.fallback else []
+    marks += [tr("inspector.own_words")] if summary.edited else []
     first = Content.styled(", ".join(marks), "$quiet")
     return Option(Content.assemble(first, "\n", clean_line(summary.text)), id=summary.id)
 
@@ -91,8 +92,8 @@ class SummaryScreen(ModalScreen[str | None]):
 
     DEFAULT_CSS = _BOX.format(name="SummaryScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "save", "Save", priority=True),
+        Binding("escape", "cancel", tr("inspector.cancel")),
+        Binding("ctrl+s", "save", tr("inspector.save"), priority=True),
     ]
 
     def __init__(self, app: "AtlasApp", summary: "Summary") -> None:
@@ -102,13 +103,13 @@ class SummaryScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = "Summary"
-            yield Static("Yours to change: no job writes over it.", classes="hint", markup=False)
+            box.border_title = tr("inspector.summary")
+            yield Static(tr("inspector.yours"), classes="hint", markup=False)
             yield TextArea(clean(self._summary.text), id="summary-text", soft_wrap=True)
-            yield Static("What it stands for", classes="heading", markup=False)
+            yield Static(tr("inspector.stands_for"), classes="heading", markup=False)
             with VerticalScroll():
                 yield Static("", id="covered", markup=False)
-            yield Static("Ctrl+S saves · Esc leaves it as it is", classes="hint", markup=False)
+            yield Static(tr("inspector.hint"), classes="hint", markup=False)
 
     def on_mount(self) -> None:
         self.atlas.attempt(self._show_covered(), group="summary", exclusive=True)

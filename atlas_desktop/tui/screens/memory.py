@@ -18,6 +18,7 @@ from atlas_desktop.tui.screens.memory_actions import MemoryActions
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, TABS, Entry, details, nothing, row
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -59,7 +60,7 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
-        yield CleanInput(placeholder="Search · Esc ends", id="search", select_on_focus=False)
+        yield CleanInput(placeholder=tr("memory.search"), id="search", select_on_focus=False)
         with Container(id="columns"):
             with Container(id="left"):
                 yield self._list
@@ -116,8 +117,7 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
             for key in (INBOX, FADING):
                 label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
                 self.query_one(f"#{key}", Tab).label = Content(label)
-        total = f"{counts['all']:,} memories" if counts["all"] != 1 else "1 memory"
-        self.query_one("#title", Static).update(Content(f"What Atlas remembers · {total} in use"))
+        self.query_one("#title", Static).update(Content(tr("memory.title", count=counts["all"])))
         self._show_details()
         self.refresh_bindings()
 

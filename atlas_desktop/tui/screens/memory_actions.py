@@ -7,6 +7,7 @@ from textual.dom import DOMNode
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, Entry
+from atlas_desktop.words.catalogue import tr
 from memory.knowledge.entities import Memory, MemoryPatch, MemoryState
 
 if TYPE_CHECKING:
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
 
 _OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget"})
 
-_FOREVER = (
-    "It is erased with its versions and uses, and from every prompt it stood in. This cannot be undone. The "
-    "conversation it comes from stays."
-)
-_LEFT = "Forgotten, but something may be left: `atlas vault verify` looks again."
+_FOREVER = tr("memory.forever")
+_LEFT = tr("memory.left")
 
 
 class MemoryActions(DOMNode):
@@ -62,21 +60,21 @@ class MemoryActions(DOMNode):
 
     def action_memory_reject(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.reject([memory.id]), "Rejected. U takes it back.")
+            self._change(self._knowledge.reject([memory.id]), tr("memory.rejected"))
 
     def action_memory_rescue(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.rescue([memory.id]), "Kept for good.")
+            self._change(self._knowledge.rescue([memory.id]), tr("memory.rescued"))
 
     def action_memory_pin(self) -> None:
         if (memory := self._memory) is not None:
             self._change(self._knowledge.pin([memory.id], pinned=not memory.pinned))
 
     def action_memory_accept_all(self) -> None:
-        self._change(self._knowledge.accept_all(), "Everything is kept. U takes it back.")
+        self._change(self._knowledge.accept_all(), tr("memory.all_kept"))
 
     def action_memory_undo(self) -> None:
-        self._change(self._knowledge.undo("last"), "Taken back.")
+        self._change(self._knowledge.undo("last"), tr("memory.taken_back"))
 
     def action_memory_edit(self) -> None:
         if (entry := self.marked) is not None:
@@ -102,7 +100,7 @@ class MemoryActions(DOMNode):
     async def _edit(self, entry: Entry) -> None:
         from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
 
-        title = "Memory" if entry.memory is not None else "Summary"
+        title = tr("memory.memory") if entry.memory is not None else tr("memory.summary")
         text = await self.atlas.push_screen_wait(MemoryEditScreen(title, entry.text))
         if text is None:
             return
@@ -119,12 +117,12 @@ class MemoryActions(DOMNode):
         forgetting, target = self.atlas.room.forgetting, Target(ids=(memory.id,))
         affected = await forgetting.preview(target)
         asked = ConfirmScreen(
-            "Forget for good?",
+            tr("memory.forget_title"),
             f"“{clean_line(memory.text)}”\n\n{_FOREVER}",
-            agree="Forget",
-            refuse="Keep",
+            agree=tr("memory.forget"),
+            refuse=tr("memory.keep"),
         )
         if await self.atlas.push_screen_wait(asked):
             receipt = await forgetting.forget(target, previewed=affected)
-            self.atlas.say("Forgotten, and nothing of it is left." if receipt.verified else _LEFT)
+            self.atlas.say(tr("memory.forgotten") if receipt.verified else _LEFT)
             self.refresh_memories()

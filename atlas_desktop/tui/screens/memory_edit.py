@@ -9,6 +9,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.words.catalogue import tr
 
 
 class MemoryEditScreen(ModalScreen[str | None]):
@@ -28,8 +29,8 @@ class MemoryEditScreen(ModalScreen[str | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "save", "Save", priority=True),
+        Binding("escape", "cancel", tr("memory.cancel")),
+        Binding("ctrl+s", "save", tr("memory.save"), priority=True),
     ]
 
     def __init__(self, title: str, text: str) -> None:
@@ -41,7 +42,7 @@ class MemoryEditScreen(ModalScreen[str | None]):
         with Vertical(classes="box") as box:
             box.border_title = self._heading
             yield TextArea(self._text, id="memory-text", soft_wrap=True)
-            yield Static("Ctrl+S saves · Esc leaves it as it is", classes="hint", markup=False)
+            yield Static(tr("memory.edit_hint"), classes="hint", markup=False)
 
     def action_save(self) -> None:
         text = clean(self.query_one(TextArea).text).strip()

@@ -12,6 +12,7 @@ from atlas_desktop.explain import Explained, explain, size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.ports import ModelShelf, Offer
 from atlas_desktop.tui.screens.page import Page
+from atlas_desktop.words.catalogue import tr
 from models.errors import DownloadCancelled, ModelsError
 from models.progress import Progress
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 _STAGES = {
-    "download": "Downloading",
-    "verify": "Checking",
-    "convert": "Converting",
-    "place": "Putting in place",
+    "download": tr("model.stage.download"),
+    "verify": tr("model.stage.verify"),
+    "convert": tr("model.stage.convert"),
+    "place": tr("model.stage.place"),
 }
 _FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
 _DRAW_S = 0.1
@@ -33,8 +34,8 @@ class ModelScreen(Page):
 
     AUTO_FOCUS = "#offers"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel the download"),
-        Binding("ctrl+s", "skip", "Go on without a model", priority=True),
+        Binding("escape", "cancel", tr("model.cancel")),
+        Binding("ctrl+s", "skip", tr("model.skip"), priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -70,9 +71,9 @@ class ModelScreen(Page):
 
     def sheet(self) -> ComposeResult:
         yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static("Choose a model", classes="title", markup=False)
+        yield Static(tr("model.title"), classes="title", markup=False)
         yield Static(
-            "It answers you on this computer, without the network. You can add others and change later.",
+            tr("model.about"),
             classes="words quiet",
             markup=False,
         )
@@ -108,7 +109,7 @@ class ModelScreen(Page):
             async with self.atlas.arrivals.held():
                 await self._models.pull(offer.id, self._report, lambda: self._cancelled)
         except DownloadCancelled:
-            self.problem("Stopped.", "What has come is kept: choose it again to go on from there.")
+            self.problem(tr("model.stopped"), tr("model.kept"))
             return
         except (ModelsError, OSError) as error:
             self.explain(explain(error))
@@ -133,9 +134,9 @@ class ModelScreen(Page):
             return
         name = clean_line(offer.name)
         if progress is None:
-            words.update(Content(f"{name}: starting…"))
+            words.update(Content(tr("model.starting", name=name)))
             return
-        amount = size(progress.done) + (f" of {size(progress.total)}" if progress.total else "")
+        amount = size(progress.done) + (tr("model.of", total=size(progress.total)) if progress.total else "")
         words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
         bar.update(total=progress.total, progress=progress.done)
 
@@ -151,7 +152,7 @@ class ModelScreen(Page):
 
 
 def _line(offer: Offer, *, first: bool) -> Content:
-    start = ("  start now", "bold $accent") if first else ("", "")
+    start = (tr("model.start_now"), "bold $accent") if first else ("", "")
     note = f" · {clean_line(offer.note)}" if offer.note else ""
     return Content.assemble(
         (clean_line(offer.name), "bold"),

@@ -14,9 +14,10 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.attempts import Attempts
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 from memory.errors import MemoryFault, WrongPassphrase
 
-_HINT = "Enter opens · Esc leaves it closed"
+_HINT = tr("passphrase.hint")
 
 
 class PassphraseScreen(ModalScreen[bool]):
@@ -39,7 +40,7 @@ class PassphraseScreen(ModalScreen[bool]):
     }
     """
     AUTO_FOCUS = "#secret"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", tr("passphrase.cancel"))]
 
     def __init__(
         self, title: str, words: str, attempt: Callable[[str], Awaitable[object]], attempts: Attempts
@@ -55,7 +56,7 @@ class PassphraseScreen(ModalScreen[bool]):
         with Vertical(classes="box") as box:
             box.border_title = self._title_text
             yield Static(self._words, id="words", markup=False)
-            yield CleanInput(password=True, id="secret", placeholder="Passphrase")
+            yield CleanInput(password=True, id="secret", placeholder=tr("passphrase.passphrase"))
             yield Static(_HINT, id="state", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -63,11 +64,11 @@ class PassphraseScreen(ModalScreen[bool]):
         if not secret or self._trying:
             return
         if left := self._attempts.left():
-            self._say(f"Wait {left} s for the next attempt.")
+            self._say(tr("passphrase.wait", seconds=left))
             return
         event.input.value = ""
         self._trying = True
-        self._say("Opening…")
+        self._say(tr("passphrase.opening"))
         self.run_worker(self._try(secret), exit_on_error=False)
 
     async def _try(self, secret: str) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import Button, Input, Static
 
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 from memory.errors import StorageFull
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 ASKED = 2
-RENEWED = "The first recovery key was never confirmed. This is a new one; the first opens nothing any more."
+RENEWED = tr("recovery.renewed")
 
 
 class RecoveryScreen(Page):
     """Goes on when two groups of the key have been typed again. `ask` are their positions, from 0."""
 
     AUTO_FOCUS = "#group-0"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", "Copy", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", tr("recovery.copy"), priority=True)]
 
     DEFAULT_CSS = """
     RecoveryScreen {
@@ -61,27 +62,24 @@ class RecoveryScreen(Page):
 
     def sheet(self) -> ComposeResult:
         yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static("Your recovery key", classes="title", markup=False)
+        yield Static(tr("recovery.title"), classes="title", markup=False)
         if self._remark:
             yield Static(Content.styled(self._remark, "$warning"), classes="words", markup=False)
         yield Static(
-            "It opens your vault if you forget the passphrase. Write it down and keep it away from this "
-            "computer. It is shown this once.",
+            tr("recovery.about"),
             classes="words quiet",
             markup=False,
         )
         yield Static(self._rows(), id="key")
-        yield Static(
-            "To be sure that your note is right, type these two groups of it:", classes="words", markup=False
-        )
+        yield Static(tr("recovery.check"), classes="words", markup=False)
         with Horizontal(id="groups"):
             for at, group in enumerate(self._ask):
                 field = CleanInput(id=f"group-{at}", max_length=8)
-                field.border_title = f"Group {group + 1}"
+                field.border_title = tr("recovery.group", number=group + 1)
                 yield field
         yield Static("", classes="problem", markup=False)
         with Horizontal(classes="buttons"):
-            yield Button("Go on", id="go", variant="primary", compact=True)
+            yield Button(tr("recovery.go_on"), id="go", variant="primary", compact=True)
 
     def _rows(self) -> Content:
         parts: list[tuple[str, str]] = []
@@ -107,7 +105,7 @@ class RecoveryScreen(Page):
         for at, group in enumerate(self._ask):
             field = self.query_one(f"#group-{at}", Input)
             if field.value.strip().upper() != self._groups[group]:
-                self.problem(f"Group {group + 1} is not like that.", "Compare your note with the key above.")
+                self.problem(tr("recovery.differs", number=group + 1), tr("recovery.compare"))
                 field.focus()
                 return
         self.query_one("#go", Button).disabled = True
@@ -121,10 +119,7 @@ class RecoveryScreen(Page):
 
     def action_copy(self) -> None:
         self.atlas.copy_to_clipboard(self._recovery_key)
-        self.atlas.say(
-            "Copied, if your terminal allows it. Other programs can read the clipboard: paste it where you "
-            "keep it, then copy something else."
-        )
+        self.atlas.say(tr("recovery.copied"))
 
 
 async def renewed(app: "AtlasApp", key: "RoomKey") -> RecoveryScreen | None:

@@ -11,14 +11,15 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.attempts import Attempts
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
-PASSPHRASE = "Passphrase"  # noqa: S105  # a label
-RECOVERY = "Recovery key"
-READY = "Enter unlocks"
+PASSPHRASE = tr("unlock.passphrase")
+RECOVERY = tr("unlock.recovery_key")
+READY = tr("unlock.ready")
 
 
 class UnlockScreen(Page):
@@ -27,8 +28,8 @@ class UnlockScreen(Page):
 
     AUTO_FOCUS = "#secret"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r", "other_way", "Passphrase or recovery key", priority=True),
-        Binding("ctrl+k", "keyring", "System keyring", priority=True),
+        Binding("ctrl+r", "other_way", tr("unlock.other_way"), priority=True),
+        Binding("ctrl+k", "keyring", tr("unlock.keyring"), priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -40,7 +41,7 @@ class UnlockScreen(Page):
 
     def sheet(self) -> ComposeResult:
         yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static("Locked", classes="title", id="title", markup=False)
+        yield Static(tr("unlock.locked"), classes="title", id="title", markup=False)
         secret = CleanInput(password=True, id="secret")
         secret.border_title = PASSPHRASE
         yield secret
@@ -74,7 +75,7 @@ class UnlockScreen(Page):
         """After too many wrong attempts it says how long to wait."""
         if not self._trying:
             left = self._attempts.left()
-            self.query_one("#state", Static).update(f"Wait {left} s for the next attempt" if left else READY)
+            self.query_one("#state", Static).update(tr("unlock.wait", seconds=left) if left else READY)
 
     @property
     def _secret(self) -> Input:
@@ -91,14 +92,14 @@ class UnlockScreen(Page):
         self.refresh_bindings()
 
     async def _by_keyring(self) -> None:
-        self._busy("Asking the system keyring…")
+        self._busy(tr("unlock.asking_keyring"))
         try:
             key = await self.atlas.desk.vault.unlock_with_keyring()
         except (KeyringOff, KeyringUnavailable) as error:
             self._busy("")
             self.explain(explain(error))
             return
-        self._busy("Unlocking…")
+        self._busy(tr("unlock.unlocking"))
         await self.atlas.enter(key)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -117,7 +118,7 @@ class UnlockScreen(Page):
     async def _unlock(self, secret: str) -> None:
         vault = self.atlas.desk.vault
         self.problem("")
-        self._busy("Unlocking…")
+        self._busy(tr("unlock.unlocking"))
         try:
             if self._by_recovery_key:
                 key = await vault.unlock_with_recovery(secret)
@@ -129,7 +130,7 @@ class UnlockScreen(Page):
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")
             words = explain(error)
-            self.problem(words.title, words.message, "Try again, or use your recovery key: Ctrl+R.")
+            self.problem(words.title, words.message, tr("unlock.other_key"))
         except (MemoryFault, OSError) as error:
             self._busy("")
             self.explain(explain(error))

@@ -12,18 +12,14 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 from memory.errors import KeyringUnavailable, MemoryFault
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
-CLAIM = (
-    "Protects your saved conversations if someone copies your files or takes your locked or powered-off "
-    "computer. Does not protect against software running as you while Atlas is unlocked, swap or "
-    "hibernation, or a weak passphrase. If you lose your passphrase, keyring and recovery key, nobody can "
-    "recover your data."
-)
-_SCORES = ("very weak", "weak", "fair", "good", "strong")
+CLAIM = tr("welcome.claim")
+_SCORES = tuple(tr(f"welcome.strength.{score}") for score in range(5))
 _STYLES = ("$error", "$error", "$warning", "$success", "$success")
 DEBOUNCE_S = 0.2
 
@@ -53,24 +49,22 @@ class WelcomeScreen(Page):
 
     def sheet(self) -> ComposeResult:
         home = clean_line(str(self.atlas.desk.paths.home))
-        greeting = "Welcome. Choose a passphrase to begin."
+        greeting = tr("welcome.greeting")
         yield Static(
             Content.assemble(("◆ Atlas   ", "bold $primary"), (greeting, "bold $foreground")), classes="title"
         )
-        yield Static(
-            Content.assemble(("Everything is kept, encrypted, in ", "$quiet"), (home, "$primary")), id="where"
-        )
+        yield Static(Content.assemble((tr("welcome.where"), "$quiet"), (home, "$primary")), id="where")
         yield Static(CLAIM, classes="words quiet", markup=False)
-        first = CleanInput(password=True, id="passphrase", placeholder="Four or five words only you connect")
-        first.border_title = "Passphrase"
+        first = CleanInput(password=True, id="passphrase", placeholder=tr("welcome.placeholder"))
+        first.border_title = tr("welcome.passphrase")
         yield first
         yield Static("", id="strength", markup=False)
         second = CleanInput(password=True, id="again")
-        second.border_title = "Once more"
+        second.border_title = tr("welcome.again")
         yield second
-        yield Checkbox("Also unlock with the system keyring", id="keyring", compact=True)
+        yield Checkbox(tr("welcome.keyring"), id="keyring", compact=True)
         with Horizontal(id="go-line"):
-            yield Button("Create the vault", id="create", variant="primary", compact=True)
+            yield Button(tr("welcome.create"), id="create", variant="primary", compact=True)
             yield Static("", id="state", markup=False)
         yield Static("", classes="problem", markup=False)
 
@@ -83,7 +77,7 @@ class WelcomeScreen(Page):
         except KeyringUnavailable:
             return  # nothing is offered that cannot be used
         offer = self.query_one("#keyring", Checkbox)
-        offer.label = Content(f"Also unlock with the system keyring ({clean_line(backend)})")
+        offer.label = Content(tr("welcome.keyring_of", name=clean_line(backend)))
         offer.add_class("-offered")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -110,7 +104,10 @@ class WelcomeScreen(Page):
                 (bar, style),
                 ("━" * (15 - len(bar)), "$border-blurred"),
                 (f"  {_SCORES[found.score]}", f"bold {style}"),
-                (f" · {clean_line(found.warning or f'guessed in {found.crack_time_text}')}", "$quiet"),
+                (
+                    f" · {clean_line(found.warning or tr('welcome.guessed', time=found.crack_time_text))}",
+                    "$quiet",
+                ),
             )
         )
 
@@ -129,10 +126,10 @@ class WelcomeScreen(Page):
         if self._creating:
             return
         if not first.value:
-            self.problem("A passphrase is needed.")
+            self.problem(tr("welcome.needed"))
             first.focus()
         elif first.value != second.value:
-            self.problem("The two passphrases differ.", "Type the second one again.")
+            self.problem(tr("welcome.differ"), tr("welcome.type_again"))
             second.focus()
         else:
             self._creating = True
@@ -143,7 +140,7 @@ class WelcomeScreen(Page):
         from atlas_desktop.tui.screens.recovery import RecoveryScreen
 
         state = self.query_one("#state", Static)
-        state.update("Making the keys…")
+        state.update(tr("welcome.making"))
         vault = self.atlas.desk.vault
         try:
             created = await vault.create(passphrase, confirm=True)
@@ -160,7 +157,7 @@ class WelcomeScreen(Page):
             except (MemoryFault, OSError) as error:
                 # The vault is made: whatever the keyring does, its recovery key is shown now or never.
                 words = explain(error)
-                refused = f"{words.title}. {words.message} Your passphrase unlocks Atlas."
+                refused = tr("welcome.keyring_refused", title=words.title, message=words.message)
         await self.atlas.turn_to(
             RecoveryScreen(self.atlas, created.key, created.recovery_key, remark=refused)
         )

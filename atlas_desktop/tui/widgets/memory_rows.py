@@ -8,20 +8,21 @@ from textual.content import Content
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
+from atlas_desktop.words.catalogue import tr
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.knowledge.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryState
 
 INBOX, FADING, SUMMARIES, PROFILE = "inbox", "fading", "summaries", "profile"
 TABS = {
-    INBOX: "Inbox",
-    "facts": "Facts",
-    "preferences": "Preferences",
-    "decisions": "Decisions",
-    "how_to": "How-to",
-    FADING: "Fading",
-    SUMMARIES: "Summaries",
-    PROFILE: "Profile",
+    INBOX: tr("memory.tab.inbox"),
+    "facts": tr("memory.tab.facts"),
+    "preferences": tr("memory.tab.preferences"),
+    "decisions": tr("memory.tab.decisions"),
+    "how_to": tr("memory.tab.how_to"),
+    FADING: tr("memory.tab.fading"),
+    SUMMARIES: tr("memory.tab.summaries"),
+    PROFILE: tr("memory.tab.profile"),
 }
 _KINDS = {
     "facts": {MemoryKind.FACT, MemoryKind.EVENT, MemoryKind.DIGEST},
@@ -30,23 +31,23 @@ _KINDS = {
     "how_to": {MemoryKind.PROCEDURE, MemoryKind.CODE},
 }
 _NOTHING = {
-    INBOX: "Nothing new. What is learned from your words waits here until you have looked at it.",
-    "facts": "Nothing yet. Atlas learns from what you say; /remember adds something at once.",
-    "preferences": "No preferences yet. Say what you like, and it is remembered.",
-    "decisions": "No decisions yet.",
-    "how_to": "Nothing yet. How something is done is used once you have accepted it in the inbox.",
-    FADING: "Nothing is fading.",
-    SUMMARIES: "No conversation has been summarised yet.",
-    PROFILE: "Nothing yet. What is pinned or weighs most is told to the model in every conversation.",
+    INBOX: tr("memory.nothing.inbox"),
+    "facts": tr("memory.nothing.facts"),
+    "preferences": tr("memory.nothing.preferences"),
+    "decisions": tr("memory.nothing.decisions"),
+    "how_to": tr("memory.nothing.how_to"),
+    FADING: tr("memory.nothing.fading"),
+    SUMMARIES: tr("memory.nothing.summaries"),
+    PROFILE: tr("memory.nothing.profile"),
 }
 WHY = {
-    "expired": "its time is over",
-    "faded": "it has faded",
-    "fading": "it is fading",
-    "faint": "hardly weighs any more, and stays",
-    "expires_soon": "its time is nearly over",
+    "expired": tr("memory.why.expired"),
+    "faded": tr("memory.why.faded"),
+    "fading": tr("memory.why.fading"),
+    "faint": tr("memory.why.faint"),
+    "expires_soon": tr("memory.why.expires_soon"),
 }
-OWN_WORDS = "your own words"
+OWN_WORDS = tr("memory.own_words")
 _LEAST_TITLE = 10
 _ROOMY = 84
 
@@ -85,7 +86,7 @@ def wanted(tab: str, containing: str) -> MemoryFilter:
 
 
 def nothing(containing: str, tab: str) -> str:
-    return "Nothing holds those words." if containing else _NOTHING[tab]
+    return tr("memory.no_words") if containing else _NOTHING[tab]
 
 
 def age(since: datetime, now: datetime) -> str:
@@ -112,27 +113,27 @@ def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
 
 def _source(entry: Entry, now: datetime) -> str:
     if entry.message is not None:
-        return f"{short(entry.message.created_at, now)}, {clean_line(entry.title) or 'Untitled'}"
+        return f"{short(entry.message.created_at, now)}, {clean_line(entry.title) or tr('memory.untitled')}"
     return clean_line(entry.title)
 
 
 def _facts(entry: Entry, now: datetime, tab: str, *, short_words: bool) -> str:
     if entry.summary is not None:
         one = entry.summary
-        marks = [f"{len(one.covers)} messages", age(one.created_at, now) or "new"]
+        marks = [tr("memory.covers", count=len(one.covers)), age(one.created_at, now) or tr("memory.new")]
         return " · ".join([*marks, *([OWN_WORDS] if one.edited else [])])
     assert entry.memory is not None
     memory = entry.memory
-    since = age(memory.created_at, now)
-    marks = ["pinned"] if memory.pinned else []
-    marks += ["inbox"] if memory.state is MemoryState.INBOX and tab != INBOX else []
+    since, size = age(memory.created_at, now), "short" if short_words else "long"
+    marks = [tr("memory.pinned")] if memory.pinned else []
+    marks += [tr("memory.in_inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
     marks += [WHY[entry.why]] if entry.why in WHY else []
     marks += [
         *([] if _KINDS.get(tab) == {memory.kind} else [memory.kind.value]),
-        f"{since} old" if since else "new",
-        f"{'½' if short_words else 'half-life'} {entry.half_life_days:.2g} d",
-        f"{memory.uses} use{'' if memory.uses == 1 else 's'}",
-        f"{'imp' if short_words else 'importance'} {memory.importance:.1f}",
+        tr("memory.old", age=since) if since else tr("memory.new"),
+        tr(f"memory.half_life_{size}", days=f"{entry.half_life_days:.2g}"),
+        tr("memory.uses", count=memory.uses),
+        tr(f"memory.importance_{size}", weight=f"{memory.importance:.1f}"),
     ]
     return " · ".join(marks)
 
@@ -148,15 +149,17 @@ def details(entry: Entry, now: datetime) -> Content:
     parts: list[str | Content | tuple[str, str]] = [clean(entry.text)]
     if entry.quote:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
-        parts.append(("\n\nYou said: ", "$quiet"))
+        parts.append((f"\n\n{tr('memory.you_said')} ", "$quiet"))
         parts.append(f"“{clean_line(entry.quote)}”{when}")
     memory = entry.memory
     if memory is not None:
-        kept = f"until {long(memory.expires_at, now)}" if memory.expires_at else "not forgotten by itself"
-        half = f"half-life {entry.half_life_days:.2g} days"
+        kept = (
+            tr("memory.until", time=long(memory.expires_at, now)) if memory.expires_at else tr("memory.stays")
+        )
+        half = tr("memory.half_life_days", days=f"{entry.half_life_days:.2g}")
         about = [memory.tier.replace("_", "-"), memory.state.value, kept, half]
-        about += [f"about {clean_line(memory.subject)}"] if memory.subject else []
-        about += [f"project {clean_line(memory.project)}"] if memory.project else []
-        about += [f"version {memory.version}"] if memory.version > 1 else []
+        about += [tr("memory.about", subject=clean_line(memory.subject))] if memory.subject else []
+        about += [tr("memory.project", project=clean_line(memory.project))] if memory.project else []
+        about += [tr("memory.version", number=memory.version)] if memory.version > 1 else []
         parts.append(("\n\n" + " · ".join(about), "$quiet"))
     return Content.assemble(*parts)

@@ -1,0 +1,5 @@
+"""A question."""
+
+TEXTS = {
+    "no": "No",
+}

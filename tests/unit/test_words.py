@@ -1,0 +1,140 @@
+"""The words of the interface are in its tables: every key is there, every text is used, and the code that
+draws holds no words of its own but those still listed here."""
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atlas_desktop.words.catalogue import texts, tr
+from atlas_desktop.words.formats import use
+
+ROOT = Path(__file__).resolve().parents[2]
+TUI = ROOT / "atlas_desktop" / "tui"
+TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*.py"))
+
+# Modules whose words have not been moved yet: this list only gets shorter. The registry of actions is a table
+# of words itself, and so is the module that names the parts of the interface.
+TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
+STILL = {
+    "screens/chat.py",
+    "screens/chat_completion.py",
+    "screens/chat_context.py",
+    "screens/chat_forgetting.py",
+    "screens/chat_memories.py",
+    "screens/chat_messages.py",
+    "screens/chat_rooms.py",
+    "screens/chat_talk.py",
+    "screens/chat_tools.py",
+    "screens/branches.py",
+    "screens/exporting.py",
+    "screens/fields.py",
+    "screens/importing.py",
+    "screens/kept.py",
+    "screens/personas.py",
+    "screens/pick.py",
+    "screens/templates.py",
+    "screens/text_edit.py",
+    "screens/why.py",
+    "widgets/bars.py",
+    "widgets/empty.py",
+    "widgets/message.py",
+    "widgets/sidebar.py",
+    "widgets/transcript.py",
+    "work.py",
+}
+
+_STYLE = re.compile(r"^(?:(?:bold|italic|dim|not|none|on|underline|reverse|\$[\w-]+|\d+%|words|quiet)\s*)+$")
+_NAME = "Atlas"
+_WORDS = re.compile(r"[A-Za-z]{2,}[,:.]? [A-Za-z]{2,}|^[A-Z][a-z]+$|[a-z]{2,}…|[A-Z][a-z]+ · ")
+_NOT_WORDS = {"DEFAULT_CSS", "CSS", "_CSS", "_BOX", "TITLE", "FIT_STYLES", "_FIT_STYLES"}
+_NOT_SAID = {"cast", "query_one", "query", "log", "getattr", "hasattr", "tr", "RuntimeError"}
+
+
+def _set_aside(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a node holds no words for people: docstrings, styles, types, what is raised or looked up."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from (one.value for one in node.body if isinstance(one, ast.Expr))
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if {getattr(target, "id", "") for target in targets} & _NOT_WORDS:
+            yield from ast.walk(node)
+    if isinstance(node, ast.Raise | ast.Assert):
+        yield from ast.walk(node)
+    if isinstance(node, ast.Subscript):
+        yield from ast.walk(node.slice)
+    for name in ("returns", "annotation"):
+        if isinstance(found := getattr(node, name, None), ast.AST):
+            yield from ast.walk(found)
+    if isinstance(node, ast.Call):
+        called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if called in _NOT_SAID:
+            yield from (inner for one in node.args for inner in ast.walk(one))
+
+
+def literal_words(path: Path) -> list[str]:
+    """The texts in a module that look like words for people."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    aside = {id(one) for node in nodes for one in _set_aside(node)}
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside
+    ]
+    return [
+        text for text in texts if _WORDS.search(text) and text != _NAME and not _STYLE.match(text.strip())
+    ]
+
+
+def test_no_words_are_added_to_the_code_that_draws() -> None:
+    found = {}
+    for path in sorted(TUI.rglob("*.py")):
+        if "action_lists" not in path.parts and (words := literal_words(path)):
+            found[path.relative_to(TUI).as_posix()] = words
+    more = {name: words for name, words in found.items() if name not in STILL | TABLES_OF_THEIR_OWN}
+    assert not more, "put these words into atlas_desktop/words/en"
+    assert not {name for name in STILL if name not in found}, "good: take these off STILL"
+
+
+def _calls() -> Iterator[tuple[str, set[str], bool]]:
+    """Key, names of the facts, and whether there is a count, of every `tr` with a literal key."""
+    for path in (ROOT / "atlas_desktop").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "tr":
+                names = {keyword.arg for keyword in node.keywords if keyword.arg}
+                key = node.args[0]
+                if isinstance(key, ast.Constant):
+                    yield str(key.value), names - {"count"}, "count" in names
+
+
+def test_every_key_is_in_a_table_with_the_facts_it_is_given() -> None:
+    for key, facts, counted in _calls():
+        screen, _, name = key.partition(".")
+        table = texts(screen)
+        forms = [form for form in (name, f"{name}.one", f"{name}.other") if form in table]
+        assert forms, key
+        for form in forms:
+            wanted = {field for _, field, _, _ in string.Formatter().parse(table[form]) if field is not None}
+            assert wanted <= facts | ({"count"} if counted else set()), key
+
+
+@pytest.mark.parametrize("screen", TABLES)
+def test_every_text_of_a_table_is_used(screen: str) -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "atlas_desktop").rglob("*.py"))
+    for key in texts(screen):
+        name = key.removesuffix(".one").removesuffix(".other")
+        stem = re.split(r"[._](?=[^._]*$)", name)[0]
+        made = f"{screen}.{name}" in code or re.search(rf"{screen}\.(?:{re.escape(stem)}[._])?\{{", code)
+        assert made, f"{screen}.{key}"
+
+
+def test_numbers_in_texts_are_the_persons() -> None:
+    try:
+        use("de_DE")
+        assert tr("memory.title", count=12345) == "What Atlas remembers · 12.345 memories in use"
+    finally:
+        use("")
+    assert tr("memory.title", count=1) == "What Atlas remembers · 1 memory in use"
