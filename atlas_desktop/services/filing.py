@@ -109,11 +109,9 @@ class FilingService:
         from memory.organising.categories import nearest
 
         vector = await self._vector(filed)
-        if vector is None:
-            return
-        await self._store.organising.file(
-            filed.session_id, nearest(np.frombuffer(vector, dtype="<f4"), known)
-        )
+        # One without a word is not looked at again until it has grown.
+        category = "" if vector is None else nearest(np.frombuffer(vector, dtype="<f4"), known)
+        await self._store.organising.file(filed.session_id, category)
 
     async def _suggest(self, session_ids: Sequence[str], tagger: "Tagger") -> None:
         await self._background.gate.checkpoint()
