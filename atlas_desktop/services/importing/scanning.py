@@ -39,7 +39,7 @@ _WHOLE = re.compile(_whole(_DEPTH), re.DOTALL)
 _OPENERS = {b"}": b"{", b"]": b"["}
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 * 1024
-_WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads|data|items)\.item")
+_WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads)\.item")
 
 Note = Callable[[str, str], None]
 """Is told where something was left out, and why."""
