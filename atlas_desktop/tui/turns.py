@@ -30,8 +30,8 @@ GROUP = "turns"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a turn is to do: say a text, in the place of the message it `edits` if any; or go on with the reply
-    it `continues`; or, with none of them, answer the newest message again."""
+    """What a turn is to do: say a text, in the place of the message it `edits` if any; or go on with the
+    reply it `continues`; or, with none of them, answer the newest message again."""
 
     text: str | None = None
     edits: str | None = None
@@ -44,12 +44,13 @@ class Conversation:
 
     `said` is what has come of the reply under way; `waiting` are messages to send after it; `used` is the
     number of tokens of the last prompt and reply; `begins_in` is the room that it is to begin in, if not in
-    the one that was opened first, and `mode` the memory mode that it is to begin with.
+    the one that was opened first, `mode` and `project` what it is to begin with.
     """
 
     session: Session | None = None
     begins_in: RoomKind | None = None
     mode: MemoryMode | None = None
+    project: str | None = None
     system: str | None = None
     attached: "list[NewAttachment]" = field(default_factory=list)
     draft: str = ""
@@ -233,7 +234,8 @@ class Turns:
         # It looks at the folder of models.
         options = await asyncio.to_thread(self._app.desk.turn_options)
         if conversation.session is None:
-            options = replace(options, memory_mode=conversation.mode, system=conversation.system)
+            new = conversation
+            options = replace(options, memory_mode=new.mode, system=new.system, project=new.project)
         options = await self._with_persona(room, conversation, options)
         if room.store.room is RoomKind.OFF_RECORD:
             options = replace(options, memory_mode=MemoryMode.OFF)

@@ -16,6 +16,16 @@ ACTIONS: tuple[Action, ...] = (
         slash="/search",
         words=True,
     ),
+    Action(
+        "project.choose",
+        "Projects",
+        "Choose the project of this conversation, make, rename, archive them; `/project NAME` puts it there "
+        "(`none`: out of it).",
+        Where.CHAT,
+        "project",
+        slash="/project",
+        words=True,
+    ),
     *(
         Action(f"history.{run}", name, text, Where.HISTORY, f"history_{run}", key, label, in_palette=False)
         for run, name, key, label, text in (

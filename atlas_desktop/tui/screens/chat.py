@@ -126,7 +126,7 @@ class ChatScreen(
         off = room.store.room is RoomKind.OFF_RECORD
         begins = MemoryMode.OFF if off else shown.mode or MemoryMode.NORMAL
         self.query_one(HeadLine).tell(
-            title=session.title if session else "New conversation",
+            title=self.headline(session.title if session else "New conversation"),
             model=self.atlas.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else room.store.room,

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.rooms import RoomsService
     from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.screens.memory import Chosen
@@ -62,6 +64,61 @@ class HistoryCommands(DOMNode):
             # It was said on another branch than the one that is shown.
             await self._go_to(chosen.session_id, found)
 
+    # --- projects ---------------------------------------------------------------------------------
+
+    @property
+    def _project(self) -> str | None:
+        shown = self.current
+        return shown.session.project if shown.session is not None else shown.project
+
+    def headline(self, title: str) -> str:
+        """A title with the project that it is in."""
+        return f"{title} · {self._project}" if self._project else title
+
+    def action_project(self, words: str = "") -> None:
+        """Puts the conversation into the project of that name, which is made if need be (`none`: out of it);
+        without a name it shows all of them."""
+        self.atlas.attempt(self._choose_project(words), group="project", exclusive=True)
+
+    async def _choose_project(self, words: str) -> None:
+        from atlas_desktop.services.projects import LONGEST, tidy_name
+        from atlas_desktop.tui.screens.projects import ProjectsScreen, project_words
+
+        room = self.atlas.room_of(self.current)
+        if words:
+            try:
+                name = "" if words.casefold() == "none" else tidy_name(words)
+            except ValueError:
+                self.atlas.say(tr("history.project.bad", longest=LONGEST))
+                return
+        else:
+            screen = ProjectsScreen(self.atlas, room, self._project)
+            chosen = await self.atlas.push_screen_wait(screen)
+            if chosen is None and not screen.out:
+                return
+            name = chosen.name if chosen is not None else ""
+        await self._put_into(room, name)
+        self.atlas.say(project_words(self._project))
+
+    async def _put_into(self, room: "OpenRoom", name: str) -> None:
+        from memory.errors import ProjectNotFound
+        from memory.organising.entities import MarksPatch
+
+        shown = self.current
+        if shown.session is not None:
+            await room.organising.apply([shown.session.id], MarksPatch(project=name))
+            await self.sessions_changed([shown.session.id])
+            return
+        if name:
+            try:
+                name = (await room.projects.get(name)).name
+            except ProjectNotFound:
+                await room.projects.create(name)
+        shown.project = name or None
+        self.tell()
+
+    # --- changes ----------------------------------------------------------------------------------
+
     async def sessions_changed(self, ids: Sequence[str], *, content: bool = False) -> None:
         """Conversations were marked, deleted or moved elsewhere; with `content` their messages changed."""
         shown = self.current
@@ -85,7 +142,7 @@ class HistoryCommands(DOMNode):
         return self.atlas.desk.rooms.private is not None or await self._ask_for_private(words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("show_history", "show_insights"):
+        if action in ("show_history", "show_insights", "project"):
             return None if self.atlas.leaving or self.atlas.desk.room is None else True
         return super().check_action(action, parameters)
 

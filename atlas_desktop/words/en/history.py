@@ -136,7 +136,7 @@ TEXTS = {
     "projects.hint": "Enter puts the conversation that is shown into one. What is said in a project is told "
     "apart from the rest.",
     "projects.none": "There are none yet. Press A to make one.",
-    "projects.keys": "Enter chooses · a adds · e renames · x archives · d removes · Esc closes",
+    "projects.keys": "Enter chooses · n none · a adds · e renames · x archives · d removes · Esc",
     "projects.here": "this conversation",
     "projects.archived": "archived",
     "projects.memories.one": "1 memory",
@@ -145,5 +145,4 @@ TEXTS = {
     "projects.rename": "Rename the project",
     "projects.chosen": "In the project “{name}” now.",
     "projects.out": "In no project any more.",
-    "projects.begin": "Say something first: a conversation that has begun can be put into a project.",
 }

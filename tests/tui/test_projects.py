@@ -1,0 +1,71 @@
+"""Projects: chosen, made, renamed, archived and removed."""
+
+from collections.abc import Callable
+
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.fields import FieldsScreen
+from atlas_desktop.tui.screens.projects import ProjectsScreen
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.tui.desk import NOW, Stage, talk
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+
+async def test_a_conversation_is_put_into_a_project_by_name_and_taken_out(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/project  The garden")
+        await settle(pilot)
+        assert "The garden" in shown(place).splitlines()[0]
+        await say(pilot, "Peas or beans?")
+        await settle(pilot)
+        assert (await place.store.list_sessions())[0].project == "The garden"
+        await say(pilot, "/project none")
+        await settle(pilot)
+        session = (await place.store.list_sessions())[0]
+        assert session.project is None
+        assert chat(place.app).current.session == session
+        assert "The garden" not in shown(place).splitlines()[0]
+
+
+async def test_projects_are_looked_after_in_their_dialog(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    session = await talk(store, "Peas", [("Peas or beans?", "Peas first.")])
+    await store.projects.create("Attic")
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/project")
+        await assert_until(pilot, lambda: on(place.app, ProjectsScreen) and "Attic" in shown(place))
+        assert "0 conversations · 0 memories" in shown(place)
+        await pilot.press("a")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await type_text(pilot, "Garden")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ProjectsScreen) and "Garden" in shown(place))
+        await pilot.press("x")
+        await assert_until(pilot, lambda: "archived" in shown(place).replace("x archives", ""))
+        await pilot.press("home", "e")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await type_text(pilot, "Loft")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ProjectsScreen) and "Loft" in shown(place))
+        await pilot.press("end", "d")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await settle(pilot, but="project")
+        assert [one.name for one in await store.projects.list()] == ["Loft"]
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert (await store.get_session(session.id)).project == "Loft"
+        await say(pilot, "/project")
+        await assert_until(
+            pilot, lambda: on(place.app, ProjectsScreen) and "this conversation · 1" in shown(place)
+        )
+        await pilot.press("n")
+        await settle(pilot)
+        assert (await store.get_session(session.id)).project is None
