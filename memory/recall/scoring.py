@@ -32,7 +32,7 @@ class Weights:
     speaker: float = 0.25
     time: float = 0.6
     dated: float = 0.35
-    machine: float = 0.5
+    machine: float = 0.6
     question: float = 0.3
     stated: float = 0.05
     topic: float = 0.7
