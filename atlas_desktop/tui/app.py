@@ -12,6 +12,7 @@ from atlas_desktop.tui.arrivals import Arrivals
 from atlas_desktop.tui.leaving import Relaunch
 from atlas_desktop.tui.modelling import Modelling
 from atlas_desktop.tui.ports import ModelShelf, Now
+from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -287,4 +288,4 @@ class AtlasApp(Modelling):
             self.push_screen(HelpScreen(self.keys))
 
     def action_hint_quit(self) -> None:
-        self.say("Ctrl+Q quits. Ctrl+C copies what is marked.")
+        self.say(tr("program.quit_hint"))
