@@ -24,9 +24,9 @@ def format_of(part: Part) -> Format | None:
         return next((kind for one in _first(part) if (kind := kind_of(one)) is not None), None)
     if any(map(_is_session, head.split(b"\n"))):
         return Format.JSONL
-    from atlas_desktop.services.importing.markdown import is_transcript
+    from atlas_desktop.services.importing.markdown import beginning, is_transcript
 
-    return Format.MARKDOWN if is_transcript(head.decode("utf-8", "replace")) else None
+    return Format.MARKDOWN if is_transcript(beginning(head)) else None
 
 
 def _first(part: Part) -> Iterator[Any]:

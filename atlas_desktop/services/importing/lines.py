@@ -10,7 +10,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.importing.entities import Unreadable
 from atlas_desktop.services.importing.scanning import Note, decoded, objects
 from atlas_desktop.services.importing.sources import Part
-from atlas_desktop.services.importing.values import aware, json_text
+from atlas_desktop.services.importing.values import aware, json_text, mapping, moment
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
@@ -61,6 +61,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     head: str | None = None
 
 
+_TIMES = frozenset({"created_at", "updated_at", "pinned_at", "archived_at"})
 _SESSION_FIELDS = frozenset(SessionLine.__struct_fields__)
 _MESSAGE_FIELDS = frozenset(MessageLine.__struct_fields__)
 
@@ -110,14 +111,14 @@ def read_line(line: bytes) -> TravellingSession:
 def session_of(raw: Any) -> TravellingSession:
     """A session from the value of a line. Raises `Unreadable`."""
     try:
-        given = msgspec.convert(raw, SessionLine)
-        rows = [msgspec.convert(message, MessageLine) for message in given.messages]
+        given = msgspec.convert(_with_times(raw), SessionLine)
+        rows = [msgspec.convert(_with_times(message), MessageLine) for message in given.messages]
     except msgspec.ValidationError as fault:
         raise Unreadable(_place(fault)) from None
     except RecursionError:
         raise Unreadable("nested too deeply") from None
     created = _aware(given.created_at) or next(
-        (moment for row in rows if (moment := _aware(row.created_at)) is not None), None
+        (found for row in rows if (found := _aware(row.created_at)) is not None), None
     )
     if created is None:
         raise Unreadable("no time: `created_at` is missing")
@@ -148,6 +149,17 @@ def session_of(raw: Any) -> TravellingSession:
     )
 
 
+def _with_times(fields: Any) -> Any:
+    """Times may be numbers, too, and dates alone."""
+    known = {
+        name: found
+        for name in _TIMES & mapping(fields).keys()
+        if not isinstance(value := fields[name], str) or "T" not in value
+        if (found := moment(value)) is not None
+    }
+    return {**fields, **known} if known else fields
+
+
 def _messages(
     rows: list[MessageLine], raw: list[dict[str, Any]], begun: datetime
 ) -> Iterator[TravellingMessage]:
@@ -173,10 +185,10 @@ def _rest(raw: dict[str, Any], known: frozenset[str]) -> str:
     return json_text({key: value for key, value in raw.items() if key not in known})
 
 
-def _aware(moment: datetime | None) -> datetime | None:
+def _aware(given: datetime | None) -> datetime | None:
     """Times without an offset are taken as UTC. Raises `Unreadable` at the ends of time."""
     try:
-        return None if moment is None else aware(moment)
+        return None if given is None else aware(given)
     except OverflowError:
         raise Unreadable("a time that is none") from None
 

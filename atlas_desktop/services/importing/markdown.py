@@ -58,7 +58,7 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
             note(part.where, f"longer than {LONGEST} bytes")
             continue
         try:
-            words = data.decode("utf-8-sig")
+            words = data.decode(_encoding(data))
         except UnicodeDecodeError:
             note(part.where, "not UTF-8")
             continue
@@ -69,6 +69,16 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
                 yield where, session_of(talk, otherwise=part.changed_at)
             except Unreadable as fault:
                 note(where, fault.why)
+
+
+def beginning(data: bytes) -> str:
+    """The text of the first bytes of a file, which may end in the middle of a letter."""
+    return data.decode(_encoding(data), "replace")
+
+
+def _encoding(data: bytes) -> str:
+    """Some shells of Windows write UTF-16, with a mark at the beginning."""
+    return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def talks_of(words: str, title: str) -> Iterator[Talk]:

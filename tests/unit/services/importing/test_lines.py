@@ -63,6 +63,12 @@ def test_a_line_is_read_with_its_times_and_its_unknown_fields() -> None:
     assert session.updated_at == first.created_at
 
 
+@pytest.mark.parametrize("time", [1706929506, 1706929506000.0, "1706929506.0", "2024-02-03T03:05:06"])
+def test_times_may_be_numbers(time: object) -> None:
+    assert read_line(line(created_at=time)).created_at.isoformat() == "2024-02-03T03:05:06+00:00"
+    assert read_line(line(created_at="2024-02-03")).created_at.isoformat() == "2024-02-03T00:00:00+00:00"
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [

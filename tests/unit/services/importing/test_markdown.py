@@ -39,6 +39,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "holiday.md"
 
 
+async def test_a_transcript_may_be_utf_16(file: Path) -> None:
+    (session,), _ = await taken(file, STYLES["bold"].encode("utf-16"))
+    assert contents(session) == ["Hello", "Hi"]
+
+
 @pytest.mark.parametrize("style", STYLES)
 async def test_speakers_are_known_however_they_are_written(file: Path, style: str) -> None:
     (session,), report = await taken(file, STYLES[style])
