@@ -22,6 +22,7 @@ _MOST_LOOKED_INTO = 150
 _MOST_WALKED = 2_000
 _MOST_PASSED = 3_000
 _EACH = 3
+_RANKED = 60
 _TITLE = 0.5
 """What a title that fits is worth beside the best message."""
 
@@ -59,14 +60,16 @@ class Candidates:
         if not self._parts.looks_for_words:
             source, most = self._filtered(), max(end, COUNTED) + 1
         else:
-            gathered = self._gathered(order, end)
+            gathered = self._gathered(order)
             complete = gathered.complete
             if order is Order.BEST:
                 source = self._best(gathered)
             elif complete:
                 source = sorted(self._known(gathered), key=lambda one: (one.updated_at, one.id), reverse=True)
             else:
-                source, most = self._in_order(gathered), end + 1
+                source = self._in_order(gathered)
+            if not complete:
+                most = end + 1
         if self._parts.absent:
             # Sessions are looked into one by one: no more of them than are shown.
             looked_into = list(islice(source, _MOST_LOOKED_INTO + 1))
@@ -83,12 +86,11 @@ class Candidates:
 
     # --- sources ----------------------------------------------------------------------------------
 
-    def _gathered(self, order: Order, end: int) -> Gathered:
+    def _gathered(self, order: Order) -> Gathered:
         if order is Order.RECENT and not self._gatherer.has_index:
             # One message tells enough of a session: they are looked into one by one.
             return Gathered([], complete=False)
-        # Those of which the latest messages do not tell are looked into one by one as well.
-        return self._gatherer.gather(WINDOW, 0 if order is Order.RECENT else min(end + 1, WINDOW))
+        return self._gatherer.gather(WINDOW if self._gatherer.has_index else _RANKED)
 
     def _filtered(self) -> Iterator[Found]:
         """What is asked of sessions and of messages other than by words, the latest used first."""
@@ -147,14 +149,17 @@ class Candidates:
         ).fetchone()
         return first is not None and first < low
 
-    def _best(self, gathered: Gathered) -> list[Found]:
+    def _best(self, gathered: Gathered) -> Iterator[Found]:
+        """Those that the latest messages tell about, the best first, and then the others."""
         found = self._known(gathered)
         self.score(found)
         value = {
             one.id: max((self._scores[row.seq] for row in one.rows), default=0.0) + _TITLE * one.titled
             for one in found
         }
-        return sorted(found, key=lambda one: (value[one.id], one.updated_at, one.id), reverse=True)
+        yield from sorted(found, key=lambda one: (value[one.id], one.updated_at, one.id), reverse=True)
+        if not gathered.complete:
+            yield from (one for one in self._in_order(gathered) if one.id not in value)
 
     def _known(self, gathered: Gathered) -> list[Found]:
         """The sessions of what was gathered, and those of which the title fits."""

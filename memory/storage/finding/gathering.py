@@ -32,6 +32,7 @@ FEW = 1_000
 """Messages of the sessions that are asked for, up to which these are read and the index is left alone."""
 _WHOLE = 2**31 - 1
 _READ_CLOSELY = 400
+_MOST_PLACES = 5_000
 _MOST_READ = 30_000
 _FROM_SESSIONS = "sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id"
 _FROM_MESSAGES = "messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
@@ -90,19 +91,18 @@ class Gatherer:
         """Whether an index answers for any of the words."""
         return bool(self.parts.indexed or self.parts.unspaced)
 
-    def gather(self, want: int, least: int) -> Gathered:
-        """So many messages, the latest stored first; at least `least` of them (of sessions, when these count)
-        if there are as many and they can be found in a reasonable time."""
+    def gather(self, want: int, least: int = 0) -> Gathered:
+        """So many messages (or sessions, when these count), and more of them until `least` are there, the
+        latest first. What more are gathered comes after what fewer would be."""
         stream, left = stream_of(self.parts)
         if stream is None or self._few():
-            return self._walked(max(least, _READ_CLOSELY if self._each is None else 0))
-        found = self._streamed(stream, (*left, *self.parts.close), want)
-        if found.complete or self._number(found.rows) >= least:
-            return found
-        walked = self._walked(least)
-        known = {row.seq for row in walked.rows}
-        also = [row for row in found.rows if row.seq not in known]
-        return Gathered([*walked.rows, *also], walked.complete, found.low)
+            return self._walked(max(least, min(want, _READ_CLOSELY)))
+        close = (*left, *self.parts.close)
+        found = self._streamed(stream, close, want)
+        while not found.complete and len(found.rows) < least and want < _MOST_PLACES:
+            want = min(4 * want, _MOST_PLACES)
+            found = self._streamed(stream, close, want)
+        return found
 
     def look_into(self, session_id: str, below: int | None = None) -> list[Row]:
         """A few messages of a session that fit; with `below` only of those stored before that place."""
@@ -150,7 +150,7 @@ class Gatherer:
             """,
             (letters, json.dumps(places), *where.parameters),
         )
-        return [Row(*one) for one in found]
+        return sorted((Row(*one) for one in found), key=lambda row: -row.seq)
 
     def _allowed(self) -> Sql | None:
         """The places of the messages that may be found, when these are so few that the others should be
@@ -167,9 +167,6 @@ class Gatherer:
             """,
             self._sessions.parameters,
         )
-
-    def _number(self, rows: Sequence[Row]) -> int:
-        return len(rows) if self._each is None else len({row.session_id for row in rows})
 
     def _few(self) -> bool:
         return self._sessions != TRUE and self._allowed_messages() <= FEW

@@ -29,8 +29,9 @@ def find(
     parts = parts_of(conn, query.where, whole=False)
     gatherer = Gatherer(conn, Compiler(room, whole=False), lens, parts)
     wanted = max(offset, 0) + max(limit, 0)
-    found = gatherer.gather(max(WINDOW, wanted), min(wanted + 1, _COUNTED))
-    ranked = rank(conn, lens, parts, found.rows, order)
+    found = gatherer.gather(max(WINDOW, min(wanted + 1, _COUNTED)), min(wanted + 1, _COUNTED))
+    ranked = rank(conn, lens, parts, found.rows[:WINDOW], order)
+    ranked += [(0.0, row) for row in found.rows[WINDOW:]]
     shown = ranked[max(offset, 0) : wanted]
     hits = hits_of(conn, lens, room, query, shown)
     further = len(found.rows) > wanted

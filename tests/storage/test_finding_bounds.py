@@ -1,0 +1,93 @@
+"""What is found where words are too common to be followed to their end: the same, by other ways."""
+
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from memory.organising.entities import MarksPatch
+from memory.ports import SessionStore
+from memory.search.entities import MessageHit, Order, Query, SessionHit
+from memory.search.language import parse
+from memory.storage.finding import candidates, gathering, messages, plan
+from memory.storage.room import open_off_record
+from memory.testing import FakeClock, InMemorySessionStore
+from tests.contract.talk import assistant, begin, user
+
+NOW = FakeClock().now()
+_WORDS = ("fox", "fog", "owl", "hen", "emu")
+_QUERIES = (
+    *("fo*", "f*", "fox", "fox ow*", "fo* ow*", "fox owl", "fox OR owl", "fox -owl", "-fox", "-fo* owl"),
+    *("tag:t fox", "tag:t fo*", "is:starred fo* -owl", "role:user fox", "role:assistant fo*", '"fox owl"'),
+    *('"fox ow"*', "fox 3*", "tag:t OR fox", "(fox owl) OR hen", "fox 京", "京", "f* -(owl OR hen)"),
+)
+
+
+@pytest.fixture
+def low(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is common, and little is enough."""
+    monkeypatch.setattr(plan, "_CHEAP", 3)
+    monkeypatch.setattr(plan, "_FREQUENT", 2)
+    monkeypatch.setattr(candidates, "WINDOW", 4)
+    monkeypatch.setattr(messages, "WINDOW", 4)
+    monkeypatch.setattr(gathering, "FEW", 1)
+    monkeypatch.setattr(gathering, "_READ_CLOSELY", 4)
+    monkeypatch.setattr(candidates, "_RANKED", 2)
+
+
+@pytest.fixture
+async def both() -> AsyncIterator[tuple[SessionStore, SessionStore]]:
+    stores: tuple[SessionStore, SessionStore] = (
+        await open_off_record(FakeClock()),
+        InMemorySessionStore(FakeClock()),
+    )
+    dice = random.Random(3)
+    for number in range(14):
+        texts = [" ".join(dice.choices(_WORDS, k=2)) + " 京" * (dice.random() < 0.3) for _ in range(3)]
+        patch = MarksPatch(starred=dice.random() < 0.3, add_tags=("t",) if dice.random() < 0.4 else ())
+        for store in stores:
+            session, _ = await begin(store, texts[0], title=f"{number} {texts[1].split()[0]}")
+            await store.append_message(session.id, assistant(texts[1]))
+            await store.append_message(session.id, user(texts[2]))
+            await store.organising.apply([session.id], patch)
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+async def sessions(store: SessionStore, query: Query, order: Order) -> list[SessionHit]:
+    found: list[SessionHit] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = await store.find.sessions(query, limit=5, offset=offset, order=order)
+        found += page.hits
+        offset = page.next_offset
+    return found
+
+
+async def said(store: SessionStore, query: Query) -> list[MessageHit]:
+    found: list[MessageHit] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = await store.find.messages(query, limit=5, offset=offset)
+        found += page.hits
+        offset = page.next_offset
+    return found
+
+
+@pytest.mark.parametrize("text", _QUERIES)
+async def test_common_words_are_found_all_the_same(
+    low: None, both: tuple[SessionStore, SessionStore], text: str
+) -> None:
+    query = parse(text, NOW)
+    for order in Order:
+        here, there = [[hit.session.title for hit in await sessions(one, query, order)] for one in both]
+        if order is Order.BEST:
+            here, there = sorted(here), sorted(there)
+        assert here == there
+    these, those = [await said(one, query) for one in both]
+    assert sorted(map(_told, these)) == sorted(map(_told, those))
+
+
+def _told(hit: MessageHit) -> tuple[str, str]:
+    return hit.session.title, hit.message.content
