@@ -55,6 +55,7 @@ class VariantActions(DOMNode):
             to = min(max(at + step, 0), len(variants) - 1)
             if to != at:
                 self.current.session = await sessions.show_variant(session_id, variants[to].id)
+                self.query_one(Transcript).replaced(block.message.id, variants[to].id)
                 await block.finish(variants[to])
             if len(variants) > 1 and block.is_mounted:
                 block.placed(to + 1, len(variants))
