@@ -199,7 +199,6 @@ _ESTIMATED = (
         "octet_length(content) + octet_length(preface) + coalesce(length(tokens), 0) + 160",
         "messages",
     ),
-    ("vectors", "SELECT count(*) FROM vectors", "length(data) + 100", "vectors"),
     *(
         # An index lists the pages that its words lie in.
         ("full_text", f"SELECT count(*) FROM {index}_idx", "length(block)", f"{index}_data")
@@ -221,6 +220,7 @@ _KINDS = (
     ("sessions", "SELECT count(*) * 300, count(*) FROM sessions"),
 )
 _SAMPLE = 300
+_PAGE = 4096
 
 
 def storage(conn: Connection) -> list[Stored]:
@@ -231,6 +231,7 @@ def storage(conn: Connection) -> list[Stored]:
         (count,) = conn.execute(counting).fetchone()
         sizes[kind] += round(count * _typical(conn, table, measure))
         rows[kind] = None if kind == "full_text" else count
+    sizes["vectors"], rows["vectors"] = _vectors(conn, rows["messages"] or 0)
     for kind, sql in _KINDS:
         found = conn.execute(sql).fetchall()
         sizes[kind], rows[kind] = sum(row[0] for row in found), sum(row[1] for row in found)
@@ -242,11 +243,35 @@ def storage(conn: Connection) -> list[Stored]:
     return sorted(stored, key=lambda one: (-one.bytes, one.kind))
 
 
+def _vectors(conn: Connection, messages: int) -> tuple[int, int]:
+    """Bytes and rows: how many passages a message has is seen by some of them."""
+    passages = _typical(
+        conn, "messages", "(SELECT count(*) FROM vectors WHERE kind = 'message' AND owner_id = messages.id)"
+    )
+    (others,) = conn.execute(
+        "SELECT count(*) FROM vectors WHERE kind IN ('memory', 'summary', 'chunk')"
+    ).fetchone()
+    row = conn.execute("SELECT length(data) + 100 FROM vectors LIMIT 1").fetchone()
+    count = round(passages * messages) + others
+    return round(count * _with_overflow(0 if row is None else row[0])), count
+
+
+def _with_overflow(size: float) -> float:
+    """What a row of a table without row numbers takes: most of a long one lies on pages of its own.
+
+    https://www.sqlite.org/fileformat2.html#payload; SQLCipher keeps 80 bytes of each page to itself.
+    """
+    usable = _PAGE - 80
+    most, least = (usable - 12) * 64 // 255 - 23, (usable - 12) * 32 // 255 - 23
+    if size <= most:
+        return size
+    local = least + (size - least) % (usable - 4)
+    local = local if local <= most else least
+    return local + -(-(size - local) // (usable - 4)) * _PAGE
+
+
 def _typical(conn: Connection, table: str, measure: str) -> float:
-    """The mean over rows that lie at even distances, or over the first ones where rows have no numbers."""
-    if table == "vectors":
-        query = f"SELECT avg({measure}) FROM (SELECT * FROM vectors LIMIT {_SAMPLE})"
-        return float(conn.execute(query).fetchone()[0] or 0)
+    """The mean over rows that lie at even distances."""
     last = conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0
     first = conn.execute(f"SELECT min(rowid) FROM {table}").fetchone()[0] or 0
     step = max((last - first) // _SAMPLE, 1)
