@@ -112,7 +112,7 @@ async def test_nothing_of_what_is_inside_is_shown(make: Make) -> None:
         assert "private title" not in shown(place)
         await pilot.press("ctrl+p")
         await settle(pilot)
-        await pilot.press("escape", "ctrl+o", "ctrl+n", "f8")
+        await pilot.press("escape", "ctrl+o", "ctrl+n", "f6", "f9", "f8", "escape")
         await settle(pilot)
         assert on(place.app, UnlockScreen)
         assert "private title" not in shown(place)
