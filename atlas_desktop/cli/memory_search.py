@@ -58,7 +58,7 @@ def _shape(found: "FoundNote") -> dict[str, Any]:
         "kind": note.kind,
         "text": note.text,
         "snippet": note.text,
-        "parts": {"lexical": round(found.score, 6)},
+        "parts": shapes.of_words(found.score),
         "source": {
             "session": note.sessions[0] if note.sessions else None,
             "message": note.messages[0] if note.messages else None,

@@ -67,6 +67,12 @@ def attachment(value: "Attachment") -> dict[str, Any]:
     }
 
 
+def of_words(score: float, *, importance: float = 0.0) -> dict[str, float]:
+    """The parts of a hit that was found by its words alone: the others are there, and say nothing."""
+    nothing = dict.fromkeys(("semantic", "neighbour", "recency"), 0.0)
+    return {"lexical": round(score, 6), **nothing, "importance": importance}
+
+
 def hit(value: "SearchHit") -> dict[str, Any]:
     found = value.message
     return {
@@ -75,12 +81,7 @@ def hit(value: "SearchHit") -> dict[str, Any]:
         "text": found.content,
         "snippet": value.snippet,
         "score": round(value.score, 6),
-        # Found by its words alone: the other parts of a hit's score are there, and say nothing.
-        "parts": {
-            "lexical": round(value.score, 6),
-            **dict.fromkeys(("semantic", "neighbour", "recency"), 0.0),
-            "importance": float(found.important),
-        },
+        "parts": of_words(value.score, importance=float(found.important)),
         "source": {
             "session": found.session_id,
             "session_title": value.session_title,
