@@ -118,7 +118,7 @@ class ChatScreen(
 
     def tell(self) -> None:
         """Brings the lines around the conversation up to date."""
-        if self.atlas.leaving:
+        if self.atlas.leaving or not self.atlas.desk.open_rooms:
             return
         shown = self.current
         session = shown.session
