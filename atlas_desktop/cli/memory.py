@@ -57,6 +57,8 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     _check(args.k, args.kinds)
     room = await ctx.unlock()
     await room.recall.load()
+    if args.stdin:
+        await room.recall.warm_questions()
     for question in _questions(args):
         found = await _ask(room, question)
         answer = {

@@ -98,6 +98,7 @@ class RecallService:
         self.recall = self._engine.recall
         self.answer = self._engine.answer
         self.messages = self._engine.messages
+        self.warm_questions = self._engine.warm_questions
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)
