@@ -34,7 +34,7 @@ def register(add: Add) -> None:
     important = add("important", mark_important, "keep a session, or one message, in sight longest")
     important.add_argument("session", metavar="ID")
     important.add_argument("--message", metavar="ID|last", help="one message instead of the session")
-    important.add_argument("--off", action="store_true", help="take the mark away")
+    important.add_argument("--off", "--not", dest="off", action="store_true", help="take the mark away")
 
 
 async def show_context(ctx: Context, args: argparse.Namespace) -> int:
