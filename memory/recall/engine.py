@@ -252,11 +252,10 @@ class RecallEngine:
         if self._echoes and search and near:
             found = await search.look_again(looked.question, rows, notes, near, evidence, scores.total)
             scores = scores if found is evidence else self._scorer(found, weights)
-        if looked.question.turns:
-            best = best_of(scores.total, allowed, times, POOL * wanted.k)
+        turns = looked.question.turns
+        best = best_of(scores.total, allowed, times, wanted.k * (POOL if turns else 1))
+        if turns:
             best = in_turns(best, np.concatenate([rows.session, notes.session]))[: wanted.k]
-        else:
-            best = best_of(scores.total, allowed, times, wanted.k)
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return ranked.hits(await self._evidence.texts(ranked.messages()), near)
 
