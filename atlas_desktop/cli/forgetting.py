@@ -115,6 +115,7 @@ def _moment(text: str | None) -> datetime | None:
 async def forget_in_chat(talk: "Conversation", rest: str) -> None:
     """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done."""
     from atlas_desktop.cli import shapes
+    from atlas_desktop.services.forgetting_rooms import RoomsForgetting
 
     words = rest.split()
     agreed = bool(words) and words[-1] in ("yes", "--yes")
@@ -127,7 +128,7 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
         raise UsageError(
             "Nothing is waiting to be forgotten.", "Write /forget last, /forget this or /forget ID."
         )
-    forgetting = talk.ctx.desk.rooms.forgetting
+    forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,))
     plan = await forgetting.preview(target)
     affected = plan.affected
     if not agreed and not talk.ctx.yes:
