@@ -1,0 +1,67 @@
+"""How the settings, the models, the choice of colours and the words in place of a failed screen look."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from atlas_desktop.explain import Explained
+from atlas_desktop.tui.screens.failure import FailureScreen
+from atlas_desktop.tui.screens.themes import ThemeScreen
+from tests.tui.desk import Stage, stage
+from tests.tui.driving import assert_until, on, shown
+from tests.tui.test_models_screen import shelf
+from tests.tui.test_settings_screen import find
+from tests.tui.test_snapshots import SIZES, Snap, still, taken
+
+__all__ = ["still"]
+
+
+@SIZES
+@pytest.mark.parametrize("theme", ["light", "contrast-dark"])
+def test_a_value_is_refused(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await find(pilot, "max_tokens reply")
+        await pilot.press("enter")
+        place.app.screen.query_one("#value", Input).value = "many"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Not changed" in shown(place))
+
+    assert taken(snap_compare, stage(tmp_path, theme=theme), size, steps)
+
+
+@pytest.mark.parametrize("theme", ["dark", "contrast-light"])
+def test_models(snap_compare: Snap, tmp_path: Path, theme: str) -> None:
+    place = stage(tmp_path, theme=theme)
+    shelf(place, "smollm2-135m-instruct", "first")
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        listing = place.app.screen.query_one("#models", OptionList)
+        listing.highlighted = listing.get_option_index("llama-3.2-1b-instruct")
+        await assert_until(pilot, lambda: "sets conditions" in shown(place))
+
+    assert taken(snap_compare, place, (80, 24), steps)
+
+
+def test_colours_of_the_terminal(snap_compare: Snap, tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f8")
+        await assert_until(pilot, lambda: on(place.app, ThemeScreen))
+
+    assert taken(snap_compare, stage(tmp_path, theme="terminal"), (80, 24), steps)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_words_in_place_of_a_screen(snap_compare: Snap, tmp_path: Path, theme: str) -> None:
+    words = Explained("unexpected", "Something unexpected went wrong", "Error id: 0badcafe.", "Try again.")
+
+    async def leave() -> None:
+        return None
+
+    async def steps(_pilot: Pilot[None], place: Stage) -> None:
+        await place.app.turn_to(FailureScreen(words, lambda: None, leave))
+
+    assert taken(snap_compare, stage(tmp_path, theme=theme), (80, 24), steps)
