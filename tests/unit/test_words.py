@@ -36,6 +36,7 @@ STILL = {
     "screens/kept.py",
     "screens/personas.py",
     "screens/pick.py",
+    "screens/projects.py",
     "screens/templates.py",
     "screens/text_edit.py",
     "screens/why.py",
