@@ -48,7 +48,8 @@ def usage(name: str, parser: argparse.ArgumentParser) -> str:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return ""
-        shared = action.container is not parser and getattr(action.container, "title", "") == "global options"
+        group = getattr(action, "container", parser)
+        shared = group is not parser and getattr(group, "title", "") == "global options"
         if shared or action.help == argparse.SUPPRESS or "--help" in action.option_strings:
             continue
         value = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else "")

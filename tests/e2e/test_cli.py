@@ -161,7 +161,9 @@ def test_sessions_are_listed_found_renamed_binned_and_restored(program: Program)
     assert program.json("sessions", "search", "Lofoten")["hits"] == []
     [binned] = program.json("sessions", "list", "--binned")
     assert program.json("sessions", "restore", binned["id"])["deleted_at"] is None
-    assert len(program.json("sessions", "list", "--query", "project:norway -is:archived after:today ferr*")) == 1
+    assert (
+        len(program.json("sessions", "list", "--query", "project:norway -is:archived after:today ferr*")) == 1
+    )
     assert program.json("sessions", "searches", "add", "trips", "project:norway")["query"] == "project:norway"
     found = program.json("sessions", "search", "@trips", "role:user")
     assert (found["total"], found["hits"][0]["source"]["session"]) == (1, ref)

@@ -1,5 +1,5 @@
-"""How a person keeps conversations in order: archive, pins, categories, suggested tags, saved searches; and what
-is at hand while talking: personas, templates of prompts, and texts attached to a conversation."""
+"""How a person keeps conversations in order: archive, pins, categories, suggested tags, saved searches; and
+what is at hand while talking: personas, templates of prompts, and texts attached to a conversation."""
 
 from memory.storage.connection import Connection
 
