@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
 _USUAL = "jsonl"
 _ALL = "all"
-_PAGE = 500
+_MOST = 10_000_000
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -208,13 +208,8 @@ async def _found_ids(store: "SessionStore", text: str) -> list[str]:
             "A question (~) finds what is like it, more or less; that chooses nothing to export.",
             "Say with words and conditions which conversations are meant.",
         )
-    ids: list[str] = []
-    at: int | None = 0
-    while at is not None:
-        page = await store.find.sessions(query, limit=_PAGE, offset=at, snippets=False)
-        ids += [hit.session.id for hit in page.hits]
-        at = page.next_offset
-    return ids[::-1]
+    page = await store.find.sessions(query, limit=_MOST, snippets=False, exhaustive=True)
+    return [hit.session.id for hit in page.hits][::-1]
 
 
 def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.entities import Session
     from memory.search.entities import MessageHit, Page, SavedSearch, SessionHit, Snippet
 
-_MOST = 10_000
+_MOST = 10_000_000
 
 
 def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
@@ -61,7 +61,7 @@ async def _list_by_query(ctx: Context, args: argparse.Namespace) -> int:
     if args.archived:
         asked = await finding.understand(f"is:archived {asked.text}")
     page: Page[SessionHit] = await finding.sessions(
-        asked.query, limit=limit, binned=args.binned, snippets=False
+        asked.query, limit=limit, binned=args.binned, snippets=False, exhaustive=True
     )
     return _print_sessions(ctx, [hit.session for hit in page.hits])
 

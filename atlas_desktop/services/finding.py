@@ -90,8 +90,12 @@ class FindingService:
         order: Order = Order.RECENT,
         binned: bool = False,
         snippets: bool = True,
+        exhaustive: bool = False,
     ) -> Page[SessionHit]:
-        """Raises what storage raises. What is asked by meaning comes in the order of its nearness."""
+        """Raises what storage raises. What is asked by meaning comes in the order of its nearness.
+
+        `exhaustive` as in `memory.search.ports.FindStore.sessions`.
+        """
         if query.question:
             hits = await self._by_meaning(query)
             return _cut(_of_sessions(hits), limit, offset)
@@ -100,7 +104,13 @@ class FindingService:
         begin, most = (offset, limit) if len(rooms) == 1 else (0, end)
         pages = [
             await room.store.find.sessions(
-                query, limit=most, offset=begin, order=order, binned=binned, snippets=snippets
+                query,
+                limit=most,
+                offset=begin,
+                order=order,
+                binned=binned,
+                snippets=snippets,
+                exhaustive=exhaustive,
             )
             for room in rooms
         ]

@@ -22,11 +22,13 @@ class FindStore(Protocol):
         order: Order = Order.RECENT,
         binned: bool = False,
         snippets: bool = True,
+        exhaustive: bool = False,
     ) -> Page[SessionHit]:
         """Sessions of which one message, or the title, fits. What is excluded must be in no message of them.
 
         Archived ones are left out only of a list without any condition; pinned ones come first there. Without
-        `snippets` the hits tell no messages, which is faster.
+        `snippets` the hits tell no messages, which is faster. `exhaustive` is for whoever does something with
+        all of them: none that fits is left out, the latest used come first, and no messages are told.
         """
         ...
 

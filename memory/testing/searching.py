@@ -58,6 +58,7 @@ class InMemoryFindStore:
         order: Order = Order.RECENT,
         binned: bool = False,
         snippets: bool = True,
+        exhaustive: bool = False,
     ) -> Page[SessionHit]:
         self._rows.require_open()
         found = [one for one in self._rows.sessions.values() if (one.deleted_at is not None) is binned]
@@ -66,9 +67,10 @@ class InMemoryFindStore:
             found.sort(key=lambda one: (one.pinned_at is not None, one.updated_at, one.id), reverse=True)
             hits = [SessionHit(one, Snippet(one.title)) for one in found]
         else:
-            hits = [hit for one in found if (hit := self._hit(query, one, snippets=snippets)) is not None]
+            told = snippets and not exhaustive
+            hits = [hit for one in found if (hit := self._hit(query, one, snippets=told)) is not None]
             hits.sort(key=lambda hit: (hit.session.updated_at, hit.session.id), reverse=True)
-            if order is Order.BEST:
+            if order is Order.BEST and not exhaustive:
                 hits.sort(key=lambda hit: hit.score, reverse=True)
         return _page(hits, limit, offset)
 

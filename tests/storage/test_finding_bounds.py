@@ -89,5 +89,18 @@ async def test_common_words_are_found_all_the_same(
     assert sorted(map(_told, these)) == sorted(map(_told, those))
 
 
+@pytest.mark.parametrize("text", _QUERIES)
+async def test_who_does_something_with_all_of_them_is_given_all(
+    low: None, monkeypatch: pytest.MonkeyPatch, both: tuple[SessionStore, SessionStore], text: str
+) -> None:
+    monkeypatch.setattr(candidates, "_MOST_LOOKED_INTO", 1)
+    monkeypatch.setattr(candidates, "_MOST_WALKED", 1)
+    query = parse(text, NOW)
+    pages = [await store.find.sessions(query, limit=100, exhaustive=True) for store in both]
+    here, there = [[hit.session.title for hit in page.hits] for page in pages]
+    assert here == there
+    assert [(page.more, page.next_offset) for page in pages] == [(False, None)] * 2
+
+
 def _told(hit: MessageHit) -> tuple[str, str]:
     return hit.session.title, hit.message.content

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory.entities import RoomKind
-from memory.search.entities import All, Condition, Order
+from memory.search.entities import All, Condition, Not, Order
 from memory.storage.connection import Connection
 from memory.storage.finding import messages
 from memory.storage.finding.gathering import Gathered, Gatherer, Row
@@ -77,6 +77,22 @@ class Candidates:
             source, most = filter(self._lacks, looked_into[:_MOST_LOOKED_INTO]), end + 1
         found = list(islice(source, most))
         return found, complete and (most is None or len(found) < most)
+
+    def every(self) -> list[Found]:
+        """All that fit, the latest used first, however long it takes. Of their messages none is known."""
+        where = self._allowed
+        for words in self._parts.absent:
+            where = where & self._compiler.on_session(Not(words))
+        if given := self._parts.of_messages:
+            where = where & self._compiler.on_session(All(given) if len(given) > 1 else given[0])
+        rows = self._conn.execute(
+            f"""
+            SELECT s.id, s.updated_at FROM sessions AS s WHERE {where.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            where.parameters,
+        )
+        return [Found(session_id, updated_at) for session_id, updated_at in rows]
 
     def best_row(self, found: Found) -> tuple[float, Row] | None:
         """That of its messages which fits best, of those that are known, and its score."""

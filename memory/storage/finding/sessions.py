@@ -30,14 +30,16 @@ class SessionSearch:
         self._query = query
         self._binned = binned
 
-    def page(self, *, limit: int, offset: int, order: Order, snippets: bool) -> Page[SessionHit]:
+    def page(
+        self, *, limit: int, offset: int, order: Order, snippets: bool, exhaustive: bool = False
+    ) -> Page[SessionHit]:
         begin, end = max(offset, 0), max(offset, 0) + max(limit, 0)
         where = self._query.where
         if where is None:
             return self._listed(begin, end)
         candidates = Candidates(self._conn, self._lens, self._room, where, binned=self._binned)
-        found, complete = candidates.find(order, end)
-        hits = self._hits(candidates, found[begin:end], snippets=snippets)
+        found, complete = (candidates.every(), True) if exhaustive else candidates.find(order, end)
+        hits = self._hits(candidates, found[begin:end], snippets=snippets and not exhaustive)
         return Page(tuple(hits), len(found), not complete, end if len(found) > end else None)
 
     def _listed(self, begin: int, end: int) -> Page[SessionHit]:

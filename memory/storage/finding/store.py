@@ -41,10 +41,13 @@ class SqlFindStore:
         order: Order = Order.RECENT,
         binned: bool = False,
         snippets: bool = True,
+        exhaustive: bool = False,
     ) -> Page[SessionHit]:
         def work(conn: Connection) -> Page[SessionHit]:
             search = SessionSearch(conn, self._lens(), self._room, query, binned=binned)
-            return search.page(limit=limit, offset=offset, order=order, snippets=snippets)
+            return search.page(
+                limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
+            )
 
         return await self._reads.read(work)
 
