@@ -146,6 +146,20 @@ async def test_an_erased_session_takes_along_what_was_merged_into_it(store: SqlS
     assert await database_of(store).read(lambda conn: holding(conn, *wanted)) == set()
 
 
+async def test_what_is_forgotten_later_is_gone_from_the_title_in_the_bin(store: SqlSessionStore) -> None:
+    merged, said = await store.create_session(
+        NewSession("the zanzibar plan"), NewMessage(Role.USER, "the zanzibar plan")
+    )
+    between, target = await told(store, "quokka"), await told(store, "heron")
+    await store.organising.merge(between.session, [merged.id])
+    await store.organising.merge(target.session, [between.session])
+    erased = await store.forget_messages([said.id])
+    assert erased.verified
+    assert set(erased.untitled) == {merged.id}
+    assert await database_of(store).read(lambda conn: holding(conn, "zanzibar")) == set()
+    assert (await store.get_session(between.session)).title == "title quokka"
+
+
 async def test_a_session_that_moves_leaves_no_shell_behind(store: SqlSessionStore, place: Place) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     await store.organising.merge(target.session, [other.session])

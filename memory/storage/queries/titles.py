@@ -5,24 +5,35 @@ from collections.abc import Collection
 
 from memory.knowledge.wording import rests_on
 from memory.storage.connection import Connection
+from memory.storage.queries import merge_notes
 
 
 def forget(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> tuple[str, ...]:
-    """Empties titles that rest on these messages, which are still there. A person's own title stays.
+    """Empties titles that rest on these messages, which are still there, of these sessions and of those that
+    were merged into them. A person's own title stays.
 
     Returns the sessions.
     """
+    # What was merged into one of them lies in the bin, under the title that its words had given it.
+    wanted = [*session_ids, *merge_notes.merged_into(conn, session_ids)]
     named = conn.execute(
         """
         SELECT id, title FROM sessions
         WHERE title_source <> 'person' AND title <> '' AND id IN (SELECT value FROM json_each(?))
         """,
-        (json.dumps(list(session_ids)),),
+        (json.dumps(wanted),),
     ).fetchall()
     forgotten = set(message_ids)
     emptied = []
     for session_id, title in named:
-        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        note = merge_notes.look(conn, session_id)
+        said = conn.execute(
+            """
+            SELECT id, content FROM messages
+            WHERE session_id = ?1 OR id IN (SELECT value FROM json_each(?2))
+            """,
+            (session_id, json.dumps([] if note is None else note.messages)),
+        ).fetchall()
         gone = [content for message_id, content in said if message_id in forgotten]
         left = [content for message_id, content in said if message_id not in forgotten]
         if rests_on(title, gone, left):
