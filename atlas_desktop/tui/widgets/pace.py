@@ -40,8 +40,10 @@ class PacedStream:
         painted = asyncio.Event()
         if self._target.call_after_refresh(painted.set):
             # Nothing is painted any more when the widget goes away meanwhile.
+            # (`wait_for` loses a cancellation that comes with the picture, and the task would go on for ever.)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(painted.wait(), LONGEST_FRAME_S)
+                async with asyncio.timeout(LONGEST_FRAME_S):
+                    await painted.wait()
 
     async def _run(self) -> None:
         while True:
