@@ -40,7 +40,7 @@ class PacedStream:
         painted = asyncio.Event()
         if self._target.call_after_refresh(painted.set):
             # Nothing is painted any more when the widget goes away meanwhile.
-            # (`wait_for` loses a cancellation that comes with the picture, and the task would go on for ever.)
+            # (`wait_for` loses a cancellation that comes with the picture; the task would never end.)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_FRAME_S):
                     await painted.wait()
