@@ -9,6 +9,7 @@ NAMES = (
     "turns",
     "program",
     "desk",
+    "desk_history",
     "context",
     "states",
     "tuning",

@@ -1,55 +1,68 @@
-"""Takes the pictures of the docs from the running program: `python docs/pictures.py`.
+"""Takes the pictures of the docs: `python docs/pictures.py` (needs tmux, and the default models).
 
-The program is the real one, with the real small model, in the home of `atlas demo`.
+They are taken on the tour that the tests make, too: the installed program with the real small model, in a real
+terminal, in two sizes.
 """
 
-import asyncio
 import re
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from io import StringIO
 from pathlib import Path
 
-from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.demo import throw_away_home
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.tui.app import AtlasApp
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
-NAMES = {" ": "space", ".": "full_stop", "?": "question_mark", ",": "comma"}
-ASK = "Explain in two sentences why the sea is salty."
+SIZES = ((80, 24), (140, 45))
+README_PICTURE = "chat-140x45"
+# The colours of the dark theme, for what is drawn in the terminal's own.
+_GROUND = TerminalTheme((20, 23, 28), (217, 220, 227), [(20, 23, 28)] * 8, [(217, 220, 227)] * 8)
+_FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 
 
-async def until(happened: Callable[[], bool]) -> None:
-    for _ in range(600):
-        await asyncio.sleep(0.1)
-        if happened():
-            return
-    raise TimeoutError("the picture's moment did not come")
+def svg(screen: str, columns: int) -> str:
+    """A picture of what a terminal shows, without fonts that would be fetched from somewhere."""
+    console = Console(record=True, width=columns, file=StringIO(), color_system="truecolor")
+    for line in screen.rstrip("\n").split("\n"):
+        console.print(Text.from_ansi(line, no_wrap=True), crop=True, overflow="crop")
+    return _FONTS.sub("", console.export_svg(title="Atlas", theme=_GROUND, unique_id="atlas"))
 
 
-def save(app: AtlasApp, name: str) -> None:
-    svg = app.export_screenshot(title="Atlas")
-    # The fonts would be fetched from somewhere else by whoever looks at the picture.
-    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+def home_with_models(folder: Path) -> Path:
+    """A new home of a person whose files are in `folder`, with the models of this computer."""
+    home = Paths(folder / ".local" / "share" / "atlas-desktop")
+    home.ensure()
+    for source in Paths(find_home()).models.iterdir():
+        if source.suffix == ".gguf":
+            (home.models / source.name).symlink_to(source)
+        elif source.is_file():
+            shutil.copy(source, home.models / source.name)
+    return home.home
 
 
-async def take(app: AtlasApp) -> None:
-    async with app.run_test(size=(120, 36)) as pilot:
-        await until(lambda: app.context_length > 0)
-        await pilot.pause()
-        await pilot.press(*(NAMES.get(letter, letter) for letter in ASK), "enter")
-        await until(lambda: any(True for _ in app.turns.active))
-        await until(lambda: not any(True for _ in app.turns.active) and not app.background)
-        await pilot.pause(0.5)
-        save(app, "chat")
+def take(columns: int, rows: int) -> None:
+    from tests.e2e.tour import Tour
+
+    def keep(name: str, screen: str) -> None:
+        (FOLDER / f"{name}-{columns}x{rows}.svg").write_text(svg(screen, columns), encoding="utf-8")
+
+    with tempfile.TemporaryDirectory() as made:
+        person = Path(made) / "ada"
+        person.mkdir()
+        Tour(home_with_models(person), person, keep, columns=columns, rows=rows).walk()
 
 
 def main() -> int:
+    sys.path.insert(0, str(FOLDER.parent.parent))
     FOLDER.mkdir(exist_ok=True)
-    context = Context(Paths(find_home()))
-    with throw_away_home(context) as (inner, key):
-        asyncio.run(take(AtlasApp(inner.desk, key=key)))
+    for columns, rows in SIZES:
+        take(columns, rows)
+    shutil.copy(FOLDER / f"{README_PICTURE}.svg", FOLDER / "chat.svg")
     return 0
 
 

@@ -36,6 +36,7 @@ async def furnished(make: Make, **options: object) -> Stage:
 async def opened(pilot: Pilot[None], place: Stage, query: str = "") -> HistoryScreen:
     await settle(pilot)
     await pilot.press("f2")
+    await settle(pilot)
     await assert_until(pilot, lambda: on(place.app, HistoryScreen) and "6 conversations" in shown(place))
     if query:
         await type_text(pilot, query)
@@ -321,11 +322,11 @@ async def test_a_long_list_is_fetched_where_it_is_looked_at(make: Make) -> None:
         await assert_until(pilot, lambda: "500 conversations" in shown(place))
         screen = place.app.screen
         assert isinstance(screen, HistoryScreen)
-        assert len(dict(screen.listing.fetched)) == 50
+        assert len(dict(screen.listing.fetched)) == 60
         await pilot.press("down", "end")
         await settle(pilot)
         assert "Talk 0 " in shown(place)
-        assert 50 < len(dict(screen.listing.fetched)) <= 150
+        assert 60 < len(dict(screen.listing.fetched)) <= 120
         await pilot.press("ctrl+a")
         await settle(pilot)
         assert "500 selected" in shown(place)

@@ -3,8 +3,8 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
     from memory.entities import Message
 
-PAGE = 50
+PAGE = 30
 """Conversations that are read at once."""
 MEANT_S = 0.25
 """How long a question by meaning rests before it is asked: the model has to read it."""
@@ -45,7 +45,11 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
     CSS_PATH = "history.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#query"
-    BINDINGS = list(bindings(Where.HISTORY))  # noqa: RUF012
+    # Before the field is given the key: what is typed right after it belongs to the list already.
+    BINDINGS = [  # noqa: RUF012
+        *bindings(Where.HISTORY),
+        Binding("down,pagedown", "history_list", show=False, priority=True, system=True),
+    ]
 
     def __init__(self, app: "AtlasApp", query: str = "") -> None:
         super().__init__()
@@ -55,9 +59,11 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         self._asked = _ANSWER
         self._order = Order.RECENT
         self._page: Page[SessionHit] = Page((), 0)
-        self._shown = 0
+        self.shown = 0
+        """How often other rows were put in the place of all."""
         self._fetching: set[int] = set()
         self._seeking: Worker[None] | None = None
+        self.sought = query
         self.binned = False
         self._list = HistoryList(app.now(), id="found")
 
@@ -90,6 +96,11 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         return self.query_one("#query", Input)
 
     @property
+    def seeking(self) -> bool:
+        """Whether what was typed last is still looked for."""
+        return self._seeking is not None and not self._seeking.is_finished
+
+    @property
     def text(self) -> str:
         return self.field.value
 
@@ -101,6 +112,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
     def seek(self) -> None:
         """Looks for what is typed; what was under way for the key before is given up."""
         self._list.clear_selection()
+        self.sought = self.text
         self._seeking = self.atlas.attempt(self._seek(), group="history", exclusive=True)
 
     async def _seek(self) -> None:
@@ -146,7 +158,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
     def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
         if not self.is_attached:
             return
-        self._shown += 1
+        self.shown += 1
         self._fetching.clear()
         self._page = page
         query = self._asked.query
@@ -164,9 +176,10 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
             self._list.display = bool(page.total)
             empty = self.query_one("#none", Static)
             empty.display = not page.total
-            looked = bool(self._asked.text.strip())
-            word = "none_found" if looked else "none_binned" if self.binned else "none"
-            empty.update(Content(tr(f"history.{word}")))
+            if not page.total:
+                looked = bool(self._asked.text.strip())
+                word = "none_found" if looked else "none_binned" if self.binned else "none"
+                empty.update(Content(tr(f"history.{word}")))
             self._explain("")
             self.tell()
 
@@ -174,11 +187,11 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         first = event.first - event.first % PAGE
         if first not in self._fetching:
             self._fetching.add(first)
-            self.atlas.attempt(self._more(first, self._shown), group="history-more")
+            self.atlas.attempt(self._more(first, self.shown), group="history-more")
 
     async def _more(self, first: int, shown: int) -> None:
         page = await self._fetch(self._asked, first)
-        if shown != self._shown or not self.is_attached:
+        if shown != self.shown or not self.is_attached:
             return
         self._fetching.discard(first)
         if page.hits:
@@ -205,13 +218,14 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         line = Content(" · ".join(parts))
         if chosen := len(self._list.selected):
             line = Content.assemble(line, " · ", (tr("history.selected", count=chosen), "bold $accent"))
-        self.query_one("#title", Static).update(line)
+        self.query_one("#title", Static).update(line, layout=False)
         self.refresh_bindings()
 
     def _explain(self, text: str) -> None:
         fault = self.query_one("#fault", Static)
-        fault.display = text != ""
-        fault.update(Content(text))
+        if text or fault.display:
+            fault.display = text != ""
+            fault.update(Content(text))
 
     def on_history_list_moved(self) -> None:
         self.atlas.attempt(self._preview(), group="history-preview", exclusive=True)
@@ -256,18 +270,16 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
 
     async def _open_first(self) -> None:
         """Opens what fits what is typed, also when Enter comes before it is found."""
-        while self._seeking is not None and not self._seeking.is_finished:
+        while self._seeking is not None and self.seeking:
             try:
                 await self._seeking.wait()
             except (WorkerCancelled, WorkerFailed):
                 continue
         self.action_history_open()
 
-    def on_key(self, event: events.Key) -> None:
-        """Down leads from the field into the list."""
-        if event.key in ("down", "pagedown") and self.field.has_focus and self._list.total:
-            event.stop()
-            self._list.focus()
+    def action_history_list(self) -> None:
+        """Leads from the field into the list."""
+        self.set_focus(self._list)
 
     def on_history_list_left(self) -> None:
         self.field.focus()

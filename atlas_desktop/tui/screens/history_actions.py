@@ -279,6 +279,8 @@ class HistoryActions(MarkActions):
         deed = action.removeprefix("history_")
         if deed == action:
             return super().check_action(action, parameters)
+        if deed == "list":
+            return self.field.has_focus and bool(self.listing.total)
         if self.field.has_focus and deed not in _TYPED:
             return False
         if deed == "undo":
