@@ -59,8 +59,9 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     await room.recall.load()
     if args.stdin:
         await room.recall.warm_questions()
+    spelt: dict[str, str] = {}
     for question in _questions(args):
-        found = await _ask(room, question)
+        found = await _ask(room, question, spelt)
         answer = {
             "query": question.query,
             "took_ms": round(found.took_ms, 3),
@@ -95,15 +96,21 @@ def _check(k: int, kinds: str) -> None:
         raise UsageError("There is no such kind of hit.", "Kinds are message, memory, summary and chunk.")
 
 
-async def _ask(room: "OpenRoom", question: "Question") -> "Recalled":
+async def _ask(room: "OpenRoom", question: "Question", spelt: dict[str, str]) -> "Recalled":
+    """`spelt` gathers how projects that were asked for are written here."""
     session = None
     if question.session is not None:
         session = (await room.store.get_session(question.session)).id
+    project = question.project
+    if project is not None:
+        if project not in spelt:
+            spelt[project] = await room.projects.spelt(project) or project
+        project = spelt[project]
     return await room.recall.answer(
         question.query,
         k=question.k,
         kinds=question.kinds.split(","),
-        project=question.project,
+        project=project,
         session=session,
     )
 

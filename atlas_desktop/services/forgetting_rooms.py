@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.services.forgetting import Receipt
-from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, ProjectNotFound, SessionNotFound
 from memory.lifecycle.forgetting import Affected, Target
 from models.messages import Role
 
@@ -66,18 +66,28 @@ class RoomsForgetting:
         )
 
     async def _divided(self, target: Target) -> "list[tuple[OpenRoom, Target]]":
-        """What of the target is to be looked for in each room. Raises ValueError when nothing is meant."""
+        """What of the target is to be looked for in each room. Raises ValueError when nothing is meant, and
+        `ProjectNotFound`: who is told that nothing is left of a project must not have misspelt it."""
         if target.empty:
             raise ValueError("it is not said what to forget")
         rooms = list(self._rooms())
+        projects = [target.project for _ in rooms]
+        if target.project is not None:
+            spelt = [await room.projects.spelt(target.project) for room in rooms]
+            if not any(spelt):
+                raise ProjectNotFound(target.project)
+            projects = [one or target.project for one in spelt]
         if len(rooms) == 1:
-            return [(rooms[0], target)]
+            return [(rooms[0], replace(target, project=projects[0]))]
         named: list[dict[str, Any]] = [dict.fromkeys(_REFS, ()) for _ in rooms]
         for kind in _REFS:
             for ref in getattr(target, kind):
                 at = await _where(rooms, kind, ref)
                 named[at][kind] += (ref,)
-        shares = [(room, replace(target, **refs)) for room, refs in zip(rooms, named, strict=True)]
+        shares = [
+            (room, replace(target, project=project, **refs))
+            for room, project, refs in zip(rooms, projects, named, strict=True)
+        ]
         return [(room, share) for room, share in shares if not share.empty]
 
 

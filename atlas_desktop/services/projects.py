@@ -38,6 +38,12 @@ class ProjectService:
     async def get(self, ref: str) -> Project:
         return await self._projects.get(ref)
 
+    async def spelt(self, name: str) -> str | None:
+        """How the project of this name, in any capitals, is written here; None when there is none."""
+        known = [one.name for one in await self.list()]
+        wanted = name.strip().casefold()
+        return name if name in known else next((one for one in known if one.casefold() == wanted), None)
+
     async def create(self, name: str) -> Project:
         """Raises ValueError when the name is empty or too long."""
         return await self._projects.create(tidy_name(name))

@@ -1,5 +1,6 @@
 """Many sessions at once go past a trigger: the room is as if they had not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -36,6 +37,14 @@ async def test_many_messages_are_found_by_their_words_in_any_script() -> None:
     for words, count in (("word299", 1), ("word0", 2), ("京タワ", MANY // 50 + 1)):
         assert len(await store.search(words)) == count
     assert (await store.verify()).problems == ()
+    await store.close()
+
+
+async def test_a_project_that_is_there_in_other_capitals_is_that_one() -> None:
+    store = await open_off_record(FakeClock())
+    given = [replace(session(name, 1), project=name) for name in ("Work", "work", "Home")]
+    await store.transfer.take_many(given)
+    assert [one.name for one in await store.projects.list()] == ["Home", "Work"]
     await store.close()
 
 

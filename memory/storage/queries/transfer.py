@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import bulk, merge_notes, sessions
+from memory.storage.queries import belongings, bulk, merge_notes, sessions
 from memory.storage.values import micros, moment, new_id, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -216,7 +216,9 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     own, external = _identity(conn, "sessions", session.id)
     project = None
     if session.project is not None:
-        project = sessions.project_named(conn, storable(session.project), session.created_at)
+        project = belongings.project_id(conn, session.project) or sessions.project_named(
+            conn, storable(session.project), session.created_at
+        )
     conn.execute(
         """
         INSERT INTO sessions

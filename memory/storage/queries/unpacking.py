@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 
 from memory.storage.connection import Connection
+from memory.storage.queries import belongings
 from memory.storage.queries.belonging import Table, tables
 from memory.storage.queries.packing import Parcel, Row
 
@@ -43,12 +44,12 @@ def _settled(name: str, row: Row) -> Row:
 
 
 def _project(conn: Connection, table: Table, row: Row) -> str:
-    """The id here of the project of that name, which is made when there is none."""
-    found = conn.execute("SELECT id FROM projects WHERE name = ?", (row["name"],)).fetchone()
+    """The id here of the project of that name, in any capitals, which is made when there is none."""
+    found = belongings.project_id(conn, row["name"])
     if found is None:
         _insert(conn, table, [row], {})
         return str(row["id"])
-    return str(found[0])
+    return found
 
 
 def _insert(conn: Connection, table: Table, rows: list[Row], projects: Mapping[str, str]) -> None:

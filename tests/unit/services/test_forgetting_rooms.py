@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory.entities import NewMessage, NewSession, Session
-from memory.errors import AmbiguousId, MemoryNotFound
+from memory.errors import AmbiguousId, MemoryNotFound, ProjectNotFound
 from memory.lifecycle.forgetting import Target
 from memory.ports import SessionStore
 from models.messages import Role
@@ -47,3 +47,20 @@ async def test_what_is_named_is_forgotten_where_it_is(tmp_path: Path) -> None:
     await two.rooms.leave_private()
     with pytest.raises(MemoryNotFound):
         await two.rooms.forgetting.preview(Target(ids=(there.id,)))
+
+
+async def test_a_project_is_meant_in_any_capitals_and_has_to_be_there(tmp_path: Path) -> None:
+    two = TwoRooms(tmp_path)
+    opened, private = await two.both()
+    await opened.store.create_session(NewSession("A talk", project="Work"), NewMessage(Role.USER, "one"))
+    await private.store.create_session(NewSession("A talk", project="WORK"), NewMessage(Role.USER, "two"))
+    await private.store.create_session(NewSession("A talk", project="Home"), NewMessage(Role.USER, "three"))
+    plan = await two.rooms.forgetting.preview(Target(project="work"))
+    assert [share.target.project for share in plan.shares] == ["Work", "WORK"]
+    assert plan.affected.whole_sessions == 2
+    assert (await two.rooms.forgetting.preview(Target(project="home"))).affected.whole_sessions == 1
+    with pytest.raises(ProjectNotFound):
+        await two.rooms.forgetting.preview(Target(project="Hom"))
+    await two.rooms.leave_private()
+    with pytest.raises(ProjectNotFound):
+        await two.rooms.forgetting.preview(Target(project="Home"))
