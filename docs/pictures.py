@@ -28,7 +28,7 @@ _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 def svg(screen: str, columns: int) -> str:
     """A picture of what a terminal shows, without fonts that would be fetched from somewhere."""
     console = Console(record=True, width=columns, file=StringIO(), color_system="truecolor")
-    for line in screen.rstrip("\n").split("\n"):
+    for line in screen.removesuffix("\n").split("\n"):
         console.print(Text.from_ansi(line, no_wrap=True), crop=True, overflow="crop")
     return _FONTS.sub("", console.export_svg(title="Atlas", theme=_GROUND, unique_id="atlas"))
 

@@ -67,15 +67,32 @@ class Tmux:
     @property
     def coloured(self) -> str:
         """The screen with the sequences that colour it."""
-        return self._tmux("capture-pane", "-e", "-p")
+        return self._tmux("capture-pane", "-e", "-N", "-p")
 
-    def tab(self) -> None:
-        """Goes to the next field: what is typed in the moment of a Tab still goes to the old one."""
-        self.press("Tab")
+    def settle(self) -> None:
+        """Waits until the screen stays as it is."""
         shown = ""
         while (now := self.coloured) != shown:
             shown = now
             time.sleep(3 * _LOOK_S)
+
+    def tab(self) -> None:
+        """Goes to the next field: what is typed in the moment of a Tab still goes to the old one."""
+        self.press("Tab")
+        self.settle()
+
+    def say(self, text: str) -> None:
+        """Types a message and sends it, once nothing is offered to complete it any more."""
+        self.write(text)
+        self.settle()
+        self.press("Enter")
+
+    def wait_for_end(self) -> None:
+        """Waits until the program has ended."""
+        limit = time.monotonic() + self._timeout
+        while self._tmux("display-message", "-p", "#{pane_dead}").strip() != "1":
+            assert time.monotonic() < limit, f"it goes on:\n{self.screen}"
+            time.sleep(_LOOK_S)
 
     def see(self, pattern: str, *, timeout: float | None = None) -> re.Match[str]:
         """Waits until the screen shows what fits `pattern`."""

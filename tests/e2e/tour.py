@@ -35,7 +35,7 @@ class Tour:
             self.first_run(terminal)
             self.chat(terminal)
             terminal.press("C-q")
-            terminal.see("Pane is dead")
+            terminal.wait_for_end()
         self.earlier()
         with self._program() as terminal:
             terminal.see("Locked")
@@ -55,6 +55,7 @@ class Tour:
         return Tmux(self._folder, command, self._environment, **self._size)
 
     def _take(self, name: str, terminal: Tmux) -> None:
+        terminal.settle()
         self._picture(name, terminal.coloured)
 
     def first_run(self, terminal: Tmux) -> None:
@@ -77,12 +78,10 @@ class Tour:
 
     def chat(self, terminal: Tmux) -> None:
         """A reply, one that is stopped, and another in its place."""
-        terminal.write("Explain how tides work, in three sentences.")
-        terminal.press("Enter")
+        terminal.say("Explain how tides work, in three sentences.")
         terminal.see(r"\d+ tok/s")
         self._take("chat", terminal)
-        terminal.write("Tell me a very long story about the sea.")
-        terminal.press("Enter")
+        terminal.say("Tell me a very long story about the sea.")
         terminal.see("Writing")
         terminal.press("Escape")
         terminal.see("stopped")
@@ -162,11 +161,9 @@ class Tour:
 
     def forget(self, terminal: Tmux) -> None:
         """What Atlas remembers is looked at, and one thing of it forgotten."""
-        terminal.write("/remember my bus is the 12")
-        terminal.press("Enter")
+        terminal.say("/remember my bus is the 12")
         terminal.see("Remembered")
-        terminal.write("/remember the oranges are at the market on Fridays")
-        terminal.press("Enter")
+        terminal.say("/remember the oranges are at the market on Fridays")
         terminal.see("market on Fridays")
         terminal.press("F3")
         terminal.see("2 memories in use")
@@ -189,8 +186,7 @@ class Tour:
         terminal.see_no_more("Conversations a day")
 
     def export(self, terminal: Tmux) -> Path:
-        terminal.write("/export")
-        terminal.press("Enter")
+        terminal.say("/export")
         terminal.see("Export this conversation")
         self._take("export", terminal)
         terminal.press("C-s")

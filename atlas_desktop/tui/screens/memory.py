@@ -101,7 +101,8 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
         listing, kept = self._list, self.marked
         at = listing.highlighted or 0
         self._entries = found
-        width = max(listing.size.width - 5, 20)
+        # The list has no width of its own while it is empty.
+        width = max(self.query_one("#left").size.width - 5, 20)
         now = self.atlas.now()
         with self.app.batch_update():
             listing.clear_options()
