@@ -20,6 +20,7 @@ _QUERIES = (
     *("fo*", "f*", "fox", "fox ow*", "fo* ow*", "fox owl", "fox OR owl", "fox -owl", "-fox", "-fo* owl"),
     *("tag:t fox", "tag:t fo*", "is:starred fo* -owl", "role:user fox", "role:assistant fo*", '"fox owl"'),
     *('"fox ow"*', "fox 3*", "tag:t OR fox", "(fox owl) OR hen", "fox 京", "京", "f* -(owl OR hen)"),
+    *("-京", "-fox -京", "(fox OR -owl) role:user", "-owl is:starred", "(fox OR 京) -owl"),
 )
 
 

@@ -23,6 +23,17 @@ def only_words(part: Condition) -> bool:
             return False
 
 
+def only_texts(part: Condition) -> bool:
+    """Whether a text alone tells if it fits, whatever its script and whatever it must not hold."""
+    match part:
+        case All(parts) | AnyOf(parts):
+            return all(only_texts(one) for one in parts)
+        case Not(inner):
+            return only_texts(inner)
+        case _:
+            return isinstance(part, Words)
+
+
 def expression(part: Condition) -> str:
     """Of a condition that is `only_words`."""
     match part:

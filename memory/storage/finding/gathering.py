@@ -13,6 +13,7 @@ from itertools import islice
 
 from memory.search.entities import All, Condition
 from memory.storage.connection import Connection
+from memory.storage.finding.expressions import only_texts
 from memory.storage.finding.lens import Lens
 from memory.storage.finding.plan import (
     Parts,
@@ -85,6 +86,8 @@ class Gatherer:
         self._exact = any(told_by_surface(one) for one in parts.words)
         self._held: int | None = None
         self._each = each
+        # Asked session by session, the index would put together all places of a word for each of them.
+        self._texts = () if compiler.whole else tuple(one for one in parts.others if only_texts(one))
 
     @property
     def has_index(self) -> bool:
@@ -211,7 +214,7 @@ class Gatherer:
             Sql(f"{self._there} AND m.status <> 'streaming'")
             & where
             & self._sessions
-            & conjunction(self._compiler, self.parts.others)
+            & conjunction(self._compiler, (one for one in self.parts.others if one not in self._texts))
         )
         found = self._conn.execute(
             f"""
@@ -221,7 +224,7 @@ class Gatherer:
         )
         at_once = _LOOKED_AT_ONCE
         while batch := [Row(*one) for one in found.fetchmany(at_once)]:
-            yield from self._fitting(batch, self.parts.words)
+            yield from self._fitting(batch, (*self.parts.words, *self._texts))
             at_once = min(4 * at_once, _AT_ONCE)
 
     def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:

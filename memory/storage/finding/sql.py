@@ -70,7 +70,7 @@ class Compiler:
 
     def __init__(self, room: RoomKind, *, whole: bool) -> None:
         self._room = room
-        self._whole = whole
+        self.whole = whole
         self._numbers = count(1)
 
     def on_message(self, part: Condition, m: str = "m", s: str = "s") -> Sql:
@@ -141,7 +141,7 @@ class Compiler:
         return _joined(" OR ", [self.on_title(part, s), said])
 
     def _not(self, inner: Condition, alone: Sql, s: str) -> Sql:
-        if self._whole and not of_sessions(inner):
+        if self.whole and not of_sessions(inner):
             alone = self.on_session(inner, s)
         return Sql(f"NOT ({alone.text})", alone.parameters)
 
