@@ -143,7 +143,7 @@ class Tour:
         terminal.press("Down", "i")
         terminal.see("Marked as important")
         terminal.press("Enter")
-        terminal.see("important|boil marmalade")
+        terminal.see("Write a message")
         terminal.see("Until it wrinkles")
 
     def put_away(self, terminal: Tmux) -> None:

@@ -98,12 +98,14 @@ TEXTS = {
     "project.bad": "A name has 1 to {longest} characters.",
     "move.title": "Move to the private room?",
     "move.title_open": "Move to the open room?",
-    "move.private.one": "With all that was learned from it alone. "
-    "It is seen only while the private room is open.",
-    "move.private.other": "All {count}, with what was learned from them alone. "
-    "They are seen only while the private room is open.",
-    "move.open.one": "With all that was learned from it alone. Whoever opens Atlas sees it.",
-    "move.open.other": "All {count}, with what was learned from them alone. Whoever opens Atlas sees them.",
+    "move.private.one": "It moves to the private room with all that was learned from it alone, and is seen only "
+    "while that room is open.",
+    "move.private.other": "{count} conversations move to the private room with what was learned from them alone, "
+    "and are seen only while that room is open.",
+    "move.open.one": "It moves to the open room with all that was learned from it alone. "
+    "Whoever opens Atlas sees it.",
+    "move.open.other": "{count} conversations move to the open room with what was learned from them alone. "
+    "Whoever opens Atlas sees them.",
     "move.agree": "Move",
     "move.refuse": "Leave",
     "move.there": "There already.",
