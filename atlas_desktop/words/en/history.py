@@ -98,10 +98,10 @@ TEXTS = {
     "project.bad": "A name has 1 to {longest} characters.",
     "move.title": "Move to the private room?",
     "move.title_open": "Move to the open room?",
-    "move.private.one": "It moves to the private room with all that was learned from it alone, and is seen only "
-    "while that room is open.",
-    "move.private.other": "{count} conversations move to the private room with what was learned from them alone, "
-    "and are seen only while that room is open.",
+    "move.private.one": "It moves to the private room with all that was learned from it alone, "
+    "and is seen only while that room is open.",
+    "move.private.other": "{count} conversations move to the private room with what was learned from them "
+    "alone, and are seen only while that room is open.",
     "move.open.one": "It moves to the open room with all that was learned from it alone. "
     "Whoever opens Atlas sees it.",
     "move.open.other": "{count} conversations move to the open room with what was learned from them alone. "
