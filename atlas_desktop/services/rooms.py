@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from memory.attachments.entities import NewAttachment
 from memory.entities import MemoryMode, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, ParcelUnreadable, SessionNotFound, WrongPassphrase
 
@@ -216,6 +217,9 @@ class RoomsService:
         copy = await room.store.transfer.take(await source.store.transfer.give(session.id))
         taken = await room.store.get_session(copy.session_id)
         assert taken.head_id is not None
+        for one in await source.store.attachments.attached(session.id):
+            file = NewAttachment(one.name, one.media_type, one.size, one.text)
+            await room.store.attachments.attach(taken.id, file)
         # The copy has ids of its own: kept one day, it lies beside the session that it was made from.
         fork = await room.store.fork_session(taken.id, taken.head_id, session.title)
         await room.store.erase_session(taken.id)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.attachments.entities import NewAttachment
 from memory.entities import MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
 from memory.ports import SessionStore
@@ -142,6 +143,19 @@ async def test_off_the_record_a_session_goes_on_as_a_copy_beside_the_one_that_is
     assert (kept.room, kept.memory_mode) == (RoomKind.OPEN, MemoryMode.BLANK)
     assert [one.content for one in await opened.store.branch(session.id)] == ["my plan"]
     assert [one.content for one in await opened.store.branch(copy.id)] == ["my plan", "and a secret"]
+
+
+async def test_off_the_record_a_session_goes_on_with_its_files(two: TwoRooms) -> None:
+    opened, _ = await two.both()
+    session = await said(opened.store, "the red kayak")
+    await opened.attachments.attach(session.id, NewAttachment("kayak.txt", "text/plain", 5, "paint"))
+    copy = await two.rooms.off_the_record(session.id)
+    room = await two.rooms.off_record()
+    assert [(one.name, one.text) for one in await room.attachments.attached(copy.id)] == [
+        ("kayak.txt", "paint")
+    ]
+    kept = await two.rooms.keep(copy.id)
+    assert [one.name for one in await opened.attachments.attached(kept.id)] == ["kayak.txt"]
 
 
 async def test_what_was_said_while_nothing_was_to_be_learned_is_not_learned_later(two: TwoRooms) -> None:
