@@ -156,7 +156,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         )
 
     def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
-        if not self.is_attached:
+        if not self.standing:
             return
         self.shown += 1
         self._fetching.clear()
@@ -191,7 +191,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
 
     async def _more(self, first: int, shown: int) -> None:
         page = await self._fetch(self._asked, first)
-        if shown != self.shown or not self.is_attached:
+        if shown != self.shown or not self.standing:
             return
         self._fetching.discard(first)
         if page.hits:
@@ -205,8 +205,15 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
 
     # --- what is shown ---------------------------------------------------------------------------
 
+    @property
+    def standing(self) -> bool:
+        """Whether there still is something to write on: a screen that is left loses its parts first."""
+        return self.is_attached and bool(self.query("#preview")) and bool(self.query(KeyLine))
+
     def tell(self) -> None:
         """The line at the top, and what can be done."""
+        if not self.standing:
+            return
         parts = [tr("history.bin" if self.binned else "history.title")]
         parts.append(tr("history.more" if self._page.more else "history.count", count=self._list.total))
         if self._asked.query.question:
@@ -222,6 +229,8 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
         self.refresh_bindings()
 
     def _explain(self, text: str) -> None:
+        if not self.standing:
+            return
         fault = self.query_one("#fault", Static)
         if text or fault.display:
             fault.display = text != ""
@@ -242,7 +251,7 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
             except (SessionNotFound, MessageNotFound):
                 self.reload()
                 return
-        if self.is_attached:
+        if self.standing:
             self.query_one("#preview", Static).update(told)
             self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
 

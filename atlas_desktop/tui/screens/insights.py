@@ -98,7 +98,7 @@ class InsightsScreen(Screen[None]):
 
     def _show(self) -> None:
         found = self._found
-        if found is None or not self.is_attached:
+        if found is None or not self.is_attached or not self.query(KeyLine):
             return
         span = tr(f"insights.span.{self._span}")
         heading = f"{tr('insights.title')} · {span} · {title(found)}"
