@@ -40,6 +40,8 @@ def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
 
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
+    if args.limit is not None and args.limit < 0:
+        raise UsageError("The number of sessions is out of range.", "Give a number from 0 on.")
     await ctx.unlock()
     if args.query is not None:
         return await _list_by_query(ctx, args)

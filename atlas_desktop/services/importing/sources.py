@@ -110,6 +110,9 @@ def open_source(path: Path, meter: Meter) -> Source:
         for part in _in_folder(path, name, meter):
             source.parts.append(part)
         return source
+    if path.exists() and not path.is_file():
+        # Whoever opens a pipe waits until somebody writes to it, and a device has no end.
+        raise Unreadable("it is not a file")
     with path.open("rb") as file:
         magic = file.read(4)
     if magic in (_MAGIC, _EMPTY):

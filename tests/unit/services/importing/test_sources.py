@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -124,6 +125,17 @@ async def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     report = await take(store, folder)
     assert sorted(one.title for one in await everything(store)) == ["A trip", "notes"]
     assert report.skipped == []
+
+
+async def test_nobody_waits_at_a_pipe_or_reads_a_device(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    write(tmp_path / "chat.json", [talk("a")])
+    paths = tmp_path / "pipe", Path(os.devnull), tmp_path / "chat.json"
+    report = await take(InMemorySessionStore(), *paths)
+    assert [(one.where, one.why) for one in report.skipped] == [
+        (name, "it is not a file") for name in ("pipe", "null")
+    ]
+    assert report.sessions == 1
 
 
 async def test_what_nobody_knows_is_named(tmp_path: Path) -> None:
