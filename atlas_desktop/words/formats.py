@@ -73,7 +73,7 @@ class Formats:
 
     def month(self, moment: datetime) -> str:
         """Month and year, short."""
-        return f"{moment:%b %y}" if not self.locale else _date(moment, "yMMM", self.locale)
+        return f"{moment:%b %Y}" if not self.locale else _date(moment, "yMMM", self.locale)
 
 
 @lru_cache(maxsize=2048)

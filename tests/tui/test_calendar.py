@@ -34,7 +34,7 @@ def test_short_and_long_forms() -> None:
     assert short(ago(hours=2), NOW) == "13:30"
     assert short(ago(days=1), NOW) == "Wed"
     assert short(ago(days=40), NOW) == "31 Jan"
-    assert short(ago(days=400), NOW) == "Feb 25"
+    assert short(ago(days=400), NOW) == "Feb 2025"
     assert long(ago(hours=2), NOW) == "13:30"
     assert long(ago(days=1), NOW) == "Yesterday 15:30"
     assert long(ago(days=3), NOW) == "Mon 15:30"
@@ -45,4 +45,4 @@ def test_short_and_long_forms() -> None:
 def test_every_moment_has_a_group_and_a_short_form(seconds: int) -> None:
     moment = NOW + timedelta(seconds=seconds)
     assert group_of(moment, NOW) in GROUPS
-    assert 1 <= len(short(moment, NOW)) <= 6
+    assert 1 <= len(short(moment, NOW)) <= 8

@@ -70,7 +70,6 @@ ACTIONS: tuple[Action, ...] = (
         Where.CHAT,
         "rename",
         "ctrl+t",
-        "Rename",
         priority=True,
         slash="/rename",
     ),
