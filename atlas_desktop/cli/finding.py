@@ -103,7 +103,6 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     page = await finding.messages(asked.query, limit=args.limit, order=order)
     ctx.emit(
         {
-            "query": asked.text,
             "total": page.total,
             "more": page.more,
             "hits": [hit_shape(hit) for hit in page.hits],

@@ -27,6 +27,7 @@ AHEAD = (
     "models.discover",
     "atlas_desktop.services.models",
     "watchdog.observers",
+    "atlas_desktop.words.en.program",
     "psutil",
     "numpy",
 )

@@ -49,7 +49,7 @@ def counted() -> Insights:
 def test_every_tab_is_drawn_and_told_in_words() -> None:
     said = {
         "activity": ("Week of 9 Mar 2026", "1,800 tokens written", "busiest day was 9 Mar"),
-        "topics": ("sea · 4 conversations · since Jan 26", "bread, rye · 2 conversations"),
+        "topics": ("sea · 4 conversations · since Jan 2026", "bread, rye · 2 conversations"),
         "memories": ("The bus is the 12 · fact · 7 uses", "2 new, 3 in all"),
         "storage": ("98.0 MB  models · 1 entry", "120.0 kB  what was said"),
         "speed": ("92.0 tokens a second, first word after 140 ms, 5 replies",),

@@ -15,7 +15,7 @@ MOMENT = datetime(2026, 5, 3, 15, 4, tzinfo=UTC)
 def test_plain_english_with_24_hours() -> None:
     plain = Formats()
     assert (plain.time(MOMENT), plain.weekday(MOMENT), plain.day(MOMENT)) == ("15:04", "Sun", "3 May")
-    assert (plain.date(MOMENT), plain.month(MOMENT)) == ("3 May 2026", "May 26")
+    assert (plain.date(MOMENT), plain.month(MOMENT)) == ("3 May 2026", "May 2026")
     assert (plain.number(12345), plain.decimal(1234.56)) == ("12,345", "1,234.6")
 
 
