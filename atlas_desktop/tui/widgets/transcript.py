@@ -356,6 +356,9 @@ class Transcript(Selecting):
             self._window.end -= extra
             await self._messages.remove_children(gone)
             self._count()
+            # Where the view is to be is reckoned from the end: a height from before would hold it at the top,
+            # and the whole conversation would be read without anybody scrolling.
+            await self._laid_out()
             return
         # What was read above does not follow on what stays.
         self._known = []
