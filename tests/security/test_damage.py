@@ -64,7 +64,7 @@ async def torn(place: Place, tmp_path: Path) -> Torn:
     return Torn(place, taken)
 
 
-async def cut_the_log(torn: Torn, figures: Figures, rounds: int) -> None:
+async def assert_a_cut_log_holds(torn: Torn, figures: Figures, rounds: int) -> None:
     chance = random.Random(5)
     lengths: set[int] = set()
     for _ in range(rounds):
@@ -79,7 +79,7 @@ async def cut_the_log(torn: Torn, figures: Figures, rounds: int) -> None:
     figures.add("write-ahead log cut", attempts=rounds)
 
 
-async def flip_the_log(torn: Torn, figures: Figures, rounds: int) -> None:
+async def assert_a_flipped_log_holds(torn: Torn, figures: Figures, rounds: int) -> None:
     chance = random.Random(6)
     torn.again()
     assert await torn.said() == (list(range(MESSAGES)), False)
@@ -98,7 +98,7 @@ async def flip_the_log(torn: Torn, figures: Figures, rounds: int) -> None:
     figures.add("write-ahead log: a bit flipped", attempts=rounds, warned=warned)
 
 
-async def flip_the_file(place: Place, figures: Figures, rounds: int) -> None:
+async def assert_flips_are_noticed(place: Place, figures: Figures, rounds: int) -> None:
     store = await place.open(create=True)
     await fill(store)
     await store.close()
@@ -134,30 +134,30 @@ async def is_noticed(place: Place) -> bool:
 
 
 async def test_a_log_that_was_cut_holds_a_consistent_beginning(torn: Torn, figures: Figures) -> None:
-    await cut_the_log(torn, figures, 25)
+    await assert_a_cut_log_holds(torn, figures, 25)
 
 
 async def test_a_flipped_log_holds_a_consistent_beginning(torn: Torn, figures: Figures) -> None:
-    await flip_the_log(torn, figures, 25)
+    await assert_a_flipped_log_holds(torn, figures, 25)
 
 
 async def test_every_flipped_bit_of_a_room_is_noticed(place: Place, figures: Figures) -> None:
-    await flip_the_file(place, figures, 30)
+    await assert_flips_are_noticed(place, figures, 30)
 
 
 @pytest.mark.soak
 async def test_a_log_that_was_cut_in_a_long_run(torn: Torn, figures: Figures) -> None:
-    await cut_the_log(torn, figures, 1000)
+    await assert_a_cut_log_holds(torn, figures, 1000)
 
 
 @pytest.mark.soak
 async def test_a_flipped_log_in_a_long_run(torn: Torn, figures: Figures) -> None:
-    await flip_the_log(torn, figures, 1000)
+    await assert_a_flipped_log_holds(torn, figures, 1000)
 
 
 @pytest.mark.soak
 async def test_every_flipped_bit_in_a_long_run(place: Place, figures: Figures) -> None:
-    await flip_the_file(place, figures, 1000)
+    await assert_flips_are_noticed(place, figures, 1000)
 
 
 async def test_a_damaged_salt_in_the_header_locks_nobody_out(place: Place, figures: Figures) -> None:

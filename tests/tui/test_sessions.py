@@ -6,7 +6,7 @@ from textual.widgets import Input
 
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
-from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from memory.entities import TitleSource
 from memory.testing import FakeClock, InMemorySessionStore

@@ -43,13 +43,20 @@ def test_what_cannot_be_had_is_refused_with_the_reason(action: str, keys: str, r
 
 
 def test_keys_can_change_places_and_places_share_keys() -> None:
-    check({"session.new": "ctrl+o", "session.list": "ctrl+n"})
-    check({"memories.accept": "ctrl+n"})
-    check({"chat.back": "f12"})
+    for wanted in (
+        {"session.new": "ctrl+o", "session.list": "ctrl+n"},
+        {"memories.accept": "ctrl+n"},
+        {"chat.back": "f12"},
+    ):
+        check(wanted)
+        made = bound(wanted)
+        assert {action: made[action] for action in wanted} == wanted
 
 
 def test_the_defaults_are_a_keymap_that_can_be_had() -> None:
-    check({action.id: action.key for action in ACTIONS if action.key})
+    defaults = {action.id: action.key for action in ACTIONS if action.key}
+    check(defaults)
+    assert [keys_of(action, defaults) for action in ACTIONS] == [action.key for action in ACTIONS]
 
 
 def test_what_textual_is_told_leaves_nobody_without_a_key() -> None:

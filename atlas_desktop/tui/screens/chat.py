@@ -26,7 +26,8 @@ from atlas_desktop.tui.screens.chat_talk import TalkActions, waiting_words
 from atlas_desktop.tui.screens.chat_tools import ToolActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation
-from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine, UndoBar
+from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine
+from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.chips import Chips
 from atlas_desktop.tui.widgets.completion import CompletionMenu
 from atlas_desktop.tui.widgets.empty import EmptyPage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
-from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
-from atlas_desktop.tui.widgets.bars import UndoBar
+from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.widgets.transcript import PAGE as PAGE_OF_MESSAGES
@@ -184,7 +184,7 @@ class SessionActions(DOMNode):
         self.turns.stop(conversation)
         if conversation is self.current:
             await self._show_new()
-        self.query_one(UndoBar).offer(session.id, session.title)
+        self.query_one(UndoBar).offer(f"Deleted “{session.title}”", session.id)
         self.tell()
         self.refresh_list()
 
@@ -202,7 +202,7 @@ class SessionActions(DOMNode):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "undo":
-            return self.query_one(UndoBar).session_id is not None
+            return self.query_one(UndoBar).offered is not None
         if action == "rename":
             return True if self._target() else None
         if action == "delete":

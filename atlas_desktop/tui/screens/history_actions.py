@@ -284,7 +284,7 @@ class HistoryActions(MarkActions):
         if self.field.has_focus and deed not in _TYPED:
             return False
         if deed == "undo":
-            return self.query_one(ChangeBar).can_undo
+            return self.query_one(ChangeBar).offered is not None
         if deed in _IN_BIN:
             return self.binned and bool(self.chosen)
         if deed in _NOT_IN_BIN:

@@ -1,5 +1,6 @@
 """What a window over things kept by name has in common: a list, and keys to add, edit and remove."""
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -7,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message_pump import _MessagePumpMeta
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -32,7 +34,11 @@ class Kept(Protocol):
 T = TypeVar("T", bound=Kept)
 
 
-class KeptScreen(ModalScreen[T | None], Generic[T]):
+class _AbstractScreen(_MessagePumpMeta, ABCMeta):
+    """Textual's classes have a metaclass of their own."""
+
+
+class KeptScreen(ModalScreen[T | None], Generic[T], metaclass=_AbstractScreen):
     """Dismissed with what is chosen, or None."""
 
     DEFAULT_CSS = """
@@ -133,20 +139,21 @@ class KeptScreen(ModalScreen[T | None], Generic[T]):
 
     # --- what each kind does its own way ----------------------------------------------------------
 
+    @abstractmethod
     async def things(self) -> Sequence[T]:
         """What is listed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def described(self, one: T) -> str:
         """What stands below a name."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def edited(self, old: T | None) -> T | None:
         """Asks for a new one, or for other content of an old one, and keeps it; None when it is left."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def removed(self, one: T) -> None:
-        raise NotImplementedError
+        """Removes one for good; the person has agreed."""
 
 
 def _line(name: str, text: str) -> Content:

@@ -3,19 +3,12 @@
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
-from textual import events
-from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.kinds import MemoryMode, RoomKind
 
-UNDO_S = 10
 TITLE_CELLS = 30
 SHORTEST_CELLS = 8
 
@@ -114,69 +107,3 @@ class StatusLine(Widget):
         right = " · ".join(facts)
         gap = " " * max(2, self.content_size.width - cell_len(left) - cell_len(right))
         return Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right)
-
-
-class UndoBar(Horizontal):
-    """Says what was deleted and takes it back, for ten seconds."""
-
-    DEFAULT_CSS = """
-    UndoBar {
-        height: 1;
-        padding: 0 2;
-        background: $panel;
-        display: none;
-        &.-shown { display: block; }
-        #deleted { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
-        #undo { width: auto; color: $primary; text-style: bold; padding: 0 1; }
-        #undo:hover { text-style: bold reverse; }
-        #left { width: 6; text-align: right; color: $quiet; }
-    }
-    """
-
-    class Undone(Message):
-        """The person clicked on undo."""
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.session_id: str | None = None
-        self._left = 0
-        self._timer: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static("", id="deleted", markup=False)
-        yield Static("Undo Ctrl+Z", id="undo", markup=False)
-        yield Static("", id="left", markup=False)
-
-    def offer(self, session_id: str, title: str) -> None:
-        """Shows the bar anew; an earlier deletion stays in the bin."""
-        self.session_id = session_id
-        self._left = UNDO_S
-        self.query_one("#deleted", Static).update(Content(f"Deleted “{clean_line(title)}”"))
-        self.add_class("-shown")
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_interval(1, self._tick)
-        self._draw()
-
-    def take(self) -> str | None:
-        """The session to bring back, once."""
-        taken, self.session_id = self.session_id, None
-        self.remove_class("-shown")
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        return taken
-
-    def _tick(self) -> None:
-        self._left -= 1
-        if self._left <= 0:
-            self.take()
-        else:
-            self._draw()
-
-    def _draw(self) -> None:
-        self.query_one("#left", Static).update(Content(f"{self._left} s"))
-
-    def on_click(self, event: events.Click) -> None:
-        if event.widget is not None and event.widget.id == "undo":
-            self.post_message(self.Undone())

@@ -47,6 +47,7 @@ TEXTS = {
     "chip.bin": "Bin",
     "chip.more": "More",
     "undo": "Undo U",
+    "undo.deletion": "Undo Ctrl+Z",
     "done.tags.one": "Tagged.",
     "done.tags.other": "{count} tagged.",
     "done.star.one": "Starred.",
