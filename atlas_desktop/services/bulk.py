@@ -38,10 +38,11 @@ class Bulk:
 
     async def apply(self, refs: Sequence[str], patch: MarksPatch) -> Done:
         """Raises ValueError for a tag, category or project that is empty or too long."""
+        now = self._desk.clock.now()
         return Done(
             tuple(
                 [
-                    (room.store.room, tuple(await room.organising.apply(ids, patch)))
+                    (room.store.room, tuple(await room.organising.apply(ids, patch, at=now)))
                     for room, ids in await self.grouped(refs)
                 ]
             )
@@ -61,15 +62,22 @@ class Bulk:
         )
 
     async def undo_last(self) -> Done:
-        """Undoes the last change of each open room."""
-        return Done(
-            tuple(
-                [
-                    (room.store.room, tuple(await room.organising.undo_last()))
-                    for room in self._desk.open_rooms
-                ]
-            )
-        )
+        """Undoes the last change that still stands, in all the open rooms in which it was made."""
+        while times := [
+            (at, room)
+            for room in self._desk.open_rooms
+            if (at := await room.organising.last_changed()) is not None
+        ]:
+            latest = max(at for at, _ in times)
+            made = [
+                (room.store.room, tuple(await room.organising.undo_last()))
+                for at, room in times
+                if at == latest
+            ]
+            done = Done(tuple(made))
+            if done.changed:
+                return done
+        return Done(())
 
     async def merge(self, ref: str, others: Sequence[str]) -> "tuple[Session, Merged]":
         """As `OrganisingService.merge`; all must be in one room."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
@@ -40,10 +41,12 @@ class OrganisingService:
         self._remember = remember
         self._important = important
 
-    async def apply(self, session_ids: Sequence[str], patch: MarksPatch) -> list[Organised]:
+    async def apply(
+        self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
+    ) -> list[Organised]:
         """Changes all of them in one step; `put_back` undoes it. Raises ValueError for a tag, category or
-        project that is empty or too long."""
-        made = await self._store.organising.apply(session_ids, tidy(patch))
+        project that is empty or too long. `at` as in `OrganisingStore.apply`."""
+        made = await self._store.organising.apply(session_ids, tidy(patch), at=at)
         for one in made:
             if one.after.important and not one.before.important:
                 await self._important(one.session_id)
@@ -52,6 +55,10 @@ class OrganisingService:
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
         """Undoes changes where nobody has changed the same mark since. Returns what was changed."""
         return await self._store.organising.put_back(changes)
+
+    async def last_changed(self) -> datetime | None:
+        """When the last change was made; None when nothing is remembered."""
+        return await self._store.organising.last_changed()
 
     async def undo_last(self) -> list[Organised]:
         """Undoes the last change, whoever made it; empty when nothing is remembered."""

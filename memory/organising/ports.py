@@ -1,6 +1,7 @@
 """What a room offers to keep its conversations in order."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from memory.organising.entities import (
@@ -22,10 +23,13 @@ class OrganisingStore(Protocol):
     `memory.ports.SessionStore`. A call that has returned is durable.
     """
 
-    async def apply(self, session_ids: Sequence[str], patch: MarksPatch) -> list[Organised]:
+    async def apply(
+        self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
+    ) -> list[Organised]:
         """Changes all of them in one transaction, and remembers it as the last change, if it changed any.
 
-        A project that is not there is made. Memories that rest on a session alone follow it into its project.
+        `at` is when (now); what is changed in several rooms at one time is one change. A project that is not
+        there is made. Memories that rest on a session alone follow it into its project.
         """
         ...
 
@@ -34,6 +38,10 @@ class OrganisingStore(Protocol):
 
         Sessions that are gone are passed over. Returns what was changed.
         """
+        ...
+
+    async def last_changed(self) -> datetime | None:
+        """When the change was made that `undo_last` would undo; None when there is none."""
         ...
 
     async def undo_last(self) -> list[Organised]:

@@ -1,11 +1,12 @@
 """`memory.organising.ports.OrganisingStore` on a database."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 
 from memory.organising.entities import Filed, MarksPatch, Merged, Organised, TagCount, TagSuggestion
 from memory.ports import Clock
 from memory.storage.database import Database
-from memory.storage.queries import filing, marks, merging
+from memory.storage.queries import filing, last_change, marks, merging
 from memory.storage.reader import Reader
 
 
@@ -17,13 +18,18 @@ class SqlOrganisingStore:
         self._reader = reader
         self._clock = clock
 
-    async def apply(self, session_ids: Sequence[str], patch: MarksPatch) -> list[Organised]:
-        now = self._clock.now()
+    async def apply(
+        self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
+    ) -> list[Organised]:
+        now = at or self._clock.now()
         return await self._database.write(lambda conn: marks.apply(conn, session_ids, patch, now))
 
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
         now = self._clock.now()
         return await self._database.write(lambda conn: marks.put_back(conn, changes, now))
+
+    async def last_changed(self) -> datetime | None:
+        return await self._database.read(last_change.when)
 
     async def undo_last(self) -> list[Organised]:
         now = self._clock.now()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import datetime
 
 from memory.entities import CategorySource, MemoryMode, MessageStatus, Session
 from memory.errors import CannotMerge
@@ -29,23 +30,28 @@ class InMemoryOrganisingStore:
         self._projects = projects
         self._clock = clock
         self._last: list[Organised] = []
+        self._last_at: datetime | None = None
         self._suggested: dict[tuple[str, str], float] = {}
         self._rejected: set[tuple[str, str]] = set()
 
-    async def apply(self, session_ids: Sequence[str], patch: MarksPatch) -> list[Organised]:
+    async def apply(
+        self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
+    ) -> list[Organised]:
         self._rows.require_open()
+        now = at or self._clock.now()
         known = {fold(tag): tag for one in self._rows.sessions.values() for tag in one.tags}
         found = [self._rows.session(one) for one in dict.fromkeys(session_ids)]
         made = []
         for session in found:
             before = _marks(session)
-            after = patched(before, patch, known, self._clock.now())
+            after = patched(before, patch, known, now)
             if after.project is not None:
                 after = replace(after, project=self._projects.spelt(after.project))
             self._put(session, after)
             made.append(Organised(session.id, session.title, before, after))
         changed = [one for one in made if one.changed]
-        self._last = changed or self._last
+        if changed:
+            self._last, self._last_at = changed, now
         return made
 
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
@@ -67,8 +73,11 @@ class InMemoryOrganisingStore:
                 made.append(Organised(session.id, session.title, is_now, after))
         return made
 
+    async def last_changed(self) -> datetime | None:
+        return self._last_at
+
     async def undo_last(self) -> list[Organised]:
-        last, self._last = self._last, []
+        last, self._last, self._last_at = self._last, [], None
         return await self.put_back(last)
 
     async def tags(self) -> list[TagCount]:

@@ -1,5 +1,7 @@
 """Every store keeps sessions in order: marks of many at once, what can be undone, suggestions, merging."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from memory.entities import CategorySource, MemoryMode, MessageStatus, SessionPatch
@@ -7,6 +9,8 @@ from memory.errors import CannotMerge, SessionNotFound
 from memory.organising.entities import MarksPatch
 from memory.ports import SessionStore
 from tests.contract.talk import assistant, begin, talk, texts, user
+
+NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 
 
 async def sessions(store: SessionStore, count: int) -> list[str]:
@@ -86,11 +90,14 @@ async def test_a_change_is_undone_where_nobody_has_changed_it_since(store: Sessi
 
 async def test_the_last_change_is_remembered_once(store: SessionStore) -> None:
     one, two = await sessions(store, 2)
-    await store.organising.apply([one, two], MarksPatch(starred=True))
+    assert await store.organising.last_changed() is None
+    await store.organising.apply([one, two], MarksPatch(starred=True), at=NOW)
     await store.organising.apply([one], MarksPatch(starred=True))
+    assert await store.organising.last_changed() == NOW
     assert len(await store.organising.undo_last()) == 2
     assert not (await store.get_session(one)).starred
     assert await store.organising.undo_last() == []
+    assert await store.organising.last_changed() is None
 
 
 async def test_a_rejected_suggestion_does_not_come_back(store: SessionStore) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.entities import CategorySource
 from memory.organising.entities import Marks, Organised
@@ -15,21 +15,42 @@ _KEY = "organised"
 TIMES = ("pinned_at", "archived_at", "deleted_at")
 
 
-def keep(conn: Connection, changes: Sequence[Organised]) -> None:
+class _Kept(NamedTuple):
+    at: int
+    changes: list[Any]
+
+
+def keep(conn: Connection, changes: Sequence[Organised], at: datetime) -> None:
     """Without titles, which undoing does not need."""
     packed = [[one.session_id, _packed(one.before), _packed(one.after)] for one in changes]
-    conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(packed)))
+    value = json.dumps({"at": micros(at), "changes": packed})
+    conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, value))
+
+
+def when(conn: Connection) -> datetime | None:
+    """When what is kept was changed."""
+    kept = _read(conn)
+    return None if kept is None else moment(kept.at)
 
 
 def take(conn: Connection) -> list[Organised]:
     """What was kept; it is kept no longer."""
-    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    kept = _read(conn)
     drop(conn)
-    return [] if row is None else [_unpacked(one) for one in json.loads(row[0])]
+    return [] if kept is None else [_unpacked(one) for one in kept.changes]
 
 
 def drop(conn: Connection) -> None:
     conn.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+
+
+def _read(conn: Connection) -> _Kept | None:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    if row is None:
+        return None
+    value = json.loads(row[0])
+    # Earlier versions kept no time: theirs is older than any that has one.
+    return _Kept(0, value) if isinstance(value, list) else _Kept(value["at"], value["changes"])
 
 
 def _packed(marks: Marks) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: 
         made.append(Organised(session_id, title, before, marks_of(conn, session_id)[1]))
     changed = [one for one in made if one.changed]
     if changed:
-        last_change.keep(conn, changed)
+        last_change.keep(conn, changed, now)
     return made
 
 

@@ -102,6 +102,18 @@ async def test_marks_change_in_every_open_room_and_are_undone_together(tmp_path:
     with pytest.raises(SessionNotFound):
         await bulk.apply([ids[0], "0" * 36], MarksPatch(starred=True))
     assert not (await rooms.desk.rooms.find(ids[0]))[1].starred
+    # What was undone already is passed over; then the latest comes first, in every room that it changed.
+    await bulk.apply(ids, MarksPatch(important=True))
+    last = await bulk.apply(ids[:1], MarksPatch(pinned=True))
+    await bulk.put_back(last)
+    assert [one.session_id for one in (await bulk.undo_last()).changed] == ids[1:]
+    await bulk.apply(ids, MarksPatch(archived=True))
+    assert [one.session_id for one in (await bulk.undo_last()).changed] == ids
+    await bulk.apply(ids[1:], MarksPatch(starred=True))
+    await bulk.apply(ids[:1], MarksPatch(starred=True))
+    assert [one.session_id for one in (await bulk.undo_last()).changed] == ids[:1]
+    assert [one.session_id for one in (await bulk.undo_last()).changed] == ids[1:]
+    assert (await bulk.undo_last()).changed == ()
     with pytest.raises(CannotMerge) as caught:
         await bulk.merge(ids[0], ids[1:])
     assert caught.value.reason == "room"
