@@ -207,8 +207,9 @@ def build_host(
 ) -> "ModelHost":
     """The supervisor of the model's process; `chosen` names a model other than the default."""
     from models.catalog import ModelRole
-    from models.host import HostSpec, ModelHost
+    from models.host import ModelHost
     from models.kernels import KernelsNote
+    from models.supervisor import HostSpec
     from models.tuned import TunedStore
 
     store = TunedStore(paths.models)

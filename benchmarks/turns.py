@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 
 from atlas_desktop.paths import Paths, find_home
-from models.host import HostSpec, ModelHost
+from models.host import ModelHost
 from models.kernels import KernelsNote
 from models.messages import ChatMessage, Completion, GenerationParams, Role
+from models.supervisor import HostSpec
 
 NEW = "And what would you tell somebody who has never been there? I go in June, with my sister."
 

@@ -1,45 +1,18 @@
-"""The application's side of the worker: starts it, talks to it, and starts it again when it dies."""
+"""The application's side of the worker: what is asked of it, and what it answers."""
 
 import asyncio
-import itertools
 import struct
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from models import errors, protocol
 from models.connection import Answers, Connection
 from models.generation import HostGeneration
-from models.kernels import FAULTS, Kernels, real_cores
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo, ModelState, Prefilled
+from models.supervisor import HostSpec, Supervisor
 from models.tokens import ModelEncoding, build_encoding
 from models.transfer import receive_state, send_state, stoppable
-from models.tuning import RunSettings
 from models.wire import model_info, wire_messages, wire_params
-
-
-@dataclass(frozen=True, slots=True)
-class HostSpec:
-    """What to run. `threads=0` takes all real cores, `context_length=0` the model's own, at most 8192.
-
-    `check` is called before a model is loaded and may refuse it (too little memory, a damaged file).
-    `kernels` are the fastest that this machine is known to run (see `_load`); `need_kernels` is called when
-    only weaker ones do. `tuned` tells the settings that were found to be the fastest for a file.
-    `state_cache` is how many bytes of memory states of other prompts may take; -1 leaves it to the worker.
-    """
-
-    chat: Callable[[], tuple[str, Path]]
-    embed: Callable[[], tuple[str, Path]] | None = None
-    context_length: int = 0
-    threads: int = 0
-    gpu_layers: int = -1
-    load_timeout_s: float = 300.0
-    check: Callable[[Path, int], None] | None = None
-    kernels: Kernels = Kernels.ALL
-    need_kernels: Callable[[Kernels], None] | None = None
-    tuned: Callable[[Path], RunSettings | None] | None = None
-    state_cache: int = -1
 
 
 class ModelHost:
@@ -51,138 +24,52 @@ class ModelHost:
 
     def __init__(self, spec: HostSpec) -> None:
         self._spec = spec
-        self._ids = itertools.count(1)
-        self._connection: Connection | None = None
+        self._worker = Supervisor(spec)
         self._starting = asyncio.Lock()
-        self._info: ModelInfo | None = None
-        self._embed_info: protocol.Loaded | None = None
+        self._chat_loaded: tuple[Connection, ModelInfo] | None = None
+        self._embed_loaded: tuple[Connection, protocol.Loaded] | None = None
         self._encoding: ModelEncoding | None = None
-        self._loading: asyncio.Task[ModelInfo] | None = None
+        self._loading: asyncio.Task[tuple[Connection, ModelInfo]] | None = None
         self._encoding_task: asyncio.Task[None] | None = None
-        self._arriving: asyncio.Task[Connection] | None = None
-        self._closed = False
-        self._kernels = spec.kernels
 
     # --- life -------------------------------------------------------------------------------------
 
     @property
     def pid(self) -> int | None:
         """Process id of the worker that runs now."""
-        connection = self._connection
-        return connection.process.pid if connection is not None and connection.alive else None
+        connection = self._worker.connection
+        return None if connection is None else connection.process.pid
 
     async def info(self) -> ModelInfo:
         """Loads the model if need be. A caller that is cancelled leaves the load to those who come after."""
-        if self._info is not None and self._connection is not None and self._connection.alive:
-            return self._info
+        return (await self._chat())[1]
+
+    async def _chat(self) -> tuple[Connection, ModelInfo]:
+        """The worker that holds the chat model."""
+        if self._chat_loaded is not None and self._chat_loaded[0] is self._worker.connection:
+            return self._chat_loaded
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self._load_chat())
             # Nobody may be left to hear of a failure; the next caller tries anew.
             self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._loading)
 
-    async def _load_chat(self) -> ModelInfo:
+    async def _load_chat(self) -> tuple[Connection, ModelInfo]:
         async with self._starting:
             name, path = await asyncio.to_thread(self._spec.chat)
-            connection, loaded = await self._load(path, "chat")
-            self._info = model_info(name, loaded)
+            connection, loaded = await self._worker.load(path, "chat")
+            self._chat_loaded = connection, model_info(name, loaded)
             self._encoding_task = asyncio.create_task(self._learn_encoding(connection))
-            return self._info
+            return self._chat_loaded
 
     async def close(self) -> None:
         """Ends the worker, and everything that waits for it."""
-        self._closed = True
+        self._worker.refuse_more()
         for task in (self._loading, self._encoding_task):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        await self._arrived()
-        if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
-
-    async def _connect(self, path: Path) -> Connection:
-        """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
-        await self._arrived()
-        if self._closed:
-            raise errors.WorkerCrashed(None)
-        if self._connection is not None and self._connection.alive:
-            if path in self._connection.readable:
-                return self._connection
-            await self._connection.end()
-        self._info = self._embed_info = None
-        self._arriving = asyncio.create_task(self._started(path))
-        # Nobody may be left to hear of a failure.
-        self._arriving.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return await asyncio.shield(self._arriving)
-
-    async def _arrived(self) -> None:
-        """Waits for a worker that is being started, whoever asked for it: asyncio never finishes the start of
-        a process that is cancelled half-way, and the program would hang at its end."""
-        if self._arriving is not None:
-            await asyncio.wait({self._arriving})
-
-    async def _started(self, path: Path) -> Connection:
-        """A new worker; one that comes too late, after `close`, is ended again."""
-        connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
-        if self._closed:
-            await connection.end()
-            raise errors.WorkerCrashed(None)
-        self._connection = connection
-        return connection
-
-    def _files(self) -> list[Path]:
-        """The models in use, as far as they are there."""
-        found = []
-        for find in (self._spec.chat, self._spec.embed):
-            if find is not None:
-                with suppress(errors.ModelsError):
-                    found.append(find()[1])
-        return found
-
-    async def _load(
-        self, path: Path, role: str, *, vocab_only: bool = False
-    ) -> tuple[Connection, protocol.Loaded]:
-        """Loads a model and tries it out.
-
-        Some machines fault in some of the processor's units (see `models.kernels`). A worker that dies while
-        it tries a model is therefore started again with weaker kernels, as long as there are any.
-        """
-        if not await asyncio.to_thread(path.is_file):
-            raise errors.ModelFileMissing(path)
-        if self._spec.check is not None:
-            await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
-        tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
-        threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
-        while True:
-            connection = await self._connect(path)
-            request = protocol.Load(
-                next(self._ids),
-                str(path),
-                role,
-                self._spec.context_length,
-                threads,
-                self._spec.gpu_layers,
-                vocab_only,
-                self._kernels,
-                self._spec.state_cache,
-                *(tuned.load_fields if tuned is not None and role == "chat" else ()),
-            )
-            try:
-                answer = connection.ask(request, protocol.Loaded, path)
-                loaded = await asyncio.wait_for(answer, self._spec.load_timeout_s)
-            except TimeoutError:
-                await connection.end()
-                raise errors.WorkerUnresponsive from None
-            except errors.WorkerCrashed as crash:
-                weaker = self._kernels.weaker
-                if weaker is None or vocab_only or crash.code not in FAULTS:
-                    raise
-                self._kernels = weaker
-                continue
-            if self._kernels is not self._spec.kernels and self._spec.need_kernels is not None:
-                await asyncio.to_thread(self._spec.need_kernels, self._kernels)
-            return connection, loaded
+        await self._worker.close()
 
     # --- chat -------------------------------------------------------------------------------------
 
@@ -196,7 +83,7 @@ class ModelHost:
     ) -> tuple[int, Connection, Answers]:
         """Sends the request; used by `HostGeneration`."""
         connection, _ = await self._chat()
-        request = protocol.Generate(next(self._ids), str(lane), messages, params)
+        request = protocol.Generate(self._worker.number(), str(lane), messages, params)
         return request.id, connection, connection.send(request)
 
     async def render(self, messages: Sequence[ChatMessage]) -> list[int]:
@@ -208,7 +95,7 @@ class ModelHost:
     async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
         """Reads messages ahead of the turn after them; a caller that is cancelled stops it."""
         connection, _ = await self._chat()
-        request = protocol.Prefill(next(self._ids), wire_messages(messages))
+        request = protocol.Prefill(self._worker.number(), wire_messages(messages))
         answer = await stoppable(connection, request, protocol.Prefilled)
         return Prefilled(answer.tokens, answer.evaluated, answer.held_hash)
 
@@ -216,23 +103,19 @@ class ModelHost:
         """The state after the completion that told `held_hash`. Raises `StateNotHeld`."""
         connection, info = await self._chat()
         return await receive_state(
-            connection, protocol.SaveState(next(self._ids), held_hash), info.fingerprint
+            connection, protocol.SaveState(self._worker.number(), held_hash), info.fingerprint
         )
 
     async def load_state(self, state: ModelState) -> None:
         """Puts a state back. Raises `StateRefused`."""
         connection, info = await self._chat()
-        await send_state(connection, next(self._ids), state, info.fingerprint)
+        await send_state(connection, self._worker.number(), state, info.fingerprint)
 
     async def drop_states(self) -> None:
         """Forgets every prompt that was read. Does nothing when no model is loaded."""
-        if self._connection is not None and self._connection.alive and self._info is not None:
-            await self._connection.ask(protocol.DropStates(next(self._ids)), protocol.StatesDropped)
-
-    async def _chat(self) -> tuple[Connection, ModelInfo]:
-        info = await self.info()
-        assert self._connection is not None
-        return self._connection, info
+        if self._chat_loaded is not None and self._chat_loaded[0] is self._worker.connection:
+            connection = self._chat_loaded[0]
+            await connection.ask(protocol.DropStates(self._worker.number()), protocol.StatesDropped)
 
     # --- tokens -----------------------------------------------------------------------------------
 
@@ -258,7 +141,7 @@ class ModelHost:
         """Builds the encoding beside the work; until it is there (or when it disagrees) llama.cpp counts."""
         self._encoding = None
         try:
-            pieces = await connection.ask(protocol.Vocabulary(next(self._ids)), protocol.Pieces)
+            pieces = await connection.ask(protocol.Vocabulary(self._worker.number()), protocol.Pieces)
             self._encoding = await build_encoding(pieces, self.tokenize)
         except errors.ModelsError:
             # The worker went away meanwhile, or has no such vocabulary: then llama.cpp goes on counting.
@@ -266,7 +149,7 @@ class ModelHost:
 
     async def _chat_lists(self, request: Callable[[int], protocol.AnyRequest]) -> list[list[int]]:
         connection, _ = await self._chat()
-        answer = await connection.ask(request(next(self._ids)), protocol.Tokens)
+        answer = await connection.ask(request(self._worker.number()), protocol.Tokens)
         return answer.lists
 
     # --- embeddings -------------------------------------------------------------------------------
@@ -275,7 +158,7 @@ class ModelHost:
         if self._spec.embed is None:
             raise errors.NoModel("embed")
         connection, _ = await self._load_embed(self._spec.embed)
-        request = protocol.Embed(next(self._ids), list(texts))
+        request = protocol.Embed(self._worker.number(), list(texts))
         answer = await connection.ask(request, protocol.Vectors)
         size = answer.dimension
         numbers = struct.unpack(f"<{len(answer.data) // 4}f", answer.data)
@@ -289,16 +172,15 @@ class ModelHost:
 
     async def _load_embed(self, find: Callable[[], tuple[str, Path]]) -> tuple[Connection, protocol.Loaded]:
         async with self._starting:
-            connection = self._connection
-            if connection is None or not connection.alive or self._embed_info is None:
+            if self._embed_loaded is None or self._embed_loaded[0] is not self._worker.connection:
                 path = (await asyncio.to_thread(find))[1]
-                connection, self._embed_info = await self._load(path, "embed")
-            return connection, self._embed_info
+                self._embed_loaded = await self._worker.load(path, "embed")
+            return self._embed_loaded
 
     async def try_vocabulary(self) -> None:
         """Loads only the vocabulary of the chat model. Raises `ModelFileError`."""
         async with self._starting:
-            await self._load(self._spec.chat()[1], "chat", vocab_only=True)
+            await self._worker.load(self._spec.chat()[1], "chat", vocab_only=True)
 
 
 async def probe(path: Path) -> None:

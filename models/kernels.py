@@ -1,7 +1,7 @@
 """How much of the processor llama.cpp may use, and the note that remembers what this machine can run.
 
 Re-packed weights use special units of the processor, and some virtual machines announce units (AMX) that
-fault when they are used. What a machine cannot run is found out by trying (see `models.host`).
+fault when they are used. What a machine cannot run is found out by trying (see `models.supervisor`).
 """
 
 import os

@@ -9,7 +9,7 @@ from atlas_desktop.explain import size
 
 if TYPE_CHECKING:
     from atlas_desktop.services.bench import BenchResult
-    from atlas_desktop.services.models import ModelDetails, ModelSummary
+    from atlas_desktop.services.model_views import ModelDetails, ModelSummary
     from models.discover import FoundModel
     from models.hardware import Machine, Recommendation
     from models.library import InstalledModel

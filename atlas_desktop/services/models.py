@@ -1,35 +1,22 @@
 """The models of a home, for people: what there is, what suits this machine, fetching, importing, choosing."""
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from atlas_desktop.services.bench import BenchResult, HostFactory, bench
-from atlas_desktop.services.cleaning import clean_line
-from models.catalog import Catalog, CatalogEntry, ModelRole, Source
+from atlas_desktop.services.model_views import ModelDetails, ModelSummary, ModelViews
+from models.catalog import Catalog, CatalogEntry, ModelRole
 from models.discover import FoundModel, discover
-from models.errors import NoModel, UnknownModel
+from models.errors import NoModel
 from models.fetch import ModelFetcher
-from models.gguf_header import GgufHeader, read_header
-from models.hardware import (
-    USUAL_CONTEXT,
-    Fit,
-    Machine,
-    Recommendation,
-    fit,
-    fit_entry,
-    memory_needed,
-    needed_by,
-    recommend,
-    this_machine,
-)
+from models.gguf_header import read_header
+from models.hardware import Machine, Recommendation, recommend, this_machine
 from models.library import InstalledModel, ModelLibrary
 from models.progress import Cancelled, Report, never, silent
-from models.tuned import TunedStore, tuned_words
+from models.tuned import TunedStore
 
 T = TypeVar("T")
 
@@ -38,36 +25,6 @@ class ModelProbe(Protocol):
     """Tries whether llama.cpp can read a file. Raises `models.errors.ModelFileError`."""
 
     def __call__(self, path: Path) -> Awaitable[None]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
-    """One line of a list: a model that is installed, or that could be."""
-
-    id: str
-    name: str
-    roles: tuple[str, ...]
-    bytes: int
-    licence: str
-    context_length: int
-    fit: Fit
-    installed: bool
-    used_for: tuple[str, ...]
-    verified: bool
-    note: str
-    tuned: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDetails:
-    """Everything known about a model; `installed`, `entry` and `header` are None where they do not apply."""
-
-    summary: ModelSummary
-    entry: CatalogEntry | None
-    installed: InstalledModel | None
-    header: GgufHeader | None
-    memory_needed: int
-    sources: tuple[Source, ...]
 
 
 class ModelService:
@@ -93,6 +50,7 @@ class ModelService:
         self._probe = probe
         self._machine = machine
         self._tuned = tuned or TunedStore(library.folder)
+        self._views = ModelViews(library, catalog, self._tuned, machine)
 
     def machine(self) -> Machine:
         """What this computer has."""
@@ -126,31 +84,11 @@ class ModelService:
 
     def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
         """The installed models and, with `everything`, then those of the catalogue that are not."""
-        machine = self._machine()
-        installed = self._library.installed()
-        there = {model.id for model in installed}
-        used = self._used()
-        found = [self._summary(model, machine, used) for model in installed]
-        if everything:
-            found += [self._offer(entry, machine) for entry in self._catalog.entries if entry.id not in there]
-        return tuple(found)
+        return self._views.summaries(everything=everything)
 
     def info(self, ref: str) -> ModelDetails:
         """All about an installed model or one of the catalogue. Raises `UnknownModel` or `ModelFileError`."""
-        machine = self._machine()
-        entry = self._catalog.find(ref)
-        try:
-            model = self._library.get(ref)
-        except UnknownModel:
-            entry = self._catalog.get(ref)
-            needed = needed_by(entry)
-            return ModelDetails(self._offer(entry, machine), entry, None, None, needed, entry.sources)
-        header = read_header(model.path)
-        context = min(header.context_length or USUAL_CONTEXT, USUAL_CONTEXT)
-        needed = memory_needed(model.bytes, context, header.kv_bytes_per_token)
-        sources = entry.sources if entry else ()
-        summary = self._summary(model, machine, self._used())
-        return ModelDetails(summary, entry, model, header, needed, sources)
+        return self._views.info(ref)
 
     def recommend(self, role: str = "chat") -> tuple[Recommendation, ...]:
         """The catalogue's models of a role, the best for this machine first."""
@@ -257,62 +195,6 @@ class ModelService:
     async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
         """Measures a model in a process of its own. Raises `UnknownModel` or another `ModelsError`."""
         return await bench(self._library.get(ref), host_factory)
-
-    # --- views ------------------------------------------------------------------------------------
-
-    def _used(self) -> dict[ModelRole, str]:
-        """The id of the model that each role uses now."""
-        used: dict[ModelRole, str] = {}
-        for role in ModelRole:
-            with contextlib.suppress(NoModel):
-                used[role] = self._library.default(role).id
-        return used
-
-    def _summary(
-        self, model: InstalledModel, machine: Machine, used: Mapping[ModelRole, str]
-    ) -> ModelSummary:
-        entry = self._catalog.find(model.id)
-        suits = fit(
-            model.bytes,
-            model.context_length or USUAL_CONTEXT,
-            machine,
-            kv_bytes_per_token=entry.kv_bytes_per_token if entry else None,
-            active_fraction=entry.active_fraction if entry else 1.0,
-        )
-        return ModelSummary(
-            id=model.id,
-            name=entry.name if entry else model.id,
-            roles=tuple(str(role) for role in model.roles),
-            bytes=model.bytes,
-            licence=clean_line(model.licence),
-            context_length=model.context_length,
-            fit=suits,
-            installed=True,
-            used_for=tuple(str(role) for role in model.roles if used.get(role) == model.id),
-            verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
-            note=entry.note if entry else "",
-            tuned=self._tuned_words(model.id),
-        )
-
-    def _tuned_words(self, model_id: str) -> str:
-        """What tuning brought a model on this machine; empty where nothing is in use."""
-        found = self._tuned.result(model_id)
-        return tuned_words(found) if found is not None and found.kept else ""
-
-    def _offer(self, entry: CatalogEntry, machine: Machine) -> ModelSummary:
-        return ModelSummary(
-            id=entry.id,
-            name=entry.name,
-            roles=tuple(str(role) for role in entry.roles),
-            bytes=entry.bytes,
-            licence=entry.licence,
-            context_length=entry.context_length,
-            fit=fit_entry(entry, machine),
-            installed=False,
-            used_for=(),
-            verified=entry.verified,
-            note=entry.note,
-        )
 
 
 async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:

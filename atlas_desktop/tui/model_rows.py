@@ -15,7 +15,8 @@ from atlas_desktop.words.formats import formats
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atlas_desktop.services.models import ModelService, ModelSummary
+    from atlas_desktop.services.model_views import ModelSummary
+    from atlas_desktop.services.models import ModelService
     from atlas_desktop.tui.model_work import ModelWork
     from models.discover import FoundModel
     from models.progress import Progress

@@ -16,8 +16,9 @@ from atlas_desktop.paths import Paths
 from memory.entities import RoomKind
 from memory.vault.kdf import KdfParams
 from memory.vault.vault import Vault
-from models.host import HostSpec, ModelHost
+from models.host import ModelHost
 from models.kernels import KernelsNote
+from models.supervisor import HostSpec
 
 PASSPHRASE = "correct horse battery staple"
 QUICK = KdfParams(memory_kib=64 * 1024, iterations=1)

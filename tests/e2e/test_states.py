@@ -9,7 +9,7 @@ import pytest
 
 from models import protocol
 from models.errors import PromptTooLong, StateNotHeld, StateRefused
-from models.host import HostSpec, ModelHost
+from models.host import ModelHost
 from models.messages import (
     ChatMessage,
     Completion,
@@ -21,6 +21,7 @@ from models.messages import (
     hash_tokens,
     pack_tokens,
 )
+from models.supervisor import HostSpec
 
 pytestmark = pytest.mark.real_model
 

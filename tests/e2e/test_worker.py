@@ -20,10 +20,11 @@ from models.errors import (
     UnknownArchitecture,
     WorkerCrashed,
 )
-from models.host import HostSpec, ModelHost, probe
+from models.host import ModelHost, probe
 from models.kernels import Kernels, can_hide_amx
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, TokenDelta
 from models.probes import samples
+from models.supervisor import HostSpec
 
 pytestmark = pytest.mark.real_model
 
@@ -226,8 +227,8 @@ async def test_the_worker_ends_when_the_application_is_gone(spec: HostSpec) -> N
     host = ModelHost(spec)
     await host.info()
     process = psutil.Process(host.pid)
-    assert host._connection is not None
-    host._connection._stdin.close()
+    assert host._worker.connection is not None
+    host._worker.connection._stdin.close()
     await asyncio.to_thread(process.wait, 10)
     assert not process.is_running()
     await host.close()
@@ -236,8 +237,8 @@ async def test_the_worker_ends_when_the_application_is_gone(spec: HostSpec) -> N
 async def test_garbage_on_its_input_ends_the_worker_not_the_application(spec: HostSpec) -> None:
     host = ModelHost(spec)
     await host.info()
-    assert host._connection is not None
-    host._connection._stdin.write(b"\xff" * 64)
+    assert host._worker.connection is not None
+    host._worker.connection._stdin.write(b"\xff" * 64)
     with pytest.raises(WorkerCrashed) as caught:
         await complete(host, says("Hello"))
     assert caught.value.code == 87

@@ -1,0 +1,151 @@
+"""The worker process: started, tried out with a model, started again when it dies, and ended."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from models import errors, protocol
+from models.connection import Connection
+from models.kernels import FAULTS, Kernels, real_cores
+from models.tuning import RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """What to run. `threads=0` takes all real cores, `context_length=0` the model's own, at most 8192.
+
+    `check` is called before a model is loaded and may refuse it (too little memory, a damaged file).
+    `kernels` are the fastest that this machine is known to run (see `Supervisor.load`); `need_kernels` is
+    called when only weaker ones do. `tuned` tells the settings that were found to be the fastest for a file.
+    `state_cache` is how many bytes of memory states of other prompts may take; -1 leaves it to the worker.
+    """
+
+    chat: Callable[[], tuple[str, Path]]
+    embed: Callable[[], tuple[str, Path]] | None = None
+    context_length: int = 0
+    threads: int = 0
+    gpu_layers: int = -1
+    load_timeout_s: float = 300.0
+    check: Callable[[Path, int], None] | None = None
+    kernels: Kernels = Kernels.ALL
+    need_kernels: Callable[[Kernels], None] | None = None
+    tuned: Callable[[Path], RunSettings | None] | None = None
+    state_cache: int = -1
+
+
+class Supervisor:
+    """Has one worker process at a time, which may read the files in use, and numbers what it is asked."""
+
+    def __init__(self, spec: HostSpec) -> None:
+        self._spec = spec
+        self._ids = itertools.count(1)
+        self._connection: Connection | None = None
+        self._arriving: asyncio.Task[Connection] | None = None
+        self._closed = False
+        self._kernels = spec.kernels
+
+    @property
+    def connection(self) -> Connection | None:
+        """The worker that runs now."""
+        return self._connection if self._connection is not None and self._connection.alive else None
+
+    def number(self) -> int:
+        """The number of a new request."""
+        return next(self._ids)
+
+    def refuse_more(self) -> None:
+        """Starts no worker from now on."""
+        self._closed = True
+
+    async def close(self) -> None:
+        """Ends the worker, also one that is still being started."""
+        self.refuse_more()
+        await self._arrived()
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def _connect(self, path: Path) -> Connection:
+        """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
+        await self._arrived()
+        if self._closed:
+            raise errors.WorkerCrashed(None)
+        if self._connection is not None and self._connection.alive:
+            if path in self._connection.readable:
+                return self._connection
+            await self._connection.end()
+        self._arriving = asyncio.create_task(self._started(path))
+        # Nobody may be left to hear of a failure.
+        self._arriving.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._arriving)
+
+    async def _arrived(self) -> None:
+        """Waits for a worker that is being started, whoever asked for it: asyncio never finishes the start of
+        a process that is cancelled half-way, and the program would hang at its end."""
+        if self._arriving is not None:
+            await asyncio.wait({self._arriving})
+
+    async def _started(self, path: Path) -> Connection:
+        """A new worker; one that comes too late, after `close`, is ended again."""
+        connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
+        if self._closed:
+            await connection.end()
+            raise errors.WorkerCrashed(None)
+        self._connection = connection
+        return connection
+
+    def _files(self) -> list[Path]:
+        """The models in use, as far as they are there."""
+        found = []
+        for find in (self._spec.chat, self._spec.embed):
+            if find is not None:
+                with suppress(errors.ModelsError):
+                    found.append(find()[1])
+        return found
+
+    async def load(
+        self, path: Path, role: str, *, vocab_only: bool = False
+    ) -> tuple[Connection, protocol.Loaded]:
+        """Loads a model and tries it out.
+
+        Some machines fault in some of the processor's units (see `models.kernels`). A worker that dies while
+        it tries a model is therefore started again with weaker kernels, as long as there are any.
+        """
+        if not await asyncio.to_thread(path.is_file):
+            raise errors.ModelFileMissing(path)
+        if self._spec.check is not None:
+            await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
+        tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
+        threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
+        while True:
+            connection = await self._connect(path)
+            request = protocol.Load(
+                self.number(),
+                str(path),
+                role,
+                self._spec.context_length,
+                threads,
+                self._spec.gpu_layers,
+                vocab_only,
+                self._kernels,
+                self._spec.state_cache,
+                *(tuned.load_fields if tuned is not None and role == "chat" else ()),
+            )
+            try:
+                answer = connection.ask(request, protocol.Loaded, path)
+                loaded = await asyncio.wait_for(answer, self._spec.load_timeout_s)
+            except TimeoutError:
+                await connection.end()
+                raise errors.WorkerUnresponsive from None
+            except errors.WorkerCrashed as crash:
+                weaker = self._kernels.weaker
+                if weaker is None or vocab_only or crash.code not in FAULTS:
+                    raise
+                self._kernels = weaker
+                continue
+            if self._kernels is not self._spec.kernels and self._spec.need_kernels is not None:
+                await asyncio.to_thread(self._spec.need_kernels, self._kernels)
+            return connection, loaded
