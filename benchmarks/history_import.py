@@ -7,14 +7,13 @@ Figures are of the wall clock, and of this process's own time, which a busy mach
 import argparse
 import json
 import random
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from atlas_desktop.services.importing import Importer
 from memory.clock import SystemClock
@@ -29,6 +28,7 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("import", help="messages a second from a file to durable and searchable")
     parser.add_argument("--sessions", type=int, default=1000)
     parser.add_argument("--messages", type=int, default=20, help="messages a session")
+    parser.add_argument("--megabytes", type=int, help="make a file of so many, in place of --sessions")
     parser.add_argument("--again", action="store_true", help="measure a second import of the same file too")
     parser.set_defaults(run=run)
 
@@ -36,7 +36,9 @@ def register(subparsers: Any) -> None:
 async def run(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "conversations.json"
-        write(file, args.sessions, args.messages)
+        least = 1_000_000 * args.megabytes if args.megabytes else None
+        write(file, args.sessions, args.messages, least)
+        before = peak()
         store = await open_room(
             Path(folder) / "rooms" / "open.db", RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True
         )
@@ -44,30 +46,39 @@ async def run(args: argparse.Namespace) -> None:
             wall, used = time.perf_counter(), time.process_time()
             report = await Importer(store.transfer).take([file])
             wall, used = time.perf_counter() - wall, time.process_time() - used
-            count = report.messages + report.already_there
-            print(f"{name}: {count:,} messages in {report.sessions + report.known_sessions:,} conversations")
-            print(f"  {count / wall:,.0f} messages/s; {count / used:,.0f} a second of processor time")
+            total = report.messages + report.already_there
+            print(f"{name}: {total:,} messages in {report.sessions + report.known_sessions:,} conversations")
+            print(f"  {total / wall:,.0f} messages/s; {total / used:,.0f} a second of processor time")
         found = await store.search("w7", limit=1)
         print(f"  {file.stat().st_size / 1e6:,.0f} MB of JSON; found by its words: {bool(found)}")
-        print(f"  resident memory {psutil.Process().memory_info().rss / 1e6:,.0f} MB")
+        print(f"  at most {peak():,.0f} MB of resident memory; {before:,.0f} before it began")
         await store.close()
 
 
-def write(file: Path, sessions: int, messages: int) -> None:
-    """A `conversations.json` of that size, always the same."""
+def peak() -> float:
+    """The most memory, in MB, that this process had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def write(file: Path, sessions: int, messages: int, least: int | None = None) -> None:
+    """A `conversations.json` of so many conversations, or of `least` characters; always the same."""
+    written = 0
     with file.open("w", encoding="utf-8") as out:
         out.write("[")
-        for number, conversation in enumerate(conversations(sessions, messages)):
-            out.write(",\n" * (number > 0) + json.dumps(conversation))
+        for number, conversation in enumerate(conversations(sessions if least is None else None, messages)):
+            written += out.write(",\n" * (number > 0) + json.dumps(conversation))
+            if least is not None and written >= least:
+                break
         out.write("]")
 
 
-def conversations(sessions: int, messages: int) -> Iterator[dict[str, Any]]:
+def conversations(sessions: int | None, messages: int) -> Iterator[dict[str, Any]]:
+    """So many of them; None: without end."""
     chance = random.Random(4711)
     words = [f"w{n}" if n % 3 else f"word{n}" for n in range(_VOCABULARY)]
     # Words of a language follow Zipf's law, more or less.
     weights = list(accumulate(1 / (n + 3) for n in range(_VOCABULARY)))
-    for number in range(sessions):
+    for number in count() if sessions is None else range(sessions):
         nodes: dict[str, Any] = {}
         parent: str | None = None
         for place in range(messages):
