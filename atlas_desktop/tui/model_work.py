@@ -125,13 +125,13 @@ class ModelWork:
         async with self._app.arrivals.held():
             model = await self._app.desk.models.pull(model_id, self._report, lambda: self._stop)
         self.arrived = model.id
-        return tr("models.arrived", model=clean_line(model.id))
+        return _offered(tr("models.arrived", model=clean_line(model.id)), model)
 
     async def _take_in(self, path: Path, *, link: bool) -> str:
         async with self._app.arrivals.held():
             model = await self._app.desk.models.import_file(path, self._report, lambda: self._stop, link=link)
         self.arrived = model.id
-        return tr("models.taken", model=clean_line(model.id))
+        return _offered(tr("models.taken", model=clean_line(model.id)), model)
 
     async def _verify(self, model_id: str) -> str:
         await self._app.desk.models.verify(model_id, self._report, lambda: self._stop)
@@ -170,6 +170,11 @@ class _Bench:
 
     async def close(self) -> None:
         await self._model.close()
+
+
+def _offered(said: str, model: "InstalledModel") -> str:
+    """Also offers to tune a model that came, if it is one for conversations."""
+    return f"{said} {tr('models.tune_offer')}" if "chat" in model.roles else said
 
 
 def _measured(result: "BenchResult") -> str:

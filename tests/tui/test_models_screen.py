@@ -102,6 +102,14 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
         await assert_until(pilot, lambda: not place.app.model_work.busy)
         await pilot.press("f6")
         await assert_until(pilot, lambda: "smollm2-360m-instruct is here" in shown(place))
+        assert "t makes it faster" in shown(place)
+        listing = place.app.screen.query_one("#models", OptionList)
+        listing.highlighted = listing.get_option_index("smollm2-360m-instruct")
+        await pilot.press("t")
+        await assert_until(pilot, lambda: "is tuned in the background" in shown(place))
+        assert place.desk.room is not None
+        queued = [job for job in await place.desk.room.store.jobs.list() if job.kind == "tune"]
+        assert [job.key for job in queued] == ["smollm2-360m-instruct"]
     assert fetcher.begun_at == [0, 193]
     assert {model.id for model in service.installed()} == {"first", "smollm2-360m-instruct"}
 

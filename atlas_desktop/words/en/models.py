@@ -37,6 +37,7 @@ TEXTS = {
     "sound": "{model}: the file is as it should be.",
     "arrived": "{model} is here. Enter uses it.",
     "taken": "{model} is taken in. Enter uses it.",
+    "tune_offer": "t makes it faster on this machine, in the background.",
     "removed": "{model} is removed.",
     "cancelled": "Stopped.",
     "stopped": "Stopped. What came is kept: the next download goes on from there.",
