@@ -55,16 +55,19 @@ class Talker:
     """A `ChatModel` that says `next_reply` in the chat and leaves tasks to `real`.
 
     With `tasks` False it says nothing to tasks, so that summaries are made of the source's own sentences.
+    With `wide` its size is not told, so that only its context bounds the working memory.
     """
 
-    def __init__(self, real: ChatModel, *, tasks: bool) -> None:
+    def __init__(self, real: ChatModel, *, tasks: bool, wide: bool) -> None:
         self._real = real
         self._tasks = tasks
+        self._wide = wide
         self.next_reply = ""
         self.prompt: tuple[ChatMessage, ...] = ()
 
     async def info(self) -> ModelInfo:
-        return await self._real.info()
+        info = await self._real.info()
+        return replace(info, parameters=0) if self._wide else info
 
     def generate(
         self, messages: Sequence[ChatMessage], params: GenerationParams, lane: Lane = Lane.CHAT
@@ -100,6 +103,7 @@ class Outcome:
     turned: tuple[Turned, ...]
     compactions: int
     fallbacks: tuple[int, int]
+    working: int
 
 
 async def run_session(here: Place, talker: Talker, given: Talk) -> Outcome:
@@ -133,7 +137,10 @@ async def run_session(here: Place, talker: Talker, given: Talk) -> Outcome:
             await here.room.sessions.mark_important(session, newest.id, important=True)
         await idle(here)
     summaries = await here.room.store.context.summaries(session or "")
-    return Outcome(tuple(asked), tuple(turned), made, (sum(s.fallback for s in summaries), len(summaries)))
+    view = await here.room.chat.context.view(session or "", reply=0)
+    assert view is not None
+    fallbacks = sum(s.fallback for s in summaries), len(summaries)
+    return Outcome(tuple(asked), tuple(turned), made, fallbacks, view.budget.working)
 
 
 async def _turned(here: Place, said: Said, newest: Message, replied: Replied) -> Turned:
@@ -184,7 +191,8 @@ async def _in_window(here: Place, case: Case, before: Sequence[Message]) -> bool
 def report(name: str, found: Outcome) -> None:
     asked = found.asked
     print(
-        f"\n{name}: {len(asked)} cases in {len(found.turned)} turns, {found.compactions} compactions, ",
+        f"\n{name}: {len(asked)} cases in {len(found.turned)} turns, working memory {found.working} tokens, "
+        f"{found.compactions} compactions, ",
         end="",
     )
     print(f"{found.fallbacks[0]} of {found.fallbacks[1]} summaries without a model")
@@ -227,11 +235,11 @@ def _line(label: str, some: Sequence[Asked], *, goal: int | None = None) -> None
     print(f"{label:<26} {len(some):>3}  {seen:>8}  {tiers} | {without:>9}  {window:>6}{end}")
 
 
-async def run(names: Sequence[str], *, quick: bool, misses: bool) -> None:
+async def run(names: Sequence[str], *, quick: bool, misses: bool, wide: bool) -> None:
     talkers: list[Talker] = []
 
     def instead(model: Model) -> Model:
-        talkers.append(Talker(model.chat, tasks=not quick))
+        talkers.append(Talker(model.chat, tasks=not quick, wide=wide))
         return replace(model, chat=talkers[-1], prefixes=None)
 
     with scratch() as folder:
@@ -254,10 +262,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer cases, summaries without a model")
     parser.add_argument("--cases", action="append", choices=("first", "second"), help="only these")
+    parser.add_argument("--wide", action="store_true", help="the working memory that larger models have")
     parser.add_argument("--misses", action="store_true", help="tell what was not in sight")
     args = parser.parse_args()
     names = args.cases or (["first"] if args.quick else ["first", "second"])
-    asyncio.run(run(names, quick=args.quick, misses=args.misses))
+    asyncio.run(run(names, quick=args.quick, misses=args.misses, wide=args.wide))
     return 0
 
 
