@@ -1,5 +1,7 @@
 """A question as it was asked, and what its text says."""
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.gathering import Question
 from memory.recall.moments import asks_when, spans
-from memory.recall.ports import QueryVectors
+from memory.recall.ports import FixedTexts, QueryVectors
 from memory.recall.topics import TOPICS
 from memory.recall.words import (
     addresses_machine,
@@ -95,9 +97,11 @@ class Meanings:
     whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
     those of questions about conversations ("give me a summary of …")."""
 
-    def __init__(self, vectors: QueryVectors) -> None:
+    def __init__(self, vectors: QueryVectors, fixed: FixedTexts | None = None) -> None:
+        """What such questions are compared with is embedded once and kept in `fixed`."""
         self._vectors = vectors
-        self._topics: dict[str, NDArray[np.float64]] = {}
+        self._fixed = fixed
+        self._made: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
         self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
@@ -116,27 +120,33 @@ class Meanings:
     async def topics(self, model: str) -> "NDArray[np.float64] | None":
         """`memory.recall.topics.TOPICS` as vectors of `model`, one a row, of length 1; None when that is not
         the model in use."""
-        import numpy as np
-
-        if model not in self._topics:
-            found = await self._embedded(model, TOPICS)
-            if found is None:
-                return None
-            self._topics[model] = found / np.linalg.norm(found, axis=1, keepdims=True)
-        return self._topics[model]
+        return await self._embedded(model, TOPICS)
 
     async def warm(self, model: str) -> None:
         """Embeds what requests for advice are compared with."""
         await self.topics(model)
         await self._directions(model, FRAMES, DIRECTIONS)
+        await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
 
     async def _embedded(self, model: str, texts: tuple[str, ...]) -> "NDArray[np.float64] | None":
+        """One row a text, of length 1."""
         import numpy as np
 
-        found = [await self._vectors.vector(text) for text in texts]
-        if any(one is None or one.model != model for one in found):
-            return None
-        return np.array([one.numbers for one in found if one is not None])
+        key = model, texts
+        if key not in self._made:
+            name = hashlib.sha256("\0".join((model, *texts)).encode()).hexdigest()[:16]
+            kept = None if self._fixed is None else await self._fixed.fixed(name)
+            if kept is not None:
+                rows = np.frombuffer(base64.b64decode(kept), "<f4").reshape(len(texts), -1)
+            else:
+                found = [await self._vectors.vector(text) for text in texts]
+                if any(one is None or one.model != model for one in found):
+                    return None
+                rows = np.array([one.numbers for one in found if one is not None], "<f4")
+                if self._fixed is not None:
+                    await self._fixed.keep_fixed(name, base64.b64encode(rows.tobytes()).decode())
+            self._made[key] = rows / np.linalg.norm(rows.astype(float), axis=1, keepdims=True)
+        return self._made[key]
 
     async def _directions(
         self, model: str, texts: tuple[str, ...], count: int

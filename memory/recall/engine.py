@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from memory.ports import Clock
 from memory.recall.asking import Meanings, Wanted, question_of, understood
-from memory.recall.entities import Hit, Posting, Recalled
+from memory.recall.entities import Hit, Recalled
 from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
+from memory.recall.lexical import Places
 from memory.recall.notes import Sought, findable
 from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
 from memory.recall.references import refers_back
@@ -40,7 +41,7 @@ class Looked:
     """What a question is looked up with."""
 
     words: tuple[str, ...]
-    postings: Sequence[Posting]
+    places: Sequence[Places]
     vector: Sequence[float] | None
     question: Question
 
@@ -79,7 +80,7 @@ class RecallEngine:
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
-        self._meanings = None if vectors is None else Meanings(vectors)
+        self._meanings = None if vectors is None else Meanings(vectors, evidence)
         self._weights = weights or Weights()
         self._scorer = scorer
         self._echoes = echoes
@@ -191,11 +192,11 @@ class RecallEngine:
         embedding = asyncio.ensure_future(self._embedded(bare))
         try:
             most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
-            postings = await self._evidence.postings(words, at_most=most) if "message" in wanted.kinds else []
+            places = await self._room.places(words, at_most=most) if "message" in wanted.kinds else []
             vector = await embedding
         finally:
             embedding.cancel()
-        looked = Looked(words, postings, vector, question)
+        looked = Looked(words, places, vector, question)
         narrow = wanted.session is None and wanted.project is not None
         hits = []
         if not (narrow and wanted.widen and refers_back(wanted.query)):
@@ -213,7 +214,7 @@ class RecallEngine:
         chosen = recent(catalogue, span, wanted.now, project=wanted.project, session=wanted.session)
         if not len(chosen):
             return []
-        looked = Looked(words, await self._window.postings(catalogue, chosen), None, question)
+        looked = Looked(words, await self._window.places(catalogue, chosen), None, question)
         return await self._ranked(wanted, wanted.project, looked, Rows(catalogue, chosen), least=ANSWERS)
 
     async def _embedded(self, text: str) -> Sequence[float] | None:
@@ -241,8 +242,8 @@ class RecallEngine:
             return []
         search = self._search(wanted, project, looked.vector)
         near = None if search is None else await search.look()
-        rows = narrowed(catalogue, rows, looked.postings, near, looked.question.spans)
-        evidence = gather(catalogue, rows, notes, looked.words, looked.postings, near, looked.question)
+        rows = narrowed(catalogue, rows, looked.places, near, looked.question.spans)
+        evidence = gather(catalogue, rows, notes, looked.words, looked.places, near, looked.question)
         allowed, times = self._allowed(wanted, rows, notes)
         n = len(rows.rows)
         if least and not (evidence.held[:n] >= least)[allowed[:n] & ~evidence.asks[:n]].any():

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.knowledge.entities import MemoryTier
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import Posting
-from memory.recall.lexical import lexical
+from memory.recall.lexical import Places, lexical
 from memory.recall.moments import Span
 from memory.recall.nearness import Nearest, meaning
 from memory.recall.rows import NoteRows, Rows, of_place
@@ -50,16 +49,16 @@ def gather(
     rows: Rows,
     notes: NoteRows,
     words: Sequence[str],
-    postings: Sequence[Posting],
+    places: Sequence[Places],
     near: Nearest | None,
     question: Question,
 ) -> Evidence:
     """What speaks for each of the rows, then for each of the notes. `words` are the stems looked for,
-    `postings` where those of them that are not everywhere occur."""
+    `places` where those of them that are not everywhere occur."""
     import numpy as np
 
     chosen = rows.rows
-    own, around, session, held = lexical(catalogue, rows, notes, words, postings, question.words)
+    own, around, session, held = lexical(rows, notes, words, places, question.words)
     said = None if near is None else meaning(rows, notes, near)
     now = question.now.timestamp() * 1e6
     important = catalogue.important[chosen]
@@ -92,7 +91,7 @@ def gather(
 
 
 def narrowed(
-    catalogue: Catalogue, rows: Rows, postings: Sequence[Posting], near: Nearest | None, spans: Sequence[Span]
+    catalogue: Catalogue, rows: Rows, places: Sequence[Places], near: Nearest | None, spans: Sequence[Span]
 ) -> Rows:
     """In a large room only what something speaks for is compared: what holds a word or lies near or in the
     time asked for, with its neighbours. All rows where there are few, or nothing speaks for any."""
@@ -100,12 +99,12 @@ def narrowed(
 
     if len(rows.rows) <= COMPARED or (near is not None and near.complete):
         return rows
-    places = [rows.place[catalogue.rows_of(posting.seqs)] for posting in postings]
+    found = [rows.place[own.rows] for own in places]
     if near is not None:
-        places.append(rows.place[near.at])
+        found.append(rows.place[near.at])
     spoken_for = np.zeros(len(rows.rows) + 1, np.bool_)
-    for own in places:
-        spoken_for[own] = True
+    for at in found:
+        spoken_for[at] = True
     spoken_for = spoken_for[:-1]
     if not spoken_for.any():
         return rows

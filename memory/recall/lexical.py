@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
@@ -13,12 +14,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a stem occurs: rows of the catalogue, and how often in each."""
+
+    term: str
+    rows: "NDArray[np.int64]"
+    counts: "NDArray[np.float64]"
+
+
+def placed(catalogue: Catalogue, posting: Posting) -> Places:
+    import numpy as np
+
+    rows = catalogue.rows_of(posting.seqs)
+    known = rows != NOBODY
+    return Places(posting.term, rows[known], np.array(posting.counts, float)[known])
+
+
 def lexical(
-    catalogue: Catalogue,
     rows: Rows,
     notes: NoteRows,
     looked_for: Sequence[str],
-    postings: Sequence[Posting],
+    places: Sequence[Places],
     asked: int,
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
     """BM25 of each message or note, of it with its neighbours, and of its session; and the share of the
@@ -31,17 +48,18 @@ def lexical(
     note_norm = bm25_norm(notes.lengths)
     norm = np.concatenate([rows.norm, note_norm])
     window_norm = np.concatenate([rows.window_norm, note_norm])
-    places = {posting.term: posting for posting in postings}
+    known = {one.term: one for one in places}
     whole = 0.0
     for word in looked_for:
-        posting, beside = places.get(word), notes.counts(word)
-        if posting is None and not beside.any():
+        own, beside = known.get(word), notes.counts(word)
+        if own is None and not beside.any():
             whole += _rarity(rows.total + m, 0)
             continue
         counts = np.zeros(n + m + 1)
         counts[n:-1] = beside
-        if posting is not None:
-            _put(counts, catalogue, rows, posting)
+        if own is not None:
+            inside = rows.place[own.rows]
+            counts[inside[inside != NOBODY]] = own.counts[inside != NOBODY]
         # Most messages hold none of the words: only those that do, and their neighbours, are worked on.
         at = np.flatnonzero(counts)
         rarity = _rarity(rows.total + m, len(at))
@@ -53,8 +71,8 @@ def lexical(
         total = counts[near]
         total[: len(around)] += counts[rows.before[around]] + counts[rows.after[around]]
         windows[near] += _rarity(rows.total + m, len(near)) * _saturated(total, window_norm[near])
-        own = at[at < n]
-        spoken = np.bincount(rows.session[own], counts[own], rows.sessions).astype(float)
+        said = at[at < n]
+        spoken = np.bincount(rows.session[said], counts[said], rows.sessions).astype(float)
         places_of = np.flatnonzero(spoken)
         sessions[places_of] += _rarity(rows.sessions, len(places_of)) * _saturated(
             spoken[places_of], rows.session_norm[places_of]
@@ -62,15 +80,6 @@ def lexical(
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
     of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, notes.session, words[n:])])
     return words, windows, of_sessions, held
-
-
-def _put(counts: "NDArray[np.float64]", catalogue: Catalogue, rows: Rows, posting: Posting) -> None:
-    """Writes down how often the word occurs in each of the rows."""
-    import numpy as np
-
-    at = rows.place[catalogue.rows_of(posting.seqs)]
-    inside = at != NOBODY
-    counts[at[inside]] = np.asarray(posting.counts, float)[inside]
 
 
 def _rarity(n: int, holders: int) -> float:

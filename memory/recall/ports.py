@@ -81,7 +81,18 @@ class QueryVectors(Protocol):
         ...
 
 
-class EvidenceStore(Protocol):
+class FixedTexts(Protocol):
+    """Keeps what was computed from texts that the program brings itself: it says nothing of the room. Raises
+    as `memory.ports.SessionStore`."""
+
+    async def fixed(self, name: str) -> str | None:
+        """What was kept last by this name."""
+        ...
+
+    async def keep_fixed(self, name: str, value: str) -> None: ...
+
+
+class EvidenceStore(FixedTexts, Protocol):
     """What recall reads of one room. Raises as `memory.ports.SessionStore`."""
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:

@@ -1,9 +1,11 @@
 """What recall knows of a room, read once and then kept in step with every change."""
 
 import asyncio
+from collections.abc import Sequence
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import EntryChanges
+from memory.recall.lexical import Places, placed
 from memory.recall.notes import Shelf
 from memory.recall.ports import NOTES, EvidenceStore
 from memory.recall.rows import Rows
@@ -12,6 +14,8 @@ from memory.recall.selecting import in_scope
 PAGE = 1000
 """Rows that are read at a time: other calls of the room wait for no more than that."""
 _SCOPES = 4
+HELD = 500_000
+"""So many places of words are held: some 8 MB."""
 
 
 class RoomView:
@@ -23,6 +27,9 @@ class RoomView:
         self._read = False
         self._version = 0
         self._rows: dict[tuple[int, str | None, str | None], Rows] = {}
+        self._places: dict[str, Places | None] = {}
+        self._places_of = 0, 0
+        self._held = 0
         self.catalogue = Catalogue()
         self.shelf = Shelf()
 
@@ -46,6 +53,32 @@ class RoomView:
             chosen = in_scope(self.catalogue, project=project, session=session)
             found = self._rows[key] = Rows(self.catalogue, chosen)
         return found
+
+    async def places(self, words: Sequence[str], *, at_most: int) -> list[Places]:
+        """Where each of these stems occurs; those in more than `at_most` messages are left out. What was read
+        is held until something has changed. Raises what storage raises."""
+        known = self.catalogue.version, at_most
+        if self._places_of != known:
+            self._places, self._places_of, self._held = {}, known, 0
+        new = [word for word in words if word not in self._places]
+        if new:
+            read = await self._evidence.postings(new, at_most=at_most)
+            found = {one.term: placed(self.catalogue, one) for one in read}
+            here = [self._places.get(word) or found.get(word) for word in words]
+            if self._places_of == known:
+                self._hold({word: found.get(word) for word in new})
+        else:
+            here = [self._places[word] for word in words]
+        return [one for one in here if one is not None]
+
+    def _hold(self, found: dict[str, Places | None]) -> None:
+        """The words that were read first are let go of first."""
+        for word in found.keys() - self._places.keys():
+            self._places[word] = own = found[word]
+            self._held += 0 if own is None else len(own.rows)
+        while self._held > HELD:
+            gone = self._places.pop(next(iter(self._places)))
+            self._held -= 0 if gone is None else len(gone.rows)
 
     def hidden(self, *, but: str | None) -> frozenset[str]:
         """Sessions that lend nothing, and those in the bin, but for the one that is named."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
+from memory.recall.lexical import Places, placed
 from memory.recall.ports import EvidenceStore
 from memory.recall.selecting import in_scope, micros
 
@@ -34,7 +35,7 @@ class Window:
         self._evidence = evidence
         self._stems: dict[str, Counter[str]] = {}
 
-    async def postings(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> list[Posting]:
+    async def places(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> list[Places]:
         """Where each word of these messages occurs. Raises what storage raises."""
         texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[rows]])
         await self._read(texts)
@@ -42,7 +43,8 @@ class Window:
         for text in texts:
             for word, count in self._stems[text.text].items():
                 places.setdefault(word, []).append((text.seq, count))
-        return [Posting(word, *map(tuple, zip(*found, strict=True))) for word, found in places.items()]
+        found = (Posting(word, *map(tuple, zip(*own, strict=True))) for word, own in places.items())
+        return [placed(catalogue, one) for one in found]
 
     async def _read(self, texts: Sequence[Text]) -> None:
         held = {text.text: self._stems[text.text] for text in texts if text.text in self._stems}

@@ -64,6 +64,12 @@ class SqlEvidenceStore:
     async def texts(self, seqs: Sequence[int]) -> list[Text]:
         return await self._database.read(lambda conn: evidence.texts(conn, seqs))
 
+    async def fixed(self, name: str) -> str | None:
+        return await self._database.read(lambda conn: evidence.fixed(conn, name))
+
+    async def keep_fixed(self, name: str, value: str) -> None:
+        await self._database.write(lambda conn: evidence.keep_fixed(conn, name, value))
+
     def _prepare(self, conn: Connection) -> None:
         if not self._ready:
             for statement in evidence.VOCABULARIES:

@@ -28,6 +28,7 @@ class InMemoryEvidenceStore:
         self._known = known
         self._context = context
         self._seqs: dict[str, int] = {}
+        self._fixed: dict[str, str] = {}
         self._seen: dict[int, tuple[dict[int, object], dict[str, object], dict[str, object]]] = {}
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
@@ -134,6 +135,14 @@ class InMemoryEvidenceStore:
             for seq in seqs
             if (message := known.get(seq)) is not None
         ]
+
+    async def fixed(self, name: str) -> str | None:
+        self._rows.require_open()
+        return self._fixed.get(name)
+
+    async def keep_fixed(self, name: str, value: str) -> None:
+        self._rows.require_open()
+        self._fixed[name] = value
 
     def _finished(self) -> list[Message]:
         return [

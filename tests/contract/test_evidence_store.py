@@ -76,6 +76,13 @@ async def postings(store: SessionStore, stems: list[str]) -> list[Posting]:
     return await store.evidence.postings(stems, at_most=100)
 
 
+async def test_what_the_program_computed_for_itself_is_kept(store: SessionStore) -> None:
+    assert await store.evidence.fixed("topics") is None
+    await store.evidence.keep_fixed("topics", "once")
+    await store.evidence.keep_fixed("topics", "again")
+    assert await store.evidence.fixed("topics") == "again"
+
+
 async def test_scripts_without_spaces_are_found_by_pieces(store: SessionStore) -> None:
     session, _ = await begin(store, "昨日は東京タワーに行きました。")
     await store.append_message(session.id, user("京都 is nice"))

@@ -97,6 +97,15 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
     return [found[seq] for seq in seqs if seq in found]
 
 
+def fixed(conn: Connection, name: str) -> str | None:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (f"fixed:{name}",)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def keep_fixed(conn: Connection, name: str, value: str) -> None:
+    conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"fixed:{name}", value))
+
+
 def _entry(
     seq: int,
     id_: str,

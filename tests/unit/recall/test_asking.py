@@ -36,3 +36,29 @@ async def test_only_requests_for_advice_are_changed_and_only_for_their_model() -
     assert kept == pytest.approx([0.0, 0.6, 0.8] + [0.0] * 5)
     assert await meanings.of("When did the tea arrive?", "m") == pytest.approx([1.0] + [0.0] * 7)
     assert await meanings.of("Which tea should I get?", "another") is None
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    async def fixed(self, name: str) -> str | None:
+        return self.values.get(name)
+
+    async def keep_fixed(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+class Counted(Vectors):
+    asked = 0
+
+    async def vector(self, text: str) -> QueryVector | None:
+        self.asked += 1
+        return await super().vector(text)
+
+
+async def test_what_requests_are_compared_with_is_embedded_once_and_kept() -> None:
+    kept, later = Kept(), Counted()
+    first = await Meanings(Vectors(), kept).of("Which tea should I get?", "m")
+    assert await Meanings(later, kept).of("Which tea should I get?", "m") == pytest.approx(first, abs=1e-6)
+    assert later.asked == 1
