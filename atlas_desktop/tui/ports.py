@@ -13,7 +13,10 @@ Now = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model that can be fetched. `fit` says in words how it suits this machine; `bytes` is its size."""
+    """A model that can be had. `fit` says in words how it suits this machine; `bytes` is its size.
+
+    `program` is the one that has its file on this computer; empty for what is downloaded.
+    """
 
     id: str
     name: str
@@ -21,6 +24,7 @@ class Offer:
     licence: str
     fit: str
     note: str = ""
+    program: str = ""
 
 
 class ModelShelf(Protocol):
@@ -31,9 +35,16 @@ class ModelShelf(Protocol):
         ...
 
     async def offers(self) -> Sequence[Offer]:
-        """The one to start with now, then what is recommended for this machine, best first."""
+        """The one to start with now, files of other programs, then what is recommended for this machine."""
+        ...
+
+    async def companion(self) -> Offer | None:
+        """The model that finds by meaning, when there is none yet."""
         ...
 
     async def pull(self, model_id: str, progress: Report, cancelled: Cancelled) -> None:
-        """Fetches a model and chooses it for chat. `progress` is called from a thread."""
+        """Fetches a model, or takes in the file of one, and chooses it for what it is made for.
+
+        `progress` is called from a thread.
+        """
         ...

@@ -1,16 +1,20 @@
 """The models of a home as the first run shows them: what to start with, and what suits this machine."""
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.ports import Offer
+from models.errors import NoModel
 from models.progress import Cancelled, Report
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
+    from models.discover import FoundModel
     from models.hardware import Recommendation
 
 SHOWN = 6
+_FILE = "file:"
 
 
 class HomeShelf:
@@ -23,11 +27,27 @@ class HomeShelf:
         return await self._models.chat_model()
 
     async def offers(self) -> list[Offer]:
-        """The smallest model first, because it is here soonest; then the best for this machine."""
-        found = await asyncio.to_thread(self._models.recommend)
-        return [_offer(r) for r in start_now_first(found)[:SHOWN]]
+        """The smallest first, because it is here soonest; then what needs no download; then the best."""
+        recommended = await asyncio.to_thread(self._models.recommend)
+        offers = [_offer(one) for one in start_now_first(recommended)[:SHOWN]]
+        files = [_file(one) for one in await asyncio.to_thread(self._models.discover)]
+        return [*offers[:1], *files[:SHOWN], *offers[1:]]
+
+    async def companion(self) -> Offer | None:
+        try:
+            await asyncio.to_thread(self._models.default, "embed")
+        except NoModel:
+            defaults = {entry.id for entry in self._models.defaults()}
+            found = await asyncio.to_thread(self._models.recommend, "embed")
+            return next((_offer(one) for one in found if one.entry.id in defaults), None)
+        return None
 
     async def pull(self, model_id: str, progress: Report, cancelled: Cancelled) -> None:
+        if model_id.startswith(_FILE):
+            path = Path(model_id.removeprefix(_FILE))
+            model = await self._models.import_file(path, progress, cancelled, link=True)
+            await asyncio.to_thread(self._models.use, model.id)
+            return
         await self._models.pull(model_id, progress, cancelled, choose=True)
 
 
@@ -42,3 +62,7 @@ def start_now_first(found: "tuple[Recommendation, ...]") -> "list[Recommendation
 def _offer(found: "Recommendation") -> Offer:
     entry = found.entry
     return Offer(entry.id, entry.name, entry.bytes, entry.licence, str(found.fit), entry.note)
+
+
+def _file(found: "FoundModel") -> Offer:
+    return Offer(f"{_FILE}{found.path}", found.name, found.bytes, "", "", program=found.program)

@@ -133,6 +133,8 @@ class FakeShelf:
     gate: asyncio.Event | None = None
     failure: ModelsError | None = None
     offered: tuple[Offer, ...] = OFFERS
+    meaning: Offer | None = None
+    pulled: list[str] = field(default_factory=list)
 
     async def chat_model(self) -> str | None:
         return self.chosen
@@ -140,8 +142,11 @@ class FakeShelf:
     async def offers(self) -> Sequence[Offer]:
         return self.offered
 
+    async def companion(self) -> Offer | None:
+        return None if self.meaning is None or self.meaning.id in self.pulled else self.meaning
+
     async def pull(self, model_id: str, progress: Report, cancelled: Cancelled) -> None:
-        offer = next(o for o in self.offered if o.id == model_id)
+        offer = next(o for o in (*self.offered, self.meaning) if o is not None and o.id == model_id)
         for step in range(5):
             progress(Progress("download", offer.bytes * step // 4, offer.bytes))
             while self.gate is not None and not self.gate.is_set():
@@ -150,7 +155,9 @@ class FakeShelf:
                 await asyncio.sleep(0.01)
             if self.failure is not None:
                 raise self.failure
-        self.chosen = model_id
+        self.pulled.append(model_id)
+        if offer is not self.meaning:
+            self.chosen = model_id
 
 
 class NamedModel(ScriptedChatModel):

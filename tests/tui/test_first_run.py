@@ -7,6 +7,7 @@ import pytest
 from textual.widgets import Checkbox, Input
 
 from atlas_desktop.explain import explain
+from atlas_desktop.tui.ports import Offer
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen
 from atlas_desktop.tui.screens.recovery import RecoveryScreen
@@ -14,7 +15,7 @@ from atlas_desktop.tui.screens.welcome import CLAIM, WelcomeScreen
 from memory.errors import StorageFull
 from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed
-from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
+from tests.tui.desk import OFFERS, PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
@@ -169,6 +170,33 @@ async def test_a_download_can_be_stopped_and_taken_up_again(make: Make) -> None:
         await pilot.press("enter")
         await settle(pilot)
         assert on(place.app, ChatScreen)
+
+
+async def test_the_model_for_meaning_comes_along_and_a_conversation_does_not_wait_for_it(make: Make) -> None:
+    meaning = Offer("minilm", "MiniLM", 46_000_000, "Apache-2.0", "fits")
+    shelf = FakeShelf(chosen=None, meaning=meaning)
+    place = make(shelf=shelf)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(
+            pilot, lambda: "by meaning comes with it: 46.0 MB" in " ".join(shown(place).split())
+        )
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert shelf.pulled == ["smollm2-135m", "minilm"]
+
+
+async def test_many_models_leave_the_progress_in_sight(make: Make) -> None:
+    files = tuple(Offer(f"file:{n}", f"Found {n}", 9, "", "", program="Ollama") for n in range(20))
+    shelf = FakeShelf(chosen=None, gate=asyncio.Event(), offered=(*OFFERS[:1], *files, *OFFERS[1:]))
+    place = make(shelf=shelf)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: "already here, from Ollama" in shown(place))
+        await assert_until(pilot, lambda: "Take it" in shown(place))
+        await pilot.press("end", "enter")
+        await assert_until(pilot, lambda: "Downloading Big 70B" in shown(place))
+        assert "won't fit" in shown(place)
+        assert "Cancel the download" in shown(place)
 
 
 async def test_a_failed_download_is_explained(make: Make) -> None:

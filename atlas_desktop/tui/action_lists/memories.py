@@ -10,6 +10,7 @@ ACTIONS: tuple[Action, ...] = (
         Where.CHAT,
         "show_memories",
         "f3",
+        "Memory",
         priority=True,
         slash="/memories",
     ),

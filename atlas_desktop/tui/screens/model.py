@@ -30,7 +30,10 @@ _DRAW_S = 0.1
 
 
 class ModelScreen(Page):
-    """Enter fetches the marked model; Esc stops the download, which a next try takes up again."""
+    """Enter fetches the marked model; Esc stops the download, which a next try takes up again.
+
+    The list takes what the page leaves, so that the progress below it is always in sight.
+    """
 
     AUTO_FOCUS = "#offers"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,10 +43,9 @@ class ModelScreen(Page):
 
     DEFAULT_CSS = """
     ModelScreen {
-        .sheet { width: 80; padding: 0 2; }
+        .sheet { width: 80; height: 1fr; max-height: 34; padding: 1 2 0 2; }
         #offers {
-            height: auto;
-            max-height: 16;
+            height: 1fr;
             border: none;
             padding: 0;
             background: $background;
@@ -65,19 +67,16 @@ class ModelScreen(Page):
         self._because = because
         self._models = models
         self._offers: tuple[Offer, ...] = ()
+        self._companion: Offer | None = None
         self._pulling: Offer | None = None
         self._cancelled = False
         self._progress: Progress | None = None
 
     def sheet(self) -> ComposeResult:
-        yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static(tr("model.title"), classes="title", markup=False)
-        yield Static(
-            tr("model.about"),
-            classes="words quiet",
-            markup=False,
-        )
-        yield OptionList(id="offers", markup=False)
+        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (tr("model.title"), "bold $foreground"))
+        yield Static(title, classes="title")
+        yield Static(tr("model.about"), id="about", classes="words quiet", markup=False)
+        yield Offers(id="offers", markup=False)
         yield Static("", id="progress", markup=False)
         yield ProgressBar(id="amount", show_eta=False)
         yield Static("", classes="problem", markup=False)
@@ -90,9 +89,15 @@ class ModelScreen(Page):
 
     async def _list(self) -> None:
         self._offers = tuple(await self._models.offers())
+        self._companion = await self._models.companion()
+        if self._companion is not None:
+            about = tr("model.companion", bytes=size(self._companion.bytes))
+            self.query_one("#about", Static).update(Content(f"{tr('model.about')} {about}"))
         listing = self.query_one("#offers", OptionList)
+        best = next((one for one in self._offers[1:] if not one.program), None)
         for at, offer in enumerate(self._offers):
-            listing.add_option(Option(_line(offer, first=at == 0), id=str(at)))
+            word = tr("model.start_now") if at == 0 else tr("model.recommended") if offer is best else ""
+            listing.add_option(Option(_line(offer, word), id=str(at)))
         if self._offers:
             listing.highlighted = 0
 
@@ -102,12 +107,14 @@ class ModelScreen(Page):
             self._cancelled, self._progress = False, None
             self.problem("")
             self.refresh_bindings()
+            self._draw()
             self.atlas.attempt(self._pull(self._pulling), group="pull", exclusive=True)
 
     async def _pull(self, offer: Offer) -> None:
         try:
             async with self.atlas.arrivals.held():
                 await self._models.pull(offer.id, self._report, lambda: self._cancelled)
+                await self._pull_companion()
         except DownloadCancelled:
             self.problem(tr("model.stopped"), tr("model.kept"))
             return
@@ -119,6 +126,17 @@ class ModelScreen(Page):
             self._draw()
             self.refresh_bindings()
         await self.atlas.model_chosen()
+
+    async def _pull_companion(self) -> None:
+        """Conversations do not wait for it: without it, what is meant is not found, what is said is."""
+        if (companion := self._companion) is None:
+            return
+        self._pulling, self._progress = companion, None
+        try:
+            await self._models.pull(companion.id, self._report, lambda: self._cancelled)
+        except (ModelsError, OSError) as error:
+            title = explain(error).title
+            self.atlas.say(tr("model.companion_failed", title=title, name=clean_line(companion.name)))
 
     def _report(self, progress: Progress) -> None:
         # Called from the thread that downloads; drawing looks at it ten times a second.
@@ -140,6 +158,9 @@ class ModelScreen(Page):
         words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
         bar.update(total=progress.total, progress=progress.done)
 
+    def action_take(self) -> None:
+        self.query_one("#offers", OptionList).action_select()
+
     def action_cancel(self) -> None:
         self._cancelled = True
 
@@ -148,16 +169,31 @@ class ModelScreen(Page):
         self.atlas.attempt(self.atlas.show_chat(warm=False), group="enter", exclusive=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._pulling is not None if action == "cancel" else super().check_action(action, parameters)
+        if action in ("cancel", "take"):
+            return (self._pulling is not None) == (action == "cancel")
+        return super().check_action(action, parameters)
 
 
-def _line(offer: Offer, *, first: bool) -> Content:
-    start = (tr("model.start_now"), "bold $accent") if first else ("", "")
-    note = f" · {clean_line(offer.note)}" if offer.note else ""
+class Offers(OptionList):
+    """What Enter does stands in the line of keys, while it can be done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.take", tr("model.get"))]
+
+    def on_resize(self) -> None:
+        self.scroll_to_highlight()
+
+
+def _line(offer: Offer, word: str) -> Content:
+    fit = clean_line(offer.fit)
+    if offer.program:
+        word = tr("model.found", program=clean_line(offer.program))
+        about = [size(offer.bytes), tr("model.found_note")]
+    else:
+        about = [f" · {size(offer.bytes)}", clean_line(offer.licence), clean_line(offer.note)]
     return Content.assemble(
         (clean_line(offer.name), "bold"),
-        start,
+        (f"  {word}" if word else "", "bold $accent"),
         "\n",
-        (clean_line(offer.fit), _FIT_STYLES.get(offer.fit, "$quiet")),
-        (f" · {size(offer.bytes)} · {clean_line(offer.licence)}{note}", "$quiet"),
+        (fit, _FIT_STYLES.get(fit, "$quiet")),
+        (" · ".join(part for part in about if part), "$quiet"),
     )
