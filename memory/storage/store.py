@@ -17,32 +17,16 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
-from memory.errors import MessageNotFound, RoomDamaged, SessionBinned
+from memory.errors import MessageNotFound, SessionBinned
 from memory.lifecycle.forgetting import Affected, Target
 from memory.ports import Clock
-from memory.storage.attachments import SqlAttachmentStore
-from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
-from memory.storage.context import SqlContext
 from memory.storage.database import Database
-from memory.storage.drafts import SqlDraftStore
-from memory.storage.evidence import SqlEvidenceStore
-from memory.storage.finding.store import SqlFindStore
-from memory.storage.insights import SqlInsightStore
-from memory.storage.jobs import SqlJobStore
-from memory.storage.knowledge import SqlMemoryStore
-from memory.storage.links import SqlLinkStore
-from memory.storage.moves import SqlMoveStore
-from memory.storage.organising import SqlOrganisingStore
-from memory.storage.personas import SqlPersonaStore
-from memory.storage.projects import SqlProjectStore
-from memory.storage.queries import check, erasure, forgetting, forks, messages, parting, sessions
+from memory.storage.queries import erasure, forgetting, forks, messages, parting, sessions
 from memory.storage.reader import Reader
-from memory.storage.retention import SqlRetentionStore
-from memory.storage.schema import version_of
-from memory.storage.transfer import SqlTransferStore
+from memory.storage.stores import StoresOfARoom
 from memory.storage.values import micros
-from memory.storage.vectors import SqlVectorStore
+from memory.storage.verifying import verified
 from memory.storage.words import plain_query
 
 
@@ -54,7 +38,7 @@ class _NotDone(Exception):
         self.affected = affected
 
 
-class SqlSessionStore:
+class SqlSessionStore(StoresOfARoom):
     """`memory.ports.SessionStore` on a `Database`. Each method is one transaction."""
 
     def __init__(
@@ -67,28 +51,12 @@ class SqlSessionStore:
         reader: Reader | None = None,
     ) -> None:
         """Searches go by `reader`, a connection of their own, if there is one."""
+        super().__init__(database, room, clock, reader or database)
         self._freshness = freshness
         self._database = database
         self._room = room
         self._clock = clock
         self._reader = reader
-        self._find = SqlFindStore(database, reader or database, room, clock)
-        self._context = SqlContext(database, clock)
-        self._jobs = SqlJobStore(database, clock)
-        notes = ChangeNotes()
-        self._vectors = SqlVectorStore(database, notes)
-        self._evidence = SqlEvidenceStore(database, notes)
-        self._memories = SqlMemoryStore(database, clock, notes)
-        self._drafts = SqlDraftStore(database, clock)
-        self._retention = SqlRetentionStore(database)
-        self._transfer = SqlTransferStore(database, room)
-        self._moves = SqlMoveStore(database, clock)
-        self._organising = SqlOrganisingStore(database, clock, reader or database)
-        self._projects = SqlProjectStore(database, room, clock)
-        self._insights = SqlInsightStore(database, reader or database)
-        self._links = SqlLinkStore(database)
-        self._attachments = SqlAttachmentStore(database, clock)
-        self._personas = SqlPersonaStore(database, clock)
 
     @property
     def room(self) -> RoomKind:
@@ -97,70 +65,6 @@ class SqlSessionStore:
     @property
     def freshness(self) -> Freshness:
         return self._freshness
-
-    @property
-    def context(self) -> SqlContext:
-        return self._context
-
-    @property
-    def jobs(self) -> SqlJobStore:
-        return self._jobs
-
-    @property
-    def vectors(self) -> SqlVectorStore:
-        return self._vectors
-
-    @property
-    def evidence(self) -> SqlEvidenceStore:
-        return self._evidence
-
-    @property
-    def memories(self) -> SqlMemoryStore:
-        return self._memories
-
-    @property
-    def drafts(self) -> SqlDraftStore:
-        return self._drafts
-
-    @property
-    def retention(self) -> SqlRetentionStore:
-        return self._retention
-
-    @property
-    def transfer(self) -> SqlTransferStore:
-        return self._transfer
-
-    @property
-    def moves(self) -> SqlMoveStore:
-        return self._moves
-
-    @property
-    def organising(self) -> SqlOrganisingStore:
-        return self._organising
-
-    @property
-    def projects(self) -> SqlProjectStore:
-        return self._projects
-
-    @property
-    def links(self) -> SqlLinkStore:
-        return self._links
-
-    @property
-    def insights(self) -> SqlInsightStore:
-        return self._insights
-
-    @property
-    def find(self) -> SqlFindStore:
-        return self._find
-
-    @property
-    def attachments(self) -> SqlAttachmentStore:
-        return self._attachments
-
-    @property
-    def personas(self) -> SqlPersonaStore:
-        return self._personas
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         now = self._clock.now()
@@ -343,23 +247,7 @@ class SqlSessionStore:
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
 
     async def verify(self) -> RoomReport:
-        problems: list[str] = []
-        counted, version = (0, 0), 0
-        try:
-            counted = await self._database.read(check.counts)
-            version = await self._database.read(version_of)
-        except RoomDamaged as fault:
-            problems.append(f"counts: {fault.detail}")
-        # A page may be torn in the file, by a crash while it was written, and whole in the log: what is
-        # checked page by page is the file.
-        await self._database.fold()
-        for run, checks in ((self._database.read, check.READING), (self._database.write, check.WRITING)):
-            for one in checks:
-                try:
-                    problems += await run(one)
-                except RoomDamaged as fault:
-                    problems.append(f"{one.__name__}: {fault.detail}")
-        return RoomReport(self._room, *counted, version, tuple(problems), self._freshness)
+        return await verified(self._database, self._room, self._freshness)
 
     async def close(self) -> None:
         # The last connection that closes moves the write-ahead log into the file.

@@ -23,8 +23,9 @@ from memory.errors import (
 from memory.kinds import RoomKind
 from memory.vault import passphrase as words
 from memory.vault import recovery
+from memory.vault.by_keyring import KeyringOfARoom
 from memory.vault.files import make_private_folder
-from memory.vault.kdf import DEFAULT_KDF, KEK_BYTES, KdfParams
+from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import CopyState, KeyslotFile, Keyslots
 from memory.vault.passphrase import Passphrase
@@ -34,8 +35,6 @@ from memory.vault.slots import (
     PassphraseSlot,
     RecoverySlot,
     Slot,
-    keyring_slot,
-    new_slot_id,
     open_slot,
 )
 from memory.vault.status import VaultStatus, vault_status
@@ -68,7 +67,7 @@ class Vault:
         self._folder = folder
         self._room = room
         self._kdf = kdf.checked()
-        self._keyring = keyring
+        self._keyring = KeyringOfARoom(room, keyring)
         self._clock = clock or SystemClock()
         self._file = KeyslotFile(folder / f"{room.value}.keys")
 
@@ -156,16 +155,10 @@ class Vault:
         slot = self._keyring_slot(self._load()[0])
         if slot is None:
             raise KeyringOff
-        keyring = self._trusted_keyring()
-        backend = keyring.backend()
-        if backend != slot.backend:
-            raise KeyringUnavailable(backend, KeyringTrouble.CHANGED)
-        kek = keyring.fetch(self._entry(slot.id))
-        if kek is None or len(kek) != KEK_BYTES:
-            raise KeyringUnavailable(backend, KeyringTrouble.LOST)
+        kek = self._keyring.secret_of(slot)
         key = self._opened(KeyringSlot, lambda _: kek)
         if key is None:
-            raise KeyringUnavailable(backend, KeyringTrouble.LOST)
+            raise KeyringUnavailable(slot.backend, KeyringTrouble.LOST)
         return key
 
     def change_passphrase(self, key: RoomKey, new: str) -> None:
@@ -205,21 +198,17 @@ class Vault:
 
     def keyring_backend(self) -> str:
         """The name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
-        return self._trusted_keyring().backend()
+        return self._keyring.trusted().backend()
 
     def keyring_on(self, key: RoomKey) -> str:
         """Lets the system keyring open the room; returns the keyring's name. Raises `KeyringUnavailable`."""
         keyslots = self.matching(key)
-        keyring = self._trusted_keyring()
         old = self._keyring_slot(keyslots)
-        slot_id = new_slot_id()
-        kek = secrets.token_bytes(KEK_BYTES)
-        backend = keyring.store(self._entry(slot_id), kek)
-        slot = keyring_slot(keyslots.place, key, kek, slot_id=slot_id, backend=backend, now=self._clock.now())
+        slot = self._keyring.wrap(keyslots.place, key, self._clock.now())
         self._replace(keyslots, KeyringSlot, slot)
         if old is not None:
-            self.forget_keyring_entry(old.id)
-        return backend
+            self._keyring.forget(old.id)
+        return slot.backend
 
     def keyring_off(self) -> bool:
         """Takes the keyring's slot away; what the keyring still holds then opens nothing.
@@ -231,7 +220,7 @@ class Vault:
         if slot is None:
             raise KeyringOff
         self._replace(keyslots, KeyringSlot)
-        return self.forget_keyring_entry(slot.id)
+        return self._keyring.forget(slot.id)
 
     def mark_room_made(self) -> None:
         """Notes that the room's database now exists: from here on its absence is a loss."""
@@ -280,27 +269,12 @@ class Vault:
     def _write(self, keyslots: Keyslots) -> None:
         self._file.write(msgspec.structs.replace(keyslots, generation=keyslots.generation + 1))
 
-    def _trusted_keyring(self) -> KeyringPort:
-        if self._room is not RoomKind.OPEN:
-            raise KeyringUnavailable("", KeyringTrouble.NOT_FOR_THIS_ROOM)
-        if self._keyring is None:
-            raise KeyringUnavailable("", KeyringTrouble.NONE)
-        return self._keyring
-
     def _keyring_slot(self, keyslots: Keyslots) -> KeyringSlot | None:
         return next(_of_kind(keyslots.slots, KeyringSlot), None)
 
-    def _entry(self, slot_id: str) -> str:
-        return f"{self._room.value}-{slot_id}"
-
     def forget_keyring_entry(self, slot_id: str) -> bool:
         """Has the keyring forget the secret of a slot that is gone; returns whether it did."""
-        try:
-            if self._keyring is not None:
-                self._keyring.remove(self._entry(slot_id))
-        except KeyringUnavailable:
-            return False
-        return self._keyring is not None
+        return self._keyring.forget(slot_id)
 
 
 def _of_kind(slots: Iterable[Slot], kind: type[SlotT]) -> Iterator[SlotT]:
