@@ -1,6 +1,6 @@
 """The actions of the registry, by name, in the command palette."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -36,15 +36,41 @@ class ActionCommands(Provider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for action in self._available():
-            score = matcher.match(f"{action.name} {action.help}")
-            named = matcher.match(action.name)
-            if score > 0 or named > 0:
-                shown = matcher.highlight(action.name) if named > 0 else action.name
+        words = query.casefold().split()
+        actions = list(self._available())
+        found = [(fit(action, words), action) for action in actions]
+        if not any(score for score, _ in found):
+            found = [(matcher.match(action.name), action) for action in actions]
+        for score, action in found:
+            if score > 0:
+                named = matcher.match(action.name) > 0
                 yield Hit(
-                    named + 1 if named > 0 else score / 2,
-                    shown,
+                    score,
+                    matcher.highlight(action.name) if named else action.name,
                     self._run(action),
                     text=action.name,
                     help=self._help(action),
                 )
+
+
+def fit(action: Action, words: Sequence[str]) -> float:
+    """How well what was typed fits an action: 0 when one of the words is in nothing that is said of it.
+
+    A name that begins so is before one that has the word within, a slash command before the help's text.
+    """
+    name, slash, about = action.name.casefold(), action.slash.casefold().lstrip("/"), action.help.casefold()
+    score = 0.0
+    for word in words:
+        if name.startswith(word):
+            score += 1.0
+        elif f" {word}" in name or (slash and slash.startswith(word.lstrip("/"))):
+            score += 0.8
+        elif word in name:
+            score += 0.6
+        elif f" {word}" in f" {about}":
+            score += 0.4
+        elif word in about:
+            score += 0.2
+        else:
+            return 0.0
+    return score / len(words) if words else 0.0

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from textual.widgets import Footer
+from atlas_desktop.tui.widgets.keyline import KeyLine
 
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
+from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.help import HelpScreen
 from atlas_desktop.tui.screens.history import HistoryScreen
@@ -100,6 +101,16 @@ async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, ThemeScreen))
 
 
+def test_the_palette_puts_what_is_named_so_before_what_only_mentions_it() -> None:
+    def best(typed: str) -> str:
+        return max(ACTIONS, key=lambda action: fit(action, typed.split())).name
+
+    assert best("theme") == "Colours"
+    assert best("quit") == "Quit"
+    assert best("move priv") == "Move to the private room"
+    assert not any(fit(action, ["zzyzx"]) for action in ACTIONS)
+
+
 async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
     place = make()
     async with place.app.run_test(size=(100, 50)) as pilot:
@@ -117,7 +128,7 @@ async def test_the_footer_is_made_of_the_registry(make: Make) -> None:
         await settle(pilot)
         labels = {b.binding.description for b in place.app.screen.active_bindings.values() if b.binding.show}
         assert labels <= {action.label for action in ACTIONS if action.label}
-        assert place.app.screen.query_one(Footer).display
+        assert place.app.screen.query_one(KeyLine).display
         assert "New" in shown(place).splitlines()[-1]
 
 
