@@ -6,7 +6,7 @@ from pathlib import Path
 from memory.entities import RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
-from memory.storage import connection, schema
+from memory.storage import connection, schema, space
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
@@ -63,7 +63,8 @@ def _prepare(conn: Connection, clock: Clock, count: CommitCount | None = None) -
     try:
         if count is not None:
             count.look_at_log(conn)
-        schema.migrate(conn, clock.now())
+        if schema.migrate(conn, clock.now()):
+            space.give_back(conn)
         if count is not None:
             count.look(conn)
         messages.settle_interrupted(conn)

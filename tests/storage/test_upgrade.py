@@ -6,8 +6,9 @@ from sqlcipher3.dbapi2 import IntegrityError
 from memory.context.entities import NewSummary
 from memory.entities import MessagePatch, MessageStatus, NewMessage
 from memory.storage.connection import Connection, create_file, open_memory
-from memory.storage.migrations import ALL, LATEST
+from memory.storage.migrations import ALL, LATEST, m0011_vectors_in_rows
 from memory.storage.schema import migrate, version_of
+from memory.storage.space import give_back
 from memory.storage.values import pack_tokens
 from memory.testing import FakeClock
 from models.messages import Role
@@ -200,3 +201,54 @@ def test_0003_keeps_prefaces_out_of_the_index(room: Connection) -> None:
     assert room.execute("SELECT total_changes()").fetchone()[0] == changes + 1
     assert room.execute("SELECT id, hex(sz) FROM messages_fts_docsize").fetchall() == before
     room.close()
+
+
+# --- what 0011 makes of vectors ---------------------------------------------------------------------
+
+
+def triggers(conn: Connection) -> list[tuple[str, str]]:
+    return list(conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"))
+
+
+def vectors(conn: Connection) -> list[tuple[object, ...]]:
+    sql = "SELECT kind, owner_id, part, session_id, model, data FROM vectors ORDER BY model, owner_id, part"
+    return list(conn.execute(sql))
+
+
+def test_vectors_become_rows_whole_and_leave_no_page_behind(place: Place) -> None:
+    place.path.parent.mkdir()
+    conn = create_file(place.path, place.key)
+    step = ALL.index(m0011_vectors_in_rows)
+    migrate(conn, NOW, ALL[:step])
+    fill(conn)
+    conn.executemany(
+        "INSERT INTO vectors (kind, owner_id, part, session_id, model, data) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            ("message", QUESTION, n, SESSION, model, bytes([n % 256]) * 1536)
+            for n in range(300)
+            for model in "fg"
+        ]
+        + [("memory", "k", 0, None, "f", b"only" * 384)],
+    )
+    before, told = vectors(conn), triggers(conn)
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+
+    migrate(conn, NOW, ALL[: step + 1])
+    assert vectors(conn) == before
+    assert triggers(conn) == told
+    assert conn.execute("PRAGMA page_count").fetchone()[0] < pages * 1.25
+    assert give_back(conn)
+    assert conn.execute("PRAGMA freelist_count").fetchone()[0] == 0
+    assert conn.execute("PRAGMA page_count").fetchone()[0] < pages * 0.55
+    assert vectors(conn) == before
+    assert not give_back(conn)
+
+    conn.execute("UPDATE messages SET content = 'said anew' WHERE id = ?", (QUESTION,))
+    assert [row[:3] for row in vectors(conn)] == [("memory", "k", 0)]
+    put(conn, "vectors", kind="summary", owner_id="y", session_id=SESSION, model="f", data=b"1234")
+    conn.execute("UPDATE sessions SET head_id = NULL")
+    conn.execute("DELETE FROM sessions")
+    assert [row[:3] for row in vectors(conn)] == [("memory", "k", 0)]
+    with pytest.raises(IntegrityError):
+        put(conn, "vectors", kind="memory", owner_id="k", part=0, model="f", data=b"1234")
+    conn.close()

@@ -13,6 +13,8 @@ from memory.storage.migrations import (
     m0007_considered,
     m0008_desk,
     m0009_search,
+    m0010_archive,
+    m0011_vectors_in_rows,
 )
 
 
@@ -35,5 +37,7 @@ ALL: tuple[Migration, ...] = (
     m0007_considered,
     m0008_desk,
     m0009_search,
+    m0010_archive,
+    m0011_vectors_in_rows,
 )
 LATEST = ALL[-1].VERSION

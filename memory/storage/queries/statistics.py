@@ -221,6 +221,10 @@ _KINDS = (
 )
 _SAMPLE = 300
 _PAGE = 4096
+_IDS = 90
+"""What a vector's row holds beside the numbers and the model's name."""
+_FILLED = 1.4
+"""Leaves of an index are filled to about seven tenths."""
 
 
 def storage(conn: Connection) -> list[Stored]:
@@ -251,23 +255,26 @@ def _vectors(conn: Connection, messages: int) -> tuple[int, int]:
     (others,) = conn.execute(
         "SELECT count(*) FROM vectors WHERE kind IN ('memory', 'summary', 'chunk')"
     ).fetchone()
-    row = conn.execute("SELECT length(data) + 100 FROM vectors LIMIT 1").fetchone()
+    row = conn.execute("SELECT length(data), length(model) FROM vectors LIMIT 1").fetchone()
     count = round(passages * messages) + others
-    return round(count * _with_overflow(0 if row is None else row[0])), count
+    return round(count * (0 if row is None else _with_keys(*row))), count
 
 
-def _with_overflow(size: float) -> float:
-    """What a row of a table without row numbers takes: most of a long one lies on pages of its own.
+def _with_keys(data: int, model: int) -> float:
+    """What a row takes: a part of a leaf, or what one too long has on pages of its own; and its keys,
+    which lie in two indices.
 
     https://www.sqlite.org/fileformat2.html#payload; SQLCipher keeps 80 bytes of each page to itself.
     """
     usable = _PAGE - 80
-    most, least = (usable - 12) * 64 // 255 - 23, (usable - 12) * 32 // 255 - 23
-    if size <= most:
-        return size
-    local = least + (size - least) % (usable - 4)
-    local = local if local <= most else least
-    return local + -(-(size - local) // (usable - 4)) * _PAGE
+    most, least = usable - 35, (usable - 12) * 32 // 255 - 23
+    size, beside = data + model + _IDS, 0
+    if size > most:
+        local = least + (size - least) % (usable - 4)
+        local = local if local <= most else least
+        size, beside = local, -(-(size - local) // (usable - 4)) * _PAGE
+    keys = (model + 2 * _IDS) * _FILLED
+    return _PAGE / max(usable // size, 1) + beside + keys
 
 
 def _typical(conn: Connection, table: str, measure: str) -> float:
