@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 
 from memory.storage.connection import create_file
-from memory.storage.migrations import ALL, LATEST
+from memory.storage.migrations import ALL, LATEST, m0004_vectors
 from memory.storage.schema import migrate
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 from tests.storage.test_upgrade import ANSWER, NOW, QUESTION, SESSION, WORDS, fill
 
+VECTORS = 600
+
 
 class Migrating(Scenario):
     name = "migration"
     steps = 1
-    moment_s = 0.03
+    moment_s = 0.06
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -28,6 +30,12 @@ class Migrating(Scenario):
         conn = create_file(self.place.path, self.place.key)
         migrate(conn, NOW, ALL[: self.version])
         fill(conn)
+        if self.version >= m0004_vectors.VERSION:
+            conn.executemany(
+                "INSERT INTO vectors (kind, owner_id, part, session_id, model, data)"
+                " VALUES ('message', ?, ?, ?, 'f', zeroblob(1536))",
+                [(QUESTION, part, SESSION) for part in range(VECTORS)],
+            )
         conn.close()
         return ""
 
@@ -41,7 +49,9 @@ class Migrating(Scenario):
         store = await self.place.open()
         report = await store.verify()
         branch = await store.branch(SESSION)
+        vectors = await store.vectors.counts()
         await store.close()
         assert (report.schema_version, report.sessions, report.messages) == (LATEST, 1, len(WORDS))
         assert report.problems == ()
         assert [message.id for message in branch] == [QUESTION, ANSWER]
+        assert vectors.by_model == ({"f": VECTORS} if self.version >= m0004_vectors.VERSION else {})

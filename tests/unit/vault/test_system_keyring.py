@@ -14,6 +14,8 @@ from memory.vault.system_keyring import SystemKeyring
 ROOT = Path(__file__).parents[3]
 TRUSTING = (sys.executable, "-m", "tests.unit.vault.trusting_child")
 SECRET = bytes(range(32))
+PATIENT_S = 120.0
+"""A busy machine is no trouble of a keyring that answers."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,7 @@ def trouble(keyring: SystemKeyring) -> tuple[str, str]:
 
 def test_a_trusted_keyring_keeps_gives_and_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, "FileKeyring")
-    keyring = SystemKeyring(command=TRUSTING)
+    keyring = SystemKeyring(limit_s=PATIENT_S, command=TRUSTING)
     assert keyring.backend() == "tests.unit.vault.backends.FileKeyring"
     assert keyring.fetch("entry") is None
     assert keyring.store("entry", SECRET) == keyring.backend()
@@ -60,7 +62,7 @@ def test_refusing_forgetting_and_plaintext_keyrings_are_not_used(
     monkeypatch: pytest.MonkeyPatch, name: str, reason: KeyringTrouble
 ) -> None:
     use(monkeypatch, name)
-    keyring = SystemKeyring()
+    keyring = SystemKeyring(limit_s=PATIENT_S)
     assert trouble(keyring) == (name, reason)
     with pytest.raises(KeyringUnavailable) as caught:
         keyring.store("entry", SECRET)
@@ -69,7 +71,7 @@ def test_refusing_forgetting_and_plaintext_keyrings_are_not_used(
 
 def test_a_keyring_that_does_not_exist_is_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, "no.such.Keyring")
-    assert trouble(SystemKeyring()) == ("", KeyringTrouble.FAILED)
+    assert trouble(SystemKeyring(limit_s=PATIENT_S)) == ("", KeyringTrouble.FAILED)
 
 
 def test_a_chain_counts_as_its_first_link(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,12 +100,15 @@ def test_a_keyring_s_own_troubles_are_named(
     monkeypatch: pytest.MonkeyPatch, name: str, reason: KeyringTrouble
 ) -> None:
     use(monkeypatch, name)
-    assert trouble(SystemKeyring(command=TRUSTING)) == (f"tests.unit.vault.backends.{name}", reason)
+    assert trouble(SystemKeyring(limit_s=PATIENT_S, command=TRUSTING)) == (
+        f"tests.unit.vault.backends.{name}",
+        reason,
+    )
 
 
 def test_a_keyring_that_dies_takes_nobody_along(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, "DyingKeyring")
-    assert trouble(SystemKeyring(command=TRUSTING)) == ("", KeyringTrouble.FAILED)
+    assert trouble(SystemKeyring(limit_s=PATIENT_S, command=TRUSTING)) == ("", KeyringTrouble.FAILED)
 
 
 def test_a_hanging_keyring_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +121,7 @@ def test_a_hanging_keyring_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_keyring_that_keeps_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, "ForgetfulKeyring")
     with pytest.raises(KeyringUnavailable) as caught:
-        SystemKeyring(command=TRUSTING).store("entry", SECRET)
+        SystemKeyring(limit_s=PATIENT_S, command=TRUSTING).store("entry", SECRET)
     assert caught.value.reason == KeyringTrouble.NOT_KEPT
 
 
@@ -132,7 +137,7 @@ def test_nothing_in_the_current_folder_can_pose_as_the_program(
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)
-    assert trouble(SystemKeyring()) == ("keyring.backends.fail.Keyring", KeyringTrouble.NONE)
+    assert trouble(SystemKeyring(limit_s=PATIENT_S)) == ("keyring.backends.fail.Keyring", KeyringTrouble.NONE)
 
 
 def test_the_trusted_keyrings_are_those_of_the_documentation() -> None:
