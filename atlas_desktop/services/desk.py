@@ -110,9 +110,11 @@ class Desk:
         self._rooms.remove(room)
         if self.room is room:
             self.room = self._rooms[0] if self._rooms else None
-        await room.close()
-        if self._model is not None and self._model.prefixes is not None:
-            await self._model.prefixes.drop_states()
+        try:
+            await room.close()
+        finally:
+            if self._model is not None and self._model.prefixes is not None:
+                await self._model.prefixes.drop_states()
 
     @property
     def open_rooms(self) -> "tuple[OpenRoom, ...]":

@@ -1,6 +1,7 @@
 """An unlocked room with everything that can be done in it, put together from its parts."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,13 +96,14 @@ class OpenRoom:
         await self.recall.remember()
 
     async def close(self) -> None:
-        """Ends what goes on in it and closes it."""
-        await self.recall.stop()
-        await self.background.stop()
-        await self.epochs.close()
-        if self.snapshots is not None:
-            await self.snapshots.close()
-        await self.store.close()
+        """Ends what goes on in it and closes it; what does not end well does not leave the rest open."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.store.close)
+            if self.snapshots is not None:
+                stack.push_async_callback(self.snapshots.close)
+            stack.push_async_callback(self.epochs.close)
+            stack.push_async_callback(self.background.stop)
+            stack.push_async_callback(self.recall.stop)
 
 
 @dataclass(frozen=True, slots=True)

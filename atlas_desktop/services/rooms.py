@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from atlas_desktop.services.unbroken import unbroken
 from memory.attachments.entities import NewAttachment
 from memory.entities import MemoryMode, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, ParcelUnreadable, SessionNotFound, WrongPassphrase
@@ -35,6 +36,7 @@ class RoomsService:
         self._now = now
         self._used_at = 0.0
         self._watching: asyncio.Task[None] | None = None
+        self._at_the_door = asyncio.Lock()
 
     @property
     def forgetting(self) -> "RoomsForgetting":
@@ -70,27 +72,40 @@ class RoomsService:
 
     async def enter_private_with(self, key: "RoomKey") -> "OpenRoom":
         """As `enter_private`, with the key that its passphrase has given."""
-        room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
-        self.used()
-        await self.complete()
+        async with self._at_the_door:
+            room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
+            self.used()
+            await self.complete()
         return room
 
     async def leave_private(self) -> None:
-        """Closes the private room, if it is open."""
+        """Closes the private room, if it is open. What fails, or is cancelled, does not leave it open."""
         self.stop_watching()
-        if (room := self.private) is not None:
-            await self.on_closing()
-            await self._desk.leave(room)
+        await unbroken(self._leave_private())
+
+    async def _leave_private(self) -> None:
+        async with self._at_the_door:
+            if (room := self.private) is None:
+                return
+            try:
+                await self.on_closing()
+            finally:
+                await self._desk.leave(room)
 
     def used(self) -> None:
         """Somebody is there: the private room stays open for another while."""
         self._used_at = self._now()
 
-    def watch(self) -> None:
-        """From now on closes the private room when it has not been used for as long as the settings say."""
+    def watch(self, failed: Callable[[BaseException], None] | None = None) -> None:
+        """From now on closes the private room when it has not been used for as long as the settings say.
+
+        `failed` is told of what did not work when it closed by itself.
+        """
         if self._watching is None or self._watching.done():
             self.used()
             self._watching = asyncio.create_task(self._close_when_idle(), name="private room")
+            if failed is not None:
+                self._watching.add_done_callback(lambda task: _tell(task, failed))
 
     def stop_watching(self) -> None:
         task, self._watching = self._watching, None
@@ -138,6 +153,9 @@ class RoomsService:
         `complete`. No reply may be under way in it. Raises `RoomClosed`, and what the store raises; then
         nothing has moved.
         """
+        return await unbroken(self._move(ref, destination))
+
+    async def _move(self, ref: str, destination: RoomKind) -> Session:
         source, session = await self.find(ref)
         if source.store.room is destination:
             return session
@@ -210,6 +228,9 @@ class RoomsService:
 
     async def off_the_record(self, ref: str) -> Session:
         """A copy of a session in the room in memory, to go on in; the session itself stays as it is."""
+        return await unbroken(self._off_the_record(ref))
+
+    async def _off_the_record(self, ref: str) -> Session:
         source, session = await self.find(ref)
         room = await self.off_record()
         if source is room or session.head_id is None:
@@ -242,6 +263,11 @@ class RoomsService:
             for one in await room.store.memories.unlearned(session=session.id):
                 await room.store.memories.mark_learned(one.session_id, one.seq)
         return changed
+
+
+def _tell(task: "asyncio.Task[None]", failed: Callable[[BaseException], None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        failed(error)
 
 
 async def _nothing() -> None:

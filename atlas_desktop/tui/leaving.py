@@ -106,8 +106,7 @@ class Leaving(Reporting):
     def _gather(self) -> None:
         """Takes what is typed from the screen, which is about to go."""
         if (chat := self.chat) is not None:
-            chat.current.draft = chat.prompt.text
-            self.drafts.changed(chat.current)
+            chat.keep_typed(edited=True)
         if self._turns is not None:
             for conversation in self._turns.active:
                 self.drafts.changed(conversation)

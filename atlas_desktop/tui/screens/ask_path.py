@@ -8,12 +8,14 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 
 
-class PathScreen(ModalScreen[str | None]):
+class PathScreen(Covering, ModalScreen[str | None]):
     """Dismissed with what was typed, without the quotes that terminals put around a path, or None."""
 
+    of_rooms = False
     DEFAULT_CSS = """
     PathScreen {
         align: center middle;

@@ -14,6 +14,7 @@ from textual.widgets.tree import TreeNode
 
 from atlas_desktop.services.branches import Stretch
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.covering import Covering
 from models.messages import Role
 
 _EXCERPT = 56
@@ -23,7 +24,7 @@ class BranchTree(Tree[str]):
     """Each node is a stretch of messages; its data is the id of the first one."""
 
 
-class BranchScreen(ModalScreen[str | None]):
+class BranchScreen(Covering, ModalScreen[str | None]):
     """Dismissed with the id of the message to go to, or None."""
 
     DEFAULT_CSS = """

@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
+from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingCompositor
 from atlas_desktop.tui.screens.chat_completion import Completion
@@ -158,12 +159,19 @@ class ChatScreen(
         while holding `turning`, which keeps news of a turn back until there is something to show it.
         """
         self.warn_of_leaving(conversation)
-        self._switching = True
         if self._editing is not None:
             self.stop_editing()
         self.current.draft = self.prompt.text
         self.atlas.drafts.changed(self.current)
+        # In one step with what is typed: nothing of the one that is left may be said, or kept, here.
         self.current = conversation
+        self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
+        self.prompt.put(conversation.draft)
+        await unbroken(self._show(conversation, messages, branch))
+
+    async def _show(
+        self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None"
+    ) -> None:
         self._live, self._drawn = None, 0
         if conversation.busy and conversation.reply is not None:
             live = conversation.reply.id
@@ -180,9 +188,6 @@ class ChatScreen(
         blocks = self.transcript.blocks
         if conversation.busy and blocks:
             self._live = blocks[-1]
-        self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
-        self.prompt.put(conversation.draft)
-        self._switching = False
         self.remove_class("-over")
         self.prompt.focus()
         self.tell()

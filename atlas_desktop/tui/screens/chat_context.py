@@ -12,6 +12,7 @@ from atlas_desktop.tui.widgets.transcript import Transcript
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.app import AtlasApp
     from memory.entities import Session
 
@@ -62,15 +63,16 @@ class ContextActions(DOMNode):
 
     async def resumed(self, session: "Session") -> None:
         """Says what a session was about that is taken up again, and has the model read it meanwhile."""
-        found = await self.atlas.room.continuity.reminder(session)
+        room = self.atlas.desk.at(session.room)
+        found = await room.continuity.reminder(session)
         if found is not None and self.current.id == session.id:
             when = long(found.last, self.atlas.now())
             await self.transcript.note(Remark(f"Last time ({when}): {clean_line(found.text)}"))
-        self.atlas.attempt(self._warm(session.id), group=WARM, exclusive=True)
+        self.atlas.attempt(self._warm(room, session.id), group=WARM, exclusive=True)
 
-    async def _warm(self, session_id: str) -> None:
+    async def _warm(self, room: "OpenRoom", session_id: str) -> None:
         try:
-            await self.atlas.room.epochs.warm(session_id)
+            await room.epochs.warm(session_id)
         except ModelsError:
             # The next turn meets the same and says so, once the person's words are stored.
             return

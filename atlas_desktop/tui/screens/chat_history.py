@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
@@ -147,8 +148,19 @@ class HistoryCommands(DOMNode):
         return super().check_action(action, parameters)
 
     async def _private_closes(self) -> None:
-        for screen in self.app.screen_stack:
-            forget = getattr(screen, "forget_private", None)
-            if forget is not None:
-                forget()
-        await super()._private_closes()  # type: ignore[misc]
+        try:
+            await super()._private_closes()  # type: ignore[misc]
+        finally:
+            # Last, without a pause before the room is gone: what is read anew is read without it.
+            self._forget_over_it()
+
+    def _forget_over_it(self) -> None:
+        """Nothing of the private room is shown any more by what lies over the conversation."""
+        stack = self.app.screen_stack
+        over = [one for one in stack[stack.index(self.screen) + 1 :] if isinstance(one, Covering)]
+        goes = [one for one in over if not one.forget_private()]
+        while goes:
+            top = self.app.screen
+            if top in goes:
+                goes.remove(top)
+            top.dismiss()

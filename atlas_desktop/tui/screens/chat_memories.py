@@ -46,9 +46,10 @@ class MemoryCommands(DOMNode):
     def action_remember(self, words: str = "") -> None:
         """Keeps what follows `/remember`."""
         session = self.current.session
+        mode = session.memory_mode if session is not None else self.current.mode
         if not words:
             self.atlas.say("Write /remember followed by what is to be remembered.")
-        elif session is not None and session.memory_mode is not MemoryMode.NORMAL:
+        elif mode not in (None, MemoryMode.NORMAL):
             self.atlas.say("This conversation adds nothing to memory.")
         else:
             self.atlas.attempt(self._remember(words), group="remember")

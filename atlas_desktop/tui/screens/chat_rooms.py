@@ -13,6 +13,7 @@ from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
 from memory.entities import MemoryMode, Message, RoomKind
+from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
     from atlas_desktop.services.rooms import RoomsService
@@ -97,7 +98,7 @@ class RoomActions(DOMNode):
         self.atlas.look_after(private)
         private.recall.start(self.atlas.background_failed)
         self._rooms.on_closing = self._private_closes
-        self._rooms.watch()
+        self._rooms.watch(self.atlas.background_failed)
         if self._rooms.stuck:
             self.atlas.say(modes.stuck(self._rooms.stuck))
 
@@ -139,6 +140,10 @@ class RoomActions(DOMNode):
         conversation = self.current
         async with self.turning:
             await self.atlas.drafts.keep_all()
+            if conversation.busy:
+                # Something was said between the key and now.
+                self.atlas.say("A reply is coming: stop it first (Esc).")
+                return
             if conversation.id is None:
                 conversation.begins_in = destination
                 await self._take_up_kept(conversation)
@@ -166,7 +171,11 @@ class RoomActions(DOMNode):
 
     async def _private_closes(self) -> None:
         """Nothing of the private room is shown any more when it closes."""
-        await self.atlas.drafts.keep_all()
+        try:
+            await self.atlas.drafts.keep_all()
+        except (MemoryFault, OSError) as error:
+            # The door closes all the same.
+            self.atlas.background_failed(error)
         for conversation in [c for c in self.turns.active if c.room is RoomKind.PRIVATE]:
             self.turns.stop(conversation)
         if self.current.room is RoomKind.PRIVATE:

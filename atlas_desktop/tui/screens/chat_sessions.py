@@ -7,7 +7,6 @@ from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.widgets.transcript import PAGE as PAGE_OF_MESSAGES
 from memory.entities import Message, Session
@@ -29,6 +28,8 @@ class SessionActions(DOMNode):
     if TYPE_CHECKING:
 
         def tell(self) -> None: ...
+
+        def keep_typed(self, *, edited: bool = False) -> None: ...
 
         async def resumed(self, session: Session) -> None: ...
 
@@ -126,8 +127,7 @@ class SessionActions(DOMNode):
 
     async def _show_new(self) -> None:
         async with self.turning:
-            self.current.draft = self.query_one(Prompt).text
-            self.atlas.drafts.changed(self.current)
+            self.keep_typed()
             await self.atlas.drafts.keep_all()
             fresh = Conversation()
             fresh.draft = await self.atlas.drafts.of(fresh)
@@ -150,15 +150,17 @@ class SessionActions(DOMNode):
         elif self.has_class("-narrow"):
             self._sidebar.query_one("#filter").focus()
 
-    def action_rename(self) -> None:
-        if target := self._target():
-            self.atlas.attempt(self._rename(target), group="rename", exclusive=True)
+    def action_rename(self, words: str = "") -> None:
+        """Gives the conversation the title that is named; without one it asks for it."""
+        target = self.current.id if words else self._target()
+        if target:
+            self.atlas.attempt(self._rename(target, words), group="rename", exclusive=True)
 
-    async def _rename(self, session_id: str) -> None:
+    async def _rename(self, session_id: str, words: str) -> None:
         from atlas_desktop.tui.screens.dialogs import RenameScreen
 
         room, session = await self.atlas.desk.rooms.find(session_id)
-        title = await self.atlas.push_screen_wait(RenameScreen(session.title))
+        title = words or await self.atlas.push_screen_wait(RenameScreen(session.title))
         if title is not None:
             self._renamed(await room.sessions.rename(session_id, title))
 

@@ -45,7 +45,6 @@ class TalkActions(DOMNode):
     turning: asyncio.Lock
     _live: MessageBlock | None = None
     _drawn = 0
-    _switching = False
     _editing: Message | None = None
     _sent_as_it_is = ""
 
@@ -74,11 +73,19 @@ class TalkActions(DOMNode):
     # --- sending ---------------------------------------------------------------------------------
 
     def on_text_area_changed(self) -> None:
-        # While the prompt still shows what belongs to another conversation it is nobody's draft.
-        if not self._switching and self._editing is None:
+        if self._editing is None:
             self.current.draft = self.prompt.text
             self.atlas.drafts.changed(self.current)
         self.complete()
+
+    def keep_typed(self, *, edited: bool = False) -> None:
+        """Has kept what is typed; with `edited`, other words for an earlier message too."""
+        shown, now = self.current, self.prompt.text
+        if self._editing is None:
+            shown.draft = now
+        elif edited and now != self._editing.content:
+            shown.draft = _together(shown.draft, now)
+        self.atlas.drafts.changed(shown)
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         shown = self.current
@@ -131,7 +138,9 @@ class TalkActions(DOMNode):
             self.prompt.recall(-1)
 
     def _take_back(self) -> None:
-        self.prompt.put(self.current.waiting.pop())
+        if self._editing is not None:
+            self.stop_editing()
+        self.prompt.put(_together(self.current.waiting.pop(), self.prompt.text))
         self.prompt.focus()
         self.tell()
 
@@ -143,7 +152,8 @@ class TalkActions(DOMNode):
 
     def edit(self, message: Message) -> None:
         """Puts a message's words into the prompt; what is sent then takes its place."""
-        self.current.draft = self.prompt.text
+        if self._editing is None:
+            self.current.draft = self.prompt.text
         self._editing = message
         self.prompt.edits("Editing an earlier message: Enter says it anew, Esc leaves it as it was")
         self.prompt.put(message.content)
@@ -229,18 +239,29 @@ class TalkActions(DOMNode):
             timings = replied.completion.timings
             conversation.used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
             conversation.speed = timings.tokens_per_second
+        if event.unsent:
+            self._give_back(conversation, event.unsent)
         if conversation is self.current:
             async with self.turning:
                 await self._show_end(event)
         elif event.error is not None:
             self.atlas.say_error(explain(event.error))
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
-        if conversation.waiting and not cut:
+        # Between the end and the news of it something else may have been sent.
+        if conversation.waiting and not cut and not conversation.busy:
             self.say(conversation, conversation.waiting.pop(0))
         if conversation is self.current:
             self.count_variants()
         self.tell()
         self.refresh_list()
+
+    def _give_back(self, conversation: Conversation, text: str) -> None:
+        """Words that could not be stored are in the prompt again, or wait where something else is typed."""
+        if conversation is self.current and not self.prompt.text:
+            self.prompt.put(text)
+        else:
+            conversation.waiting.insert(0, text)
+            self.atlas.drafts.changed(conversation)
 
     async def _show_end(self, event: TurnEnded) -> None:
         if event.reply is not None:
@@ -250,8 +271,6 @@ class TalkActions(DOMNode):
             if live is not None:
                 await live.finish(_ended(event, event.reply))
         if event.error is not None:
-            if event.unsent and not self.prompt.text:
-                self.prompt.put(event.unsent)
             self.add_class("-talking")
             await self.transcript.note(ErrorNote(explain(event.error)))
             self.atlas.model_needed(event.error)
@@ -271,6 +290,10 @@ def waiting_words(conversation: Conversation) -> Content:
     more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
     return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+
+
+def _together(*texts: str) -> str:
+    return "\n\n".join(filter(str.strip, texts))
 
 
 def _ended(event: TurnEnded, reply: Message) -> Message:

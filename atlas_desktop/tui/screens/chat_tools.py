@@ -13,6 +13,7 @@ from atlas_desktop.tui.widgets.chips import Chip, Chips
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
+from memory.entities import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -88,19 +89,21 @@ class ToolActions(DOMNode):
         from atlas_desktop.services.paths_typed import typed_path
         from atlas_desktop.tui.screens.fields import FieldsScreen
 
+        shown = self.current
         if not words:
             hint = "Text, Markdown, code, or a PDF that holds text. It stays on this computer."
             given = await self.atlas.push_screen_wait(FieldsScreen("Attach a file", ["Path"], hint=hint))
             if not given or not given["Path"].strip():
                 return
             words = given["Path"]
-        await self._take_in(await read_attachment(typed_path(words)))
+        await self._take_in(shown, await read_attachment(typed_path(words)))
 
-    async def _take_in(self, new: "NewAttachment") -> None:
-        if self.current.id is None:
-            self.current.attached.append(new)
+    async def _take_in(self, shown: Conversation, new: "NewAttachment") -> None:
+        """For the conversation that was shown when it was asked for: reading a file takes a while."""
+        if shown.id is None:
+            shown.attached.append(new)
         else:
-            await self._room.attachments.attach(self.current.id, new)
+            await self.atlas.room_of(shown).attachments.attach(shown.id, new)
         self.atlas.say(f"Attached: {clean_line(new.name)} ({_size(len(new.text))}).")
         self.tell_attachments()
 
@@ -111,13 +114,17 @@ class ToolActions(DOMNode):
     async def _attach_session(self, session_id: str) -> None:
         from memory.attachments.entities import NewAttachment
 
-        room, _ = await self.atlas.desk.rooms.find(session_id)
+        shown = self.current
+        room, session = await self.atlas.desk.rooms.find(session_id)
+        if session.room not in (RoomKind.OPEN, self.atlas.room_of(shown).store.room):
+            # What is private is not brought into a conversation that is not.
+            return
         view = await room.sessions.view(session_id)
         said = [f"{m.speaker or m.role}: {m.content}" for m in view.messages if m.content.strip()]
         text = "\n\n".join(said)
         if text:
             name = f"{clean_line(view.session.title) or 'Untitled'}.md"
-            await self._take_in(NewAttachment(name, "text/markdown", len(text.encode()), text))
+            await self._take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
 
     def on_prompt_file_pasted(self, event: Prompt.FilePasted) -> None:
         self.atlas.attempt(self._offer_to_attach(event.path), group=GROUP, exclusive=True)
@@ -154,7 +161,7 @@ class ToolActions(DOMNode):
             shown.attached.remove(waiting[0])
             self.atlas.say(f"Taken out: {clean_line(waiting[0].name)}.")
         elif shown.id is not None and ref:
-            gone = await self._room.attachments.detach(shown.id, ref)
+            gone = await self.atlas.room_of(shown).attachments.detach(shown.id, ref)
             self._read = ""
             self.atlas.say(f"Taken out: {clean_line(gone.name)}. The model is not given it any more.")
         self.tell_attachments()
@@ -178,7 +185,8 @@ class ToolActions(DOMNode):
         self.atlas.attempt(self._instruct_by_hand(words), group=GROUP, exclusive=True)
 
     async def _instruct_by_hand(self, words: str) -> None:
-        if self.current.busy:
+        shown = self.current
+        if shown.busy:
             self.atlas.say(_BUSY)
             return
         if not words:
@@ -191,7 +199,7 @@ class ToolActions(DOMNode):
             if edited is None or edited == self._instructions:
                 return
             words = edited
-        await self._instruct(words, "The instructions are changed.")
+        await self._instruct(shown, words, "The instructions are changed.")
 
     @property
     def _instructions(self) -> str:
@@ -200,16 +208,16 @@ class ToolActions(DOMNode):
             return self._room.personas.instructions(session)
         return self.current.system or self.atlas.desk.settings.chat.system_prompt
 
-    async def _instruct(self, text: str | None, said: str) -> None:
+    async def _instruct(self, shown: Conversation, text: str | None, said: str) -> None:
         from atlas_desktop.services.personas import NEW_EPOCH
 
-        shown = self.current
         if shown.id is None:
             shown.system = text
             self.atlas.say(f"{said} They hold from your first words on.")
         else:
-            shown.session = await self._room.personas.instruct(shown.id, text)
-            await self.transcript.note(Remark(f"{said} {NEW_EPOCH}"))
+            shown.session = await self.atlas.room_of(shown).personas.instruct(shown.id, text)
+            if shown is self.current:
+                await self.transcript.note(Remark(f"{said} {NEW_EPOCH}"))
         self.tell()
 
     def action_persona(self, words: str = "") -> None:
@@ -219,23 +227,24 @@ class ToolActions(DOMNode):
     async def _persona(self, words: str) -> None:
         from atlas_desktop.services.personas import persona_for
 
-        if self.current.busy:
+        shown = self.current
+        if shown.busy:
             self.atlas.say(_BUSY)
             return
         if words.casefold() == "none":
-            await self._instruct(None, "The model is itself again.")
+            await self._instruct(shown, None, "The model is itself again.")
             return
         if words:
-            await self._be(await persona_for(self._room, self.atlas.desk.open_rooms, words))
+            await self._be(shown, await persona_for(self._room, self.atlas.desk.open_rooms, words))
             return
         from atlas_desktop.tui.screens.personas import PersonasScreen
 
         chosen = await self.atlas.push_screen_wait(PersonasScreen(self.atlas, self._room, self._instructions))
         if chosen is not None:
-            await self._be(chosen)
+            await self._be(shown, chosen)
 
-    async def _be(self, persona: "Persona") -> None:
-        await self._instruct(persona.system_prompt, f"The model is {clean_line(persona.name)} now.")
+    async def _be(self, shown: Conversation, persona: "Persona") -> None:
+        await self._instruct(shown, persona.system_prompt, f"The model is {clean_line(persona.name)} now.")
         model = persona.model
         if model and model != self.atlas.model_id:
             self.atlas.desk.models.installed_model(model)
@@ -278,10 +287,10 @@ class ToolActions(DOMNode):
     async def _star(self) -> None:
         from memory.organising.entities import MarksPatch
 
-        session = self.current.session
+        shown, session, room = self.current, self.current.session, self._room
         assert session is not None
-        await self._room.organising.apply([session.id], MarksPatch(starred=not session.starred))
-        self.current.session = await self._room.store.get_session(session.id)
+        await room.organising.apply([session.id], MarksPatch(starred=not session.starred))
+        shown.session = await room.store.get_session(session.id)
         self.atlas.say("The star is taken away." if session.starred else "Starred.")
         self.tell()
         self.refresh_list()
@@ -294,7 +303,7 @@ class ToolActions(DOMNode):
         from atlas_desktop.tui.screens.fields import FieldsScreen
         from memory.organising.entities import MarksPatch
 
-        session = self.current.session
+        shown, session, room = self.current, self.current.session, self._room
         assert session is not None
         if not words:
             now = ", ".join(map(clean_line, session.tags)) or "none yet"
@@ -309,12 +318,12 @@ class ToolActions(DOMNode):
             remove_tags=tuple(tag[1:] for tag in given_tags if len(tag) > 1 and tag.startswith("-")),
         )
         try:
-            await self._room.organising.apply([session.id], patch)
+            await room.organising.apply([session.id], patch)
         except ValueError as error:
             self.atlas.say(f"That is no tag: {error}.")
             return
-        self.current.session = await self._room.store.get_session(session.id)
-        tags = ", ".join(map(clean_line, self.current.session.tags))
+        shown.session = await room.store.get_session(session.id)
+        tags = ", ".join(map(clean_line, shown.session.tags))
         self.atlas.say(f"Tags: {tags}." if tags else "This conversation has no tags.")
         self.refresh_list()
 

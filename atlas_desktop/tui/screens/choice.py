@@ -11,10 +11,13 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from atlas_desktop.tui.screens.covering import Covering
 
-class ChoiceScreen(ModalScreen[str | None]):
+
+class ChoiceScreen(Covering, ModalScreen[str | None]):
     """`choices` are values and their words; dismissed with the value chosen, or None."""
 
+    of_rooms = False
     DEFAULT_CSS = """
     ChoiceScreen {
         align: center middle;

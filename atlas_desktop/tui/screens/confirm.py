@@ -9,10 +9,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Button, Static
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Covering, ModalScreen[bool]):
     """Asks; everything but the button that agrees is a no."""
 
     DEFAULT_CSS = """

@@ -10,6 +10,7 @@ from textual.widgets import Button, Input, Static
 
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.message import words_of
 from atlas_desktop.words.catalogue import tr
@@ -36,9 +37,10 @@ _CSS = """
 """
 
 
-class ErrorScreen(ModalScreen[None]):
+class ErrorScreen(Covering, ModalScreen[None]):
     """What happened, what it means, what to do next."""
 
+    of_rooms = False
     DEFAULT_CSS = _CSS.format(name="ErrorScreen", border="$error")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", tr("dialogs.close"))]
 
@@ -60,7 +62,7 @@ class ErrorScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-class RenameScreen(ModalScreen[str | None]):
+class RenameScreen(Covering, ModalScreen[str | None]):
     """Asks for a title; None when it is left as it is."""
 
     DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")

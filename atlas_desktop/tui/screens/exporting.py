@@ -22,6 +22,7 @@ from atlas_desktop.services.exporting.redaction import KINDS, Redaction
 from atlas_desktop.services.exporting.service import ExportService, Order, Report
 from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick, done_words, field_line, preview_words
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
@@ -36,7 +37,7 @@ _OWN_KINDS = tuple(kind for kind in KINDS if kind != "words")
 _GROUP = "export"
 
 
-class ExportDialog(ModalScreen[Report | None]):
+class ExportDialog(Covering, ModalScreen[Report | None]):
     """Exports the sessions of these ids, from whichever open rooms they are in; those of the private room
     only when that is asked for in the window. Dismissed with what was written, or None."""
 

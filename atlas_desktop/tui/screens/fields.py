@@ -11,10 +11,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 
 
-class FieldsScreen(ModalScreen[dict[str, str] | None]):
+class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     """Dismissed with what was typed by the names of the fields, or None. Enter goes on to the next field."""
 
     DEFAULT_CSS = """

@@ -16,14 +16,16 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 _KEYS = 21
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Covering, ModalScreen[None]):
     """`keys` are the person's own. It is one list of texts: it opens at once however many there are."""
 
+    of_rooms = False
     DEFAULT_CSS = """
     HelpScreen {
         align: center middle;

@@ -15,6 +15,7 @@ from atlas_desktop.services.finding import Asked, FindingService
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.history_reading import around, every
 from atlas_desktop.tui.history_rows import preview
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.history_actions import HistoryActions
 from atlas_desktop.tui.screens.memory import Chosen
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
@@ -39,7 +40,7 @@ _PREVIEW_S = 0.03
 _ANSWER = Asked("", Query())
 
 
-class HistoryScreen(HistoryActions, Screen[Chosen | None]):
+class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
@@ -258,13 +259,13 @@ class HistoryScreen(HistoryActions, Screen[Chosen | None]):
     async def _around(self, hit: SessionHit) -> "list[Message]":
         return await around(self.atlas.desk.at(hit.session.room).branches, hit)
 
-    def forget_private(self) -> None:
-        """Nothing of the private room is shown any more."""
+    def forget_private(self) -> bool:
         self._list.clear_selection()
         self._list.show({}, 0, self.atlas.now())
         self.query_one("#preview", Static).update(Content(""))
         self.query_one(ChangeBar).take()
         self.app.call_later(self.reload, keep=False)
+        return True
 
     # --- the field and the filters ---------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport, Meter
 from atlas_desktop.tui import importing
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
@@ -31,7 +32,7 @@ _GROUP = "import-look"
 _SHOWN = 50
 
 
-class ImportDialog(ModalScreen[None]):
+class ImportDialog(Covering, ModalScreen[None]):
     """First looks into what is named and says what would come in; the import itself goes on behind."""
 
     CSS = """

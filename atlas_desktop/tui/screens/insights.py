@@ -17,6 +17,7 @@ from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, calendar, title, told
 from atlas_desktop.tui.plots import Colour, draw
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 
@@ -42,7 +43,7 @@ class Page(VerticalScroll, inherit_bindings=False):
     ]
 
 
-class InsightsScreen(Screen[None]):
+class InsightsScreen(Covering, Screen[None]):
     """Computed when it is opened; nothing of it is kept."""
 
     CSS_PATH = "insights.tcss"
@@ -86,13 +87,13 @@ class InsightsScreen(Screen[None]):
         if self.is_attached:
             self._show()
 
-    def forget_private(self) -> None:
-        """Nothing of the private room is shown any more."""
+    def forget_private(self) -> bool:
         self._found = None
         for name in ("heat", "tokens", "told"):
             self.query_one(f"#{name}", Static).update("")
         self.query_one(PlotextPlot).display = False
         self.app.call_later(self.read)
+        return True
 
     # --- what is shown ---------------------------------------------------------------------------
 

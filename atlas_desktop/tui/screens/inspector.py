@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.meter import meter, next_prompt
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _BOX = """
 """
 
 
-class InspectorScreen(ModalScreen[None]):
+class InspectorScreen(Covering, ModalScreen[None]):
     """The meter, the summaries (Enter opens one), and the exact next prompt."""
 
     DEFAULT_CSS = _BOX.format(name="InspectorScreen")
@@ -87,7 +88,7 @@ def _option(summary: "Summary") -> Option:
     return Option(Content.assemble(first, "\n", clean_line(summary.text)), id=summary.id)
 
 
-class SummaryScreen(ModalScreen[str | None]):
+class SummaryScreen(Covering, ModalScreen[str | None]):
     """A summary beside what it stands for; dismissed with its new text, or None when it stays as it is."""
 
     DEFAULT_CSS = _BOX.format(name="SummaryScreen")

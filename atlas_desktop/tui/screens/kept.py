@@ -14,6 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.covering import Covering
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -38,7 +39,7 @@ class _AbstractScreen(_MessagePumpMeta, ABCMeta):
     """Textual's classes have a metaclass of their own."""
 
 
-class KeptScreen(ModalScreen[T | None], Generic[T], metaclass=_AbstractScreen):
+class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_AbstractScreen):
     """Dismissed with what is chosen, or None."""
 
     DEFAULT_CSS = """

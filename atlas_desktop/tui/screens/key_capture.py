@@ -11,16 +11,18 @@ from textual.widgets import Static
 
 from atlas_desktop.settings import SettingsError
 from atlas_desktop.tui.actions import key_words
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 
-class KeyScreen(ModalScreen[str | None]):
+class KeyScreen(Covering, ModalScreen[str | None]):
     """Dismissed with the key, an empty text for none, or None when it stays as it is.
 
     `check` raises `SettingsError` for a key that cannot be had: the reason is shown and another one waited
     for. While this is shown no key does anything else.
     """
 
+    of_rooms = False
     DEFAULT_CSS = """
     KeyScreen {
         align: center middle;

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.memories import PAGE, Shelf
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
@@ -38,7 +39,7 @@ class MemoryList(OptionList):
     """The rows; Left and Right go to the tab beside."""
 
 
-class MemoryScreen(MemoryActions, Screen[Chosen | None]):
+class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
     """Dismissed with what is to be opened, or None."""
 
     CSS_PATH = "memory.tcss"
@@ -88,6 +89,9 @@ class MemoryScreen(MemoryActions, Screen[Chosen | None]):
 
     def _refresh_tab(self) -> None:
         """A newer request replaces one that is still under way."""
+        if self not in self.app.screen_stack:
+            # It was left, and its room may be closed.
+            return
         self.atlas.attempt(self._load(), group="memories", exclusive=True)
 
     async def _load(self) -> None:

@@ -9,10 +9,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 
-class MemoryEditScreen(ModalScreen[str | None]):
+class MemoryEditScreen(Covering, ModalScreen[str | None]):
     """Dismissed with the new text, or None when it stays as it is."""
 
     DEFAULT_CSS = """

@@ -18,6 +18,7 @@ from atlas_desktop.tui.model_rows import Groups, Row, details, line, read, title
 from atlas_desktop.tui.screens.ask_path import PathScreen
 from atlas_desktop.tui.screens.choice import ChoiceScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 from models.errors import ModelsError
@@ -29,9 +30,10 @@ _DRAW_S = 0.2
 LINK, COPY = "link", "copy"
 
 
-class ModelsScreen(Screen[None]):
+class ModelsScreen(Covering, Screen[None]):
     """One list, all about the marked model below it; what is under way goes on when this is left."""
 
+    of_rooms = False
     CSS_PATH = "models.tcss"
     AUTO_FOCUS = "#models"
     BINDINGS = list(bindings(Where.MODELS))  # noqa: RUF012

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from atlas_desktop.explain import explain
 from atlas_desktop.services.attempts import Attempts
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
 from memory.errors import MemoryFault, WrongPassphrase
@@ -20,12 +21,13 @@ from memory.errors import MemoryFault, WrongPassphrase
 _HINT = tr("passphrase.hint")
 
 
-class PassphraseScreen(ModalScreen[bool]):
+class PassphraseScreen(Covering, ModalScreen[bool]):
     """Tries what is typed with `attempt`, until that raises nothing; False when the person gives up.
 
     `attempts` makes who guesses wait, as before the first door.
     """
 
+    of_rooms = False
     DEFAULT_CSS = """
     PassphraseScreen {
         align: center middle;

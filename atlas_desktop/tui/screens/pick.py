@@ -13,6 +13,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.covering import Covering
 
 _LONGEST = 300
 
@@ -26,7 +27,7 @@ class Choice:
     detail: str = ""
 
 
-class PickScreen(ModalScreen[str | None]):
+class PickScreen(Covering, ModalScreen[str | None]):
     """Dismissed with the id of a choice, or None. `keys` are others that end it, with what they return."""
 
     DEFAULT_CSS = """

@@ -15,6 +15,7 @@ from atlas_desktop.settings import Effect, SettingsError, read_value
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.choice import ChoiceScreen
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.setting_rows import LONG, Row, details, line, matching, rows, sections
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 _SAID = {Effect.AT_ONCE: "at_once", Effect.MODEL: "model", Effect.START: "start"}
 
 
-class SettingsScreen(Screen[None]):
+class SettingsScreen(Covering, Screen[None]):
     """Sections at the left, their settings beside, and all about the marked one below."""
 
+    of_rooms = False
     CSS_PATH = "settings.tcss"
     AUTO_FOCUS = "#sections"
     BINDINGS = list(bindings(Where.SETTINGS))  # noqa: RUF012

@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 
 _CSS = """
@@ -29,7 +30,7 @@ _CSS = """
 """
 
 
-class TextEditScreen(ModalScreen[str | None]):
+class TextEditScreen(Covering, ModalScreen[str | None]):
     """Dismissed with the text, or None when it is left."""
 
     DEFAULT_CSS = _CSS.format(name="TextEditScreen")
@@ -60,7 +61,7 @@ class TextEditScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class NamedTextScreen(ModalScreen[tuple[str, str] | None]):
+class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
     """As `TextEditScreen`, with a name: dismissed with both."""
 
     DEFAULT_CSS = _CSS.format(name="NamedTextScreen")

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.meter import tier_line
+from atlas_desktop.tui.screens.covering import Covering
 
 if TYPE_CHECKING:
     from atlas_desktop.services.why import Item, Why
@@ -37,7 +38,7 @@ _LEAST = 0.005
 _LONGEST = 240
 
 
-class WhyScreen(ModalScreen[None]):
+class WhyScreen(Covering, ModalScreen[None]):
     """`tiers` and `prompt` are those of a reply, where they are known."""
 
     DEFAULT_CSS = """
