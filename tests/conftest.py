@@ -7,10 +7,13 @@ import pytest
 
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.settings import describe
+from tests.order import pytest_collection_modifyitems
 from tests.security.figures import pytest_terminal_summary
 
-__all__ = ["pytest_terminal_summary"]
+__all__ = ["pytest_collection_modifyitems", "pytest_terminal_summary"]
 
+VARIABLES = tuple(info.env for info in describe())
+"""All by which a setting can be given."""
 CHAT_MODEL = "smollm2-135m-instruct"
 EMBED_MODEL = "all-minilm-l6-v2"
 
@@ -34,8 +37,9 @@ def no_home_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     """A test that forgets to say where its home is must not find the person's."""
     monkeypatch.setenv("ATLAS_HOME", str(tmp_path_factory.getbasetemp() / "nobodys-home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    for info in describe():
-        monkeypatch.delenv(info.env, raising=False)
+    for name in VARIABLES:
+        if name in os.environ:
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -56,11 +60,11 @@ def home_with_models(home: Paths, installed_models: Path) -> Paths:
     return home
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def chat_model(installed_models: Path) -> Path:
     return installed_models / f"{CHAT_MODEL}.gguf"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def embed_model(installed_models: Path) -> Path:
     return installed_models / f"{EMBED_MODEL}.gguf"

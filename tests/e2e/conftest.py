@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from atlas_desktop.paths import Paths
 from memory.entities import RoomKind
@@ -22,14 +23,23 @@ from models.supervisor import HostSpec
 
 PASSPHRASE = "correct horse battery staple"
 QUICK = KdfParams(memory_kib=64 * 1024, iterations=1)
+THREADS = 1 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1 else 0
+"""Of a model. Where tests run beside each other, more would wait for a processor that another test has."""
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
+def share_of_the_processors(no_home_of_a_person: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if THREADS:
+        monkeypatch.setenv("ATLAS_MODELS_THREADS", str(THREADS))
+
+
+@pytest.fixture(scope="session")
 def spec(chat_model: Path, embed_model: Path) -> HostSpec:
     return HostSpec(
         chat=lambda: ("small", chat_model),
         embed=lambda: ("embed", embed_model),
         context_length=2048,
+        threads=THREADS,
         load_timeout_s=120,
         kernels=KernelsNote.beside(chat_model.parent).read(),
     )
@@ -37,6 +47,14 @@ def spec(chat_model: Path, embed_model: Path) -> HostSpec:
 
 @pytest.fixture
 async def host(spec: HostSpec) -> AsyncIterator[ModelHost]:
+    made = ModelHost(spec)
+    yield made
+    await made.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lasting_host(spec: HostSpec) -> AsyncIterator[ModelHost]:
+    """One process for all tests of a module that takes it."""
     made = ModelHost(spec)
     yield made
     await made.close()
