@@ -75,21 +75,3 @@ def test_what_was_imported_is_found_by_its_meaning_and_goes_out_again(
     given = {json.loads(text)["id"]: json.loads(text)["messages"] for text in lines[:3]}
     out = [json.loads(text) for text in written.read_text(encoding="utf-8").splitlines()]
     assert {one["id"]: one["messages"] for one in out} == given
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("memory", "recall"),
-        ("memory", "recall", "x", "--stdin"),
-        ("memory", "recall", "x", "-k", "0"),
-        ("memory", "recall", "x", "--kinds", "dream"),
-        ("export",),
-        ("export", "--all", "last"),
-        ("import", "/nowhere/at/all.jsonl"),
-    ],
-)
-def test_wrong_usage_is_told(empty_program: Program, args: tuple[str, ...]) -> None:
-    done = empty_program.run(*args, "--json")
-    assert done.returncode == 2
-    assert json.loads(done.stdout)["error"]["next_step"]
