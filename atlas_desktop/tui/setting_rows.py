@@ -136,7 +136,7 @@ def details(row: Row) -> Content:
     if row.info is None:
         told = tr("settings.default", default=_keys(str(row.default)))
         where = tr("settings.config_key", action=row.key.partition(".")[2])
-        return Content.assemble(*parts, (f"{told} {where}", "$quiet"))
+        return Content.assemble(*parts, (f"{told} · {where}", "$quiet"))
     default = clean_line(words_of(row.default))[:80]
     if row.info.bounds:
         told = tr("settings.bounds", bounds=row.info.bounds, default=default)

@@ -17,7 +17,8 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
 from models.messages import Role
 
-_EXCERPT = 56
+_BOX, _BESIDE = 96, 34
+"""The widest that the screen is, and what stands beside the words of a line."""
 
 
 class BranchTree(Tree[str]):
@@ -36,7 +37,7 @@ class BranchScreen(Covering, ModalScreen[str | None]):
             background: $surface; border: round $primary;
             border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
         }
-        Tree { height: 1fr; background: $surface; scrollbar-size-vertical: 1; }
+        Tree { height: 1fr; overflow-x: hidden; background: $surface; scrollbar-size-vertical: 1; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; }
     }
     """
@@ -67,11 +68,12 @@ class BranchScreen(Covering, ModalScreen[str | None]):
         tree = self.query_one(BranchTree)
         tree.show_root = False
         tree.guide_depth = 3
+        room = min(_BOX, self.app.size.width * 24 // 25) - _BESIDE
         todo: list[tuple[TreeNode[str], Stretch]] = [(tree.root, each) for each in self._stretches]
         deepest: TreeNode[str] | None = None
         while todo:
             parent, stretch = todo.pop(0)
-            made = parent.add(_label(stretch), data=stretch.nodes[0].id, expand=True)
+            made = parent.add(_label(stretch, room), data=stretch.nodes[0].id, expand=True)
             made.allow_expand = bool(stretch.ways)
             todo += [(made, each) for each in stretch.ways]
             if stretch.shown:
@@ -93,10 +95,10 @@ def _ends(stretch: Stretch) -> int:
     return sum(_ends(way) for way in stretch.ways) if stretch.ways else 1
 
 
-def _label(stretch: Stretch) -> Text:
+def _label(stretch: Stretch, room: int) -> Text:
     first = stretch.nodes[0]
     line = clean_line(" ".join(first.excerpt.split())) or "(nothing came)"
-    short = line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1].rstrip()}…"
+    short = line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
     who = "You" if first.role is Role.USER else "Atlas"
     count = f"  {len(stretch.nodes)} messages" if len(stretch.nodes) > 1 else ""
     return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {short}", (count, "dim"))

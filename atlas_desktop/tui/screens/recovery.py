@@ -39,6 +39,7 @@ class RecoveryScreen(Page):
             margin: 0 0 1 0;
             text-style: bold;
         }
+        .problem { margin: 0 0 1 0; }
         #groups { height: 3; }
         #groups Input { width: 20; margin-right: 2; }
     }
@@ -61,8 +62,8 @@ class RecoveryScreen(Page):
         self._ask = ask or tuple(sorted(secrets.SystemRandom().sample(range(len(self._groups)), ASKED)))
 
     def sheet(self) -> ComposeResult:
-        yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static(tr("recovery.title"), classes="title", markup=False)
+        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (tr("recovery.title"), "bold $foreground"))
+        yield Static(title, classes="title")
         if self._remark:
             yield Static(Content.styled(self._remark, "$warning"), classes="words", markup=False)
         yield Static(
@@ -71,13 +72,13 @@ class RecoveryScreen(Page):
             markup=False,
         )
         yield Static(self._rows(), id="key")
-        yield Static(tr("recovery.check"), classes="words", markup=False)
+        yield Static(tr("recovery.check"), id="check", classes="words", markup=False)
+        yield Static("", classes="problem", markup=False)
         with Horizontal(id="groups"):
             for at, group in enumerate(self._ask):
                 field = CleanInput(id=f"group-{at}", max_length=8)
                 field.border_title = tr("recovery.group", number=group + 1)
                 yield field
-        yield Static("", classes="problem", markup=False)
         with Horizontal(classes="buttons"):
             yield Button(tr("recovery.go_on"), id="go", variant="primary", compact=True)
 
@@ -100,6 +101,11 @@ class RecoveryScreen(Page):
 
     def on_button_pressed(self) -> None:
         self._check()
+
+    def problem(self, title: str, *details: str) -> None:
+        # In the place of the request, so that the button stays in sight on the smallest screen.
+        self.query_one("#check").display = not title
+        super().problem(title, *details)
 
     def _check(self) -> None:
         for at, group in enumerate(self._ask):

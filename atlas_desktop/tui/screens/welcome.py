@@ -82,6 +82,7 @@ class WelcomeScreen(Page):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self.problem("")
+        self._remark("")
         if event.input.id == "passphrase":
             if self._timer is not None:
                 self._timer.stop()
@@ -126,15 +127,19 @@ class WelcomeScreen(Page):
         if self._creating:
             return
         if not first.value:
-            self.problem(tr("welcome.needed"))
+            self._remark(tr("welcome.needed"))
             first.focus()
         elif first.value != second.value:
-            self.problem(tr("welcome.differ"), tr("welcome.type_again"))
+            self._remark(tr("welcome.differ"))
             second.focus()
         else:
             self._creating = True
             keyring = self.query_one("#keyring", Checkbox).value
             self.atlas.attempt(self._make(first.value, keyring=keyring), group="create")
+
+    def _remark(self, text: str) -> None:
+        """Beside the button, where it is in sight on the smallest screen, too."""
+        self.query_one("#state", Static).update(Content.styled(text, "bold $error"))
 
     async def _make(self, passphrase: str, *, keyring: bool) -> None:
         from atlas_desktop.tui.screens.recovery import RecoveryScreen

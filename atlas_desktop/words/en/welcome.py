@@ -9,8 +9,7 @@ TEXTS = {
     "keyring": "Also unlock with the system keyring",
     "needed": "A passphrase is needed.",
     "create": "Create the vault",
-    "differ": "The two passphrases differ.",
-    "type_again": "Type the second one again.",
+    "differ": "The two differ. Type the second one again.",
     "where": "Everything is kept, encrypted, in ",
     "claim": "Protects your saved conversations if someone copies your files or takes your locked "
     "or powered-off computer. Does not protect against software running as you while "
