@@ -50,6 +50,14 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
+def in_folded(column: str) -> str:
+    """SQL for where its one parameter, which is folded, stands in a column as `fold` makes it; 0 is nowhere.
+
+    SQLite folds plain text by itself: each call of a function of ours waits for the interpreter.
+    """
+    return f"instr(iif(octet_length({column}) = length({column}), lower({column}), fold({column})), ?)"
+
+
 def spaced(text: str) -> str:
     """The folded words of a text, each behind a space."""
     return "".join(f" {word}" for word in beginnings(fold(text)))

@@ -105,3 +105,16 @@ async def test_who_does_something_with_all_of_them_is_given_all(
 
 def _told(hit: MessageHit) -> tuple[str, str]:
     return hit.session.title, hit.message.content
+
+
+@pytest.mark.parametrize("text", ["role:user", "-tag:none", "after:2000-01-01"])
+async def test_what_no_text_tells_is_counted_to_the_last(
+    monkeypatch: pytest.MonkeyPatch, both: tuple[SessionStore, SessionStore], text: str
+) -> None:
+    monkeypatch.setattr(candidates, "COUNTED", 1)
+    query = parse(text, NOW)
+    _, store = both
+    page = await store.find.sessions(query, limit=1)
+    every = await store.find.sessions(query, limit=1000, exhaustive=True)
+    assert len(every.hits) > 2
+    assert (page.total, page.more) == (len(every.hits), False)

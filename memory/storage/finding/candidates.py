@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory.entities import RoomKind
-from memory.search.entities import All, Condition, Not, Order
+from memory.search.entities import All, Condition, Not, Order, SaidBy, When
 from memory.storage.connection import Connection
 from memory.storage.finding import messages
 from memory.storage.finding.gathering import Gathered, Gatherer, Row
@@ -108,8 +108,20 @@ class Candidates:
             return Gathered([], complete=False)
         return self._gatherer.gather(WINDOW if self._gatherer.has_index else _RANKED)
 
-    def _filtered(self) -> Iterator[Found]:
-        """What is asked of sessions and of messages other than by words, the latest used first."""
+    def count(self) -> int | None:
+        """How many fit, when no text has to be read for that; else None."""
+        parts = self._parts
+        told = all(isinstance(one, SaidBy | When) for one in parts.others)
+        if parts.looks_for_words or parts.absent or not told:
+            return None
+        where = self._filter()
+        (found,) = self._conn.execute(
+            f"SELECT count(*) FROM sessions AS s WHERE {where.text}", where.parameters
+        ).fetchone()
+        return int(found)
+
+    def _filter(self) -> Sql:
+        """What is asked of sessions and of messages other than by words."""
         where = self._allowed
         if others := self._parts.others:
             titled, said = self._titled(), conjunction(self._compiler, others)
@@ -122,6 +134,11 @@ class Candidates:
                 """,
                 (*titled.parameters, *said.parameters),
             )
+        return where
+
+    def _filtered(self) -> Iterator[Found]:
+        """All that fit what is not asked by words, the latest used first."""
+        where = self._filter()
         rows = self._conn.execute(
             f"""
             SELECT s.id, s.updated_at FROM sessions AS s WHERE {where.text}

@@ -8,14 +8,16 @@ from memory.search.language import wanted_words
 from memory.search.snippets import merged
 from memory.storage.connection import Connection
 from memory.storage.finding import messages
-from memory.storage.finding.candidates import COUNTED, Candidates, Found
+from memory.storage.finding.candidates import Candidates, Found
 from memory.storage.finding.lens import Lens, occurrences
 from memory.storage.queries import sessions
 
-_EVERY = (
-    "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE deleted_at IS NULL AND archived_at IS NULL LIMIT ?)"
-)
-_BINNED = "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE deleted_at IS NOT NULL LIMIT ?)"
+# Counted in indices alone: those that are neither in the bin nor archived, and those in the bin.
+_EVERY = """
+    SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL)
+        - (SELECT count(*) FROM sessions WHERE archived_at IS NOT NULL AND deleted_at IS NULL)
+"""
+_BINNED = "SELECT count(*) FROM sessions WHERE deleted_at IS NOT NULL"
 
 
 class SessionSearch:
@@ -40,17 +42,19 @@ class SessionSearch:
         candidates = Candidates(self._conn, self._lens, self._room, where, binned=self._binned)
         found, complete = (candidates.every(), True) if exhaustive else candidates.find(order, end)
         hits = self._hits(candidates, found[begin:end], snippets=snippets and not exhaustive)
-        return Page(tuple(hits), len(found), not complete, end if len(found) > end else None)
+        further = end if len(found) > end else None
+        if not complete and (counted := candidates.count()) is not None:
+            return Page(tuple(hits), counted, next_offset=further)
+        return Page(tuple(hits), len(found), not complete, further)
 
     def _listed(self, begin: int, end: int) -> Page[SessionHit]:
         """All of them, as the list of sessions has them."""
         listed = sessions.select(
             self._conn, self._room, limit=end - begin, offset=begin, binned=self._binned, containing=""
         )
-        most = max(end, COUNTED)
-        (total,) = self._conn.execute(_BINNED if self._binned else _EVERY, (most + 1,)).fetchone()
+        (total,) = self._conn.execute(_BINNED if self._binned else _EVERY).fetchone()
         hits = tuple(SessionHit(one, Snippet(one.title)) for one in listed)
-        return Page(hits, min(total, most), total > most, end if total > end else None)
+        return Page(hits, total, next_offset=end if total > end else None)
 
     def _hits(self, candidates: Candidates, found: Sequence[Found], *, snippets: bool) -> list[SessionHit]:
         if snippets:

@@ -26,7 +26,7 @@ from memory.search.entities import (
     Words,
 )
 from memory.search.words import LETTERS_A_PIECE, is_unspaced, searchable
-from memory.storage.connection import fold
+from memory.storage.connection import fold, in_folded
 from memory.storage.finding.expressions import expression
 from memory.storage.values import micros, storable
 
@@ -234,7 +234,7 @@ def _words(part: Words, m: str) -> Sql:
 def _in_title(text: str, s: str) -> Sql:
     folded = searchable(fold(storable(text)))
     words = folded.split()
-    found = [Sql(f"instr(fold({s}.title), ?) > 0", (word,)) for word in words]
+    found = [Sql(f"{in_folded(f'{s}.title')} > 0", (word,)) for word in words]
     if len(words) > 1:
         # Only for the few titles that hold each of them.
         found.append(Sql(f"instr(spaced({s}.title), ?) > 0", (folded,)))

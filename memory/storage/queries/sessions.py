@@ -15,7 +15,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, SessionNotFound
-from memory.storage.connection import Connection, fold
+from memory.storage.connection import Connection, fold, in_folded
 from memory.storage.queries.belongings import project_id as known_project
 from memory.storage.values import id_range, micros, moment, new_id, storable
 from memory.storage.words import beginnings, prefix_expression
@@ -27,6 +27,7 @@ _COLUMNS = """
     s.archived_at, s.pinned_at, s.category, s.category_source
 """
 _FROM = "sessions AS s LEFT JOIN projects AS p ON p.id = s.project_id"
+_FROM_PINNED = _FROM.replace("AS s", "AS s INDEXED BY sessions_pinned")
 
 
 def _session(row: Any, room: RoomKind) -> Session:
@@ -162,7 +163,7 @@ def select(
     if binned or archived:
         return _page(conn, room, where, parameters, left, skip)
     # The pinned ones have an index of their own, and sorting by it would cost the others theirs.
-    pinned = _page(conn, room, [*where, "s.pinned_at IS NOT NULL"], parameters, -1, 0)
+    pinned = _page(conn, room, [*where, "s.pinned_at IS NOT NULL"], parameters, -1, 0, _FROM_PINNED)
     found = pinned[skip:] if left < 0 else pinned[skip : skip + left]
     if 0 <= left <= len(found):
         return found
@@ -172,11 +173,17 @@ def select(
 
 
 def _page(
-    conn: Connection, room: RoomKind, where: list[str], parameters: list[object], limit: int, offset: int
+    conn: Connection,
+    room: RoomKind,
+    where: list[str],
+    parameters: list[object],
+    limit: int,
+    offset: int,
+    source: str = _FROM,
 ) -> list[Session]:
     rows = conn.execute(
         f"""
-        SELECT {_COLUMNS} FROM {_FROM} WHERE {" AND ".join(where)}
+        SELECT {_COLUMNS} FROM {source} WHERE {" AND ".join(where)}
         ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?
         """,
         (*parameters, limit, offset),
@@ -186,7 +193,7 @@ def _page(
 
 def _containing(text: str) -> tuple[str, list[object]]:
     pieces = [fold(storable(piece)) for piece in text.split()]
-    condition = " AND ".join("instr(fold(s.title), ?) > 0" for _ in pieces)
+    condition = " AND ".join(f"{in_folded('s.title')} > 0" for _ in pieces)
     values: list[object] = list(pieces)
     if beginnings(text):
         condition = f"""
