@@ -1,6 +1,6 @@
 """Work beside the interface, and what the person is told of it."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -28,8 +28,17 @@ class Reporting(App[None]):
 
         def model_needed(self, error: BaseException) -> None: ...
 
-    def attempt(self, work: Coroutine[Any, Any, Any], *, group: str, exclusive: bool = False) -> Worker[Any]:
-        """Runs `work` beside the interface. Whatever it raises is explained to the person."""
+    def attempt(
+        self,
+        work: Coroutine[Any, Any, Any] | Callable[[], Coroutine[Any, Any, Any]],
+        *,
+        group: str,
+        exclusive: bool = False,
+    ) -> Worker[Any]:
+        """Runs `work` beside the interface. Whatever it raises is explained to the person.
+
+        What may be given up before it begins, as `exclusive` work may, is best a function.
+        """
         return self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

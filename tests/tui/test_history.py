@@ -322,11 +322,11 @@ async def test_a_long_list_is_fetched_where_it_is_looked_at(make: Make) -> None:
         await assert_until(pilot, lambda: "500 conversations" in shown(place))
         screen = place.app.screen
         assert isinstance(screen, HistoryScreen)
-        assert len(dict(screen.listing.fetched)) == 60
+        assert len(dict(screen.listing.fetched)) == 30
         await pilot.press("down", "end")
         await settle(pilot)
         assert "Talk 0 " in shown(place)
-        assert 60 < len(dict(screen.listing.fetched)) <= 120
+        assert 30 < len(dict(screen.listing.fetched)) <= 120
         await pilot.press("ctrl+a")
         await settle(pilot)
         assert "500 selected" in shown(place)

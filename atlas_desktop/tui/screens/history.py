@@ -1,6 +1,7 @@
 """The history browser: everything that was said, found as one types, looked at, and put in order."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -13,7 +14,7 @@ from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from atlas_desktop.services.finding import Asked, FindingService
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.history_reading import around, every
+from atlas_desktop.tui.history_reading import around
 from atlas_desktop.tui.history_rows import preview
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.history_actions import HistoryActions
@@ -37,6 +38,9 @@ PAGE = 30
 MEANT_S = 0.25
 """How long a question by meaning rests before it is asked: the model has to read it."""
 _PREVIEW_S = 0.03
+_EVERY = 2**31
+_WIDE = 110
+"""Columns from which the preview stands beside the list."""
 _ANSWER = Asked("", Query())
 
 
@@ -44,7 +48,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#query"
     # Before the field is given the key: what is typed right after it belongs to the list already.
     BINDINGS = [  # noqa: RUF012
@@ -53,7 +57,8 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
     ]
 
     def __init__(self, app: "AtlasApp", query: str = "") -> None:
-        super().__init__()
+        # As the breakpoints will have it: what changes when the size is told is styled and laid out again.
+        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
         self.atlas = app
         self._first_query = query
         self._finding = FindingService(app.desk)
@@ -67,6 +72,8 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         self.sought = query
         self.binned = False
         self._list = HistoryList(app.now(), id="found")
+        self._preview_text = Static("", id="preview", markup=False)
+        self._keys = KeyLine()
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
@@ -78,9 +85,9 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
                 yield self._list
                 yield Static("", id="none", markup=False)
             with VerticalScroll(id="preview-box", can_focus=False):
-                yield Static("", id="preview", markup=False)
+                yield self._preview_text
         yield ChangeBar(id="change")
-        yield KeyLine()
+        yield self._keys
 
     def on_mount(self) -> None:
         self._tell_chips()
@@ -114,7 +121,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         """Looks for what is typed; what was under way for the key before is given up."""
         self._list.clear_selection()
         self.sought = self.text
-        self._seeking = self.atlas.attempt(self._seek(), group="history", exclusive=True)
+        self._seeking = self.atlas.attempt(self._seek, group="history", exclusive=True)
 
     async def _seek(self) -> None:
         try:
@@ -135,7 +142,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
 
     def reload(self, *, keep: bool = True) -> None:
         """Reads anew what is in sight, after a change; the cursor stays in its place."""
-        self.atlas.attempt(self._reload(keep=keep), group="history", exclusive=True)
+        self.atlas.attempt(partial(self._reload, keep=keep), group="history", exclusive=True)
 
     async def _reload(self, *, keep: bool) -> None:
         row = self._list.cursor if keep else 0
@@ -146,7 +153,9 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
             page = await self._fetch(self._asked, 0)
         self._show(page, first, min(row, max(page.total - 1, 0)))
 
-    async def _fetch(self, asked: Asked, first: int, limit: int = PAGE) -> Page[SessionHit]:
+    async def _fetch(
+        self, asked: Asked, first: int, limit: int = PAGE, *, exhaustive: bool = False
+    ) -> Page[SessionHit]:
         return await self._finding.sessions(
             asked.query,
             limit=limit,
@@ -154,6 +163,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
             order=self._order,
             binned=self.binned,
             snippets=limit == PAGE,
+            exhaustive=exhaustive,
         )
 
     def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
@@ -188,7 +198,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         first = event.first - event.first % PAGE
         if first not in self._fetching:
             self._fetching.add(first)
-            self.atlas.attempt(self._more(first, self.shown), group="history-more")
+            self.atlas.attempt(partial(self._more, first, self.shown), group="history-more")
 
     async def _more(self, first: int, shown: int) -> None:
         page = await self._fetch(self._asked, first)
@@ -202,14 +212,15 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
 
     async def all_found(self) -> list[SessionHit]:
         """Everything that fits, for what is done to all of it."""
-        return await every(lambda first, limit: self._fetch(self._asked, first, limit))
+        page = await self._fetch(self._asked, 0, _EVERY, exhaustive=True)
+        return list(page.hits)
 
     # --- what is shown ---------------------------------------------------------------------------
 
     @property
     def standing(self) -> bool:
         """Whether there still is something to write on: a screen that is left loses its parts first."""
-        return self.is_attached and bool(self.query("#preview")) and bool(self.query(KeyLine))
+        return self._preview_text.is_attached and self._keys.is_attached
 
     def tell(self) -> None:
         """The line at the top, and what can be done."""
@@ -238,7 +249,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
             fault.update(Content(text))
 
     def on_history_list_moved(self) -> None:
-        self.atlas.attempt(self._preview(), group="history-preview", exclusive=True)
+        self.atlas.attempt(self._preview, group="history-preview", exclusive=True)
         self.refresh_bindings()
 
     async def _preview(self) -> None:
@@ -253,7 +264,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
                 self.reload()
                 return
         if self.standing:
-            self.query_one("#preview", Static).update(told)
+            self._preview_text.update(told)
             self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
 
     async def _around(self, hit: SessionHit) -> "list[Message]":
@@ -262,7 +273,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
     def forget_private(self) -> bool:
         self._list.clear_selection()
         self._list.show({}, 0, self.atlas.now())
-        self.query_one("#preview", Static).update(Content(""))
+        self._preview_text.update(Content(""))
         self.query_one(ChangeBar).take()
         self.app.call_later(self.reload, keep=False)
         return True
@@ -276,7 +287,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.atlas.attempt(self._open_first(), group="history-open", exclusive=True)
+        self.atlas.attempt(self._open_first, group="history-open", exclusive=True)
 
     async def _open_first(self) -> None:
         """Opens what fits what is typed, also when Enter comes before it is found."""

@@ -171,7 +171,8 @@ class HistoryList(ScrollView, can_focus=True):
         if not self.total:
             return
         seen = self.seen()
-        near = range(seen.start, min(seen.stop + len(seen), self.total))
+        # No more than half a screen: what is typed on is not read twice.
+        near = range(seen.start, min(seen.stop + len(seen) // 2, self.total))
         missing = next((row for row in near if row not in self._lines.rows), None)
         if missing is not None:
             self.post_message(self.Wanted(missing))
