@@ -1,4 +1,4 @@
-"""Takes the pictures of the docs: `python docs/pictures.py` (needs tmux, and the default models).
+"""Takes the pictures of the docs: `make tour`, or `python docs/pictures.py` (needs tmux, and the default models).
 
 They are taken on the tour that the tests make, too: the installed program with the real small model, in a real
 terminal, in two sizes.
@@ -49,7 +49,10 @@ def take(columns: int, rows: int) -> None:
     from tests.e2e.tour import Tour
 
     def keep(name: str, screen: str) -> None:
-        (FOLDER / f"{name}-{columns}x{rows}.svg").write_text(svg(screen, columns), encoding="utf-8")
+        picture = FOLDER / f"{name}-{columns}x{rows}.svg"
+        picture.write_text(svg(screen, columns), encoding="utf-8")
+        sys.stdout.write(f"{picture.name}\n")
+        sys.stdout.flush()
 
     with tempfile.TemporaryDirectory() as made:
         person = Path(made) / "ada"
@@ -57,8 +60,22 @@ def take(columns: int, rows: int) -> None:
         Tour(home_with_models(person), person, keep, columns=columns, rows=rows).walk()
 
 
+def missing() -> str:
+    """What the tour cannot be made without; empty when nothing is."""
+    from tests.e2e.tmux import INSTALLED
+
+    models = Paths(find_home()).models
+    if not INSTALLED:
+        return "tmux is not installed: `apt-get install tmux`, or what your system has for it."
+    if not any(models.glob("*.gguf")):
+        return f"No models are in {models}: `make setup` fetches them."
+    return ""
+
+
 def main() -> int:
     sys.path.insert(0, str(FOLDER.parent.parent))
+    if lacking := missing():
+        sys.exit(lacking)
     FOLDER.mkdir(exist_ok=True)
     for columns, rows in SIZES:
         take(columns, rows)
