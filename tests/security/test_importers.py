@@ -18,8 +18,8 @@ from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.security.figures import Figures
 
-CASES = 10
-SHAPED_CASES = 120
+CASES = 6
+SHAPED_CASES = 40
 SOAK_CASES = 10_000
 MOST_MB = 512
 
@@ -310,20 +310,16 @@ def test_no_file_is_too_strange_in_a_long_run(
     figures.add(f"strange files: {name}", attempts=SOAK_CASES)
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
-    """Many more objects of one format, into a store that costs next to nothing."""
-
-    async def run(data: bytes) -> None:
+def attack_with_objects(kind: Format, cases: int, file: Path) -> None:
+    async def run() -> None:
         store = InMemorySessionStore()
-        (tmp_path / "in").write_bytes(data)
-        first = await IMPORTERS[kind.value](store, tmp_path / "in")
+        first = await IMPORTERS[kind.value](store, file)
         assert first.sessions == len(await store.list_sessions())
-        again = await IMPORTERS[kind.value](store, tmp_path / "in")
+        again = await IMPORTERS[kind.value](store, file)
         assert (again.sessions, again.messages) == (0, 0)
 
     @settings(
-        max_examples=SHAPED_CASES,
+        max_examples=cases,
         deadline=None,
         database=None,
         derandomize=True,
@@ -331,6 +327,19 @@ def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> N
     )
     @given(objects=st.lists(SHAPES[kind], max_size=3))
     def case(objects: list[Any]) -> None:
-        asyncio.run(run(encoded(objects)))
+        file.write_bytes(encoded(objects))
+        asyncio.run(run())
 
     case()
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
+    """Many more objects of one format, into a store that costs next to nothing."""
+    attack_with_objects(kind, SHAPED_CASES, tmp_path / "in")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_object_of_a_format_is_too_strange_in_a_long_run(kind: Format, tmp_path: Path) -> None:
+    attack_with_objects(kind, SOAK_CASES, tmp_path / "in")
