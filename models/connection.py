@@ -154,9 +154,6 @@ async def next_answer(
 
 def environment() -> dict[str, str]:
     given = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    # Threads that wait for each other spin, by default for milliseconds. When anything else wants the
-    # processor, the spinning starves the one that works: on two busy cores a tenth of the tokens a second.
-    # Spinning for microseconds keeps the speed of an idle machine and most of that of a busy one.
     # The current folder must not be searched for modules, and this package must be found.
     found = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
-    return {"GOMP_SPINCOUNT": "300", **given, **found}
+    return {**given, **found}

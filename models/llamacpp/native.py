@@ -5,14 +5,17 @@ sequence; the C functions need none of that.
 """
 
 import ctypes
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
+import psutil
 
 from models.errors import ModelLoadFailed, UnknownArchitecture
+from models.llamacpp.crew import Crew
 from models.llamacpp.interrupt import Interrupt
 from models.llamacpp.vocabulary import Vocabulary
 
@@ -21,6 +24,7 @@ _DECODE_ABORTED = 2
 BATCH = 256
 _KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
 _log_lines: deque[str] = deque(maxlen=400)
+_crew = Crew(psutil.cpu_count() or 1)
 
 
 @C.llama_log_callback  # type: ignore[untyped-decorator]
@@ -166,6 +170,7 @@ class Context:
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise ModelLoadFailed(model.path, "llama.cpp could not make a context (not enough memory?)")
+        self._threads = self._working = threads
         self._interrupt = interrupt
         if interrupt is not None:
             interrupt.attach(self.handle)
@@ -204,6 +209,7 @@ class Context:
         if not self.handle:
             raise ContextClosed
         array = (C.llama_token * len(tokens))(*tokens)
+        self._make_room()
         status = C.llama_decode(self.handle, C.llama_batch_get_one(array, len(tokens)))
         if status == 0:
             self.tokens.extend(tokens)
@@ -217,15 +223,25 @@ class Context:
             return False
         raise DecodeFailed(status)
 
+    def _make_room(self) -> None:
+        """As many threads as there are processors for them."""
+        # Where a graphics card computes, the processors do little.
+        if self._threads == 1 or has_graphics():
+            return
+        threads = _crew.threads(self._threads, time.perf_counter())
+        if threads != self._working:
+            C.llama_set_n_threads(self.handle, threads, threads)
+            self._working = threads
+
     def embed(self, tokens: Sequence[int], dimension: int) -> list[float]:
         """The pooled vector of one text (`float[dimension]`, not normalised)."""
         if self._memory:
             self.clear()
         array = (C.llama_token * len(tokens))(*tokens)
         batch = C.llama_batch_get_one(array, len(tokens))
-        status = (
-            C.llama_encode(self.handle, batch) if not self._memory else C.llama_decode(self.handle, batch)
-        )
+        read = C.llama_decode if self._memory else C.llama_encode
+        self._make_room()
+        status = read(self.handle, batch)
         if status != 0:
             raise DecodeFailed(status)
         vector = C.llama_get_embeddings_seq(self.handle, 0)

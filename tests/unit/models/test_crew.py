@@ -1,0 +1,85 @@
+"""How many threads compute while others use the processors too."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.llamacpp.crew import MOMENT_S, Crew, Usage, usage
+
+PROCESSORS = 4
+
+
+class Machine:
+    """Says what the system would: each look is a second later, others having used `others` processors."""
+
+    def __init__(self) -> None:
+        self.others = 0.0
+        self.looks = 0
+        self.seen = Usage(0.0, 0.0, 0.0)
+
+    def read(self) -> Usage:
+        self.looks += 1
+        own = self.seen.own + 2.0
+        everybody = self.seen.everybody + 2.0 + self.others
+        self.seen = Usage(self.seen.at + 1.0, everybody, own)
+        return self.seen
+
+    def threads(self, crew: Crew, others: float, wished: int = PROCESSORS) -> int:
+        self.others = others
+        return crew.threads(wished, self.seen.at + 1.0)
+
+
+def crew_and_machine() -> tuple[Crew, Machine]:
+    machine = Machine()
+    return Crew(PROCESSORS, machine.read), machine
+
+
+def test_on_an_idle_machine_all_threads_compute() -> None:
+    crew, machine = crew_and_machine()
+    assert machine.threads(crew, 0.0) == PROCESSORS
+    assert machine.threads(crew, 0.3) == PROCESSORS
+
+
+def test_a_thread_makes_room_for_each_processor_that_others_keep_busy() -> None:
+    crew, machine = crew_and_machine()
+    assert [machine.threads(crew, others) for others in (1.0, 2.0, 0.0)] == [3, 2, PROCESSORS]
+
+
+def test_what_is_not_in_the_way_is_left_alone() -> None:
+    crew, machine = crew_and_machine()
+    assert machine.threads(crew, 2.0, wished=2) == 2
+
+
+def test_one_thread_stays_however_busy_the_machine_is() -> None:
+    crew, machine = crew_and_machine()
+    assert machine.threads(crew, 40.0) == 1
+
+
+def test_use_about_the_limit_does_not_make_threads_come_and_go() -> None:
+    crew, machine = crew_and_machine()
+    told = [machine.threads(crew, others) for others in (0.52, 0.45, 0.52, 0.4, 0.45)]
+    assert set(told) == {PROCESSORS - 1}
+    assert machine.threads(crew, 0.3) == PROCESSORS
+
+
+def test_within_a_moment_it_is_not_looked_again() -> None:
+    crew, machine = crew_and_machine()
+    machine.threads(crew, 0.0)
+    before = machine.looks
+    crew.threads(2, machine.seen.at + MOMENT_S / 2)
+    assert machine.looks == before
+
+
+@given(st.lists(st.floats(0, 64), min_size=1), st.integers(1, 64))
+def test_there_is_always_somebody_at_work_and_never_more_than_wished(loads: list[float], wished: int) -> None:
+    crew, machine = crew_and_machine()
+    for others in loads:
+        assert 1 <= machine.threads(crew, others, wished) <= wished
+
+
+def test_the_system_counts_what_is_used() -> None:
+    before = usage()
+    sum(range(3_000_000))
+    after = usage()
+    assert after.at > before.at
+    assert after.own > before.own
+    assert after.everybody >= before.everybody
