@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -32,7 +33,8 @@ def use_plain_kernels() -> None:
 
 
 def load(model: Path) -> Any:
-    cores = psutil.cpu_count(logical=False)
+    # As many as the program uses when it is told how many.
+    cores = int(os.environ.get("ATLAS_MODELS__THREADS", "0")) or psutil.cpu_count(logical=False)
     return llama_cpp.Llama(str(model), n_ctx=8192, n_threads=cores, n_threads_batch=cores, verbose=False)
 
 
@@ -51,20 +53,36 @@ def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
     return {"tokens": said, "tokens_per_second": (said - 1) / (time.perf_counter() - first)}
 
 
-def append(model: Path, prompt: list[int], new: list[int]) -> dict[str, float]:
-    """Milliseconds to evaluate `new` after `prompt`, and to take the likeliest token."""
-    llm = load(model)
-    llm.eval(prompt)
-    began = time.perf_counter()
-    for at in range(0, len(new), llm.n_batch):
-        some = new[at : at + llm.n_batch]
-        array = (C.llama_token * len(some))(*some)
-        if C.llama_decode(llm._ctx.ctx, C.llama_batch_get_one(array, len(some))) != 0:
-            raise RuntimeError("llama_decode failed")
-    sampler = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
-    C.llama_sampler_chain_add(sampler, C.llama_sampler_init_greedy())
-    C.llama_sampler_sample(sampler, llm._ctx.ctx, ctypes.c_int32(-1))
-    return {"first_token_ms": 1000 * (time.perf_counter() - began)}
+class Appending:
+    """A context that is only read into, and forgets no more than it must between two prompts."""
+
+    def __init__(self, model: Path) -> None:
+        self._llm = load(model)
+        self._held: list[int] = []
+
+    def append(self, prompt: list[int], new: list[int]) -> dict[str, float]:
+        """Milliseconds to evaluate `new` after `prompt`, and to take the likeliest token."""
+        pairs = zip(self._held, prompt, strict=False)
+        common = next((at for at, (one, other) in enumerate(pairs) if one != other), len(self._held))
+        common = min(common, len(prompt))
+        C.llama_memory_seq_rm(C.llama_get_memory(self._llm._ctx.ctx), 0, common, -1)
+        self._evaluate(prompt[common:])
+        began = time.perf_counter()
+        self._evaluate(new)
+        sampler = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
+        C.llama_sampler_chain_add(sampler, C.llama_sampler_init_greedy())
+        C.llama_sampler_sample(sampler, self._llm._ctx.ctx, ctypes.c_int32(-1))
+        took = 1000 * (time.perf_counter() - began)
+        C.llama_sampler_free(sampler)
+        self._held = [*prompt, *new]
+        return {"first_token_ms": took}
+
+    def _evaluate(self, tokens: list[int]) -> None:
+        for at in range(0, len(tokens), self._llm.n_batch):
+            some = tokens[at : at + self._llm.n_batch]
+            array = (C.llama_token * len(some))(*some)
+            if C.llama_decode(self._llm._ctx.ctx, C.llama_batch_get_one(array, len(some))) != 0:
+                raise RuntimeError("llama_decode failed")
 
 
 def main() -> int:
@@ -77,11 +95,12 @@ def main() -> int:
 
             hide_amx()
     if task == "stream":
-        result = stream(model, int(sys.argv[3]), sys.argv[4])
-    else:
-        given = json.loads(sys.stdin.read())
-        result = append(model, given["prompt"], given["new"])
-    print(json.dumps(result))
+        print(json.dumps(stream(model, int(sys.argv[3]), sys.argv[4])))
+        return 0
+    context = Appending(model)
+    for line in sys.stdin:
+        given = json.loads(line)
+        print(json.dumps(context.append(given["prompt"], given["new"])), flush=True)
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atlas_desktop.services.events import Replied
 from benchmarks.talk import Place, default_chat_model, idle, place, say, scratch, small_talk
-from benchmarks.turns import bare
+from benchmarks.turns import Bare, bare
 from memory.entities import NewMessage
 from models.messages import Role, hash_tokens
 
@@ -53,17 +53,17 @@ async def exact_prompt(here: Place, replied: Replied) -> list[int]:
     return tokens
 
 
-async def measured(here: Place, number: int, replied: Replied) -> Measured:
+async def measured(here: Place, process: Bare, number: int, replied: Replied) -> Measured:
     timings = replied.completion.timings
     tokens = await exact_prompt(here, replied)
     held = tokens[: timings.cached_tokens]
     new = tokens[timings.cached_tokens :]
-    base = await asyncio.to_thread(bare, default_chat_model(), held, new)
+    base = await asyncio.to_thread(process.append, held, new)
     said = sum(t.tokens for t in replied.context if t.tier in ("user", "recall"))
     return Measured(number, timings.first_token_ms, base, timings.evaluated_tokens, said, len(held))
 
 
-async def long_session(here: Place, turns: int) -> tuple[str, list[Measured], int]:
+async def long_session(here: Place, process: Bare, turns: int) -> tuple[str, list[Measured], int]:
     """A session of so many turns, with idle time after each; the turns around the marks are measured."""
     session: str | None = None
     found: list[Measured] = []
@@ -75,6 +75,7 @@ async def long_session(here: Place, turns: int) -> tuple[str, list[Measured], in
 
     here.room.epochs.on_compaction = count
     over = []
+    print("turn   held  new  evaluated   ours ms  bare ms  ratio", flush=True)
     for number in range(1, turns + 1):
         replied = await say(here, small_talk(number), session)
         session = replied.session.id
@@ -82,7 +83,8 @@ async def long_session(here: Place, turns: int) -> tuple[str, list[Measured], in
         said = sum(t.tokens for t in replied.context if t.tier in ("user", "recall"))
         over.append(timings.evaluated_tokens - said)
         if any(abs(number - min(mark, turns - AROUND + 1)) < AROUND for mark in MARKS if mark <= turns):
-            found.append(await measured(here, number, replied))
+            found.append(await measured(here, process, number, replied))
+            report_one(found[-1])
         await idle(here)
     assert session is not None
     extra = sorted(over[1:])
@@ -93,11 +95,12 @@ async def long_session(here: Place, turns: int) -> tuple[str, list[Measured], in
     return session, found, compactions
 
 
+def report_one(m: Measured) -> None:
+    counts = f"{m.turn:>4}  {m.held:>5}  {m.new:>3}  {m.evaluated:>9}"
+    print(f"{counts}  {m.ours:>8.0f}  {m.bare:>7.0f}  {m.ratio:>5.2f}", flush=True)
+
+
 def report(found: list[Measured], compactions: int) -> None:
-    print("turn   held  new  evaluated   ours ms  bare ms  ratio")
-    for m in found:
-        counts = f"{m.turn:>4}  {m.held:>5}  {m.new:>3}  {m.evaluated:>9}"
-        print(f"{counts}  {m.ours:>8.0f}  {m.bare:>7.0f}  {m.ratio:>5.2f}")
     ratios = sorted(m.ratio for m in found)
     p95 = ratios[min(len(ratios) - 1, int(0.95 * len(ratios)))]
     print(f"compactions    {compactions} (goal: at least 4)")
@@ -156,7 +159,8 @@ async def ten_thousand(here: Place) -> None:
 async def run(turns: int, *, large: bool) -> None:
     with scratch() as folder:
         async with place(Path(folder) / "home") as here:
-            session, found, compactions = await long_session(here, turns)
+            with Bare(default_chat_model()) as process:
+                session, found, compactions = await long_session(here, process, turns)
             report(found, compactions)
             await beside_rebuilding(here, session)
             await beside_work(here, session)

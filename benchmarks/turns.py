@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Self
 
 from atlas_desktop.paths import Paths, find_home
 from models.host import ModelHost
@@ -51,15 +52,41 @@ async def complete(host: ModelHost, messages: list[ChatMessage], params: Generat
     raise AssertionError("a generation ended without its completion")
 
 
+class Bare:
+    """Bare llama.cpp in a process of its own, which holds what it has read between two prompts."""
+
+    def __init__(self, model: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("bare.py")), "append", str(model)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def append(self, prompt: list[int], new: list[int]) -> float:
+        """Milliseconds to the first token of `new`, read after `prompt`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"prompt": prompt, "new": new}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("bare llama.cpp has ended")
+        return float(json.loads(line)["first_token_ms"])
+
+
 def bare(model: Path, prompt: list[int], new: list[int]) -> float:
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("bare.py")), "append", str(model)],
-        input=json.dumps({"prompt": prompt, "new": new}),
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(json.loads(done.stdout)["first_token_ms"])
+    """As `Bare.append`, in a process for this alone."""
+    with Bare(model) as process:
+        return process.append(prompt, new)
 
 
 def main() -> int:
