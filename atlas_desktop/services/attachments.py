@@ -77,12 +77,10 @@ async def read_attachment(path: str | Path) -> NewAttachment:
     if data.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:5] == b"%PDF-":
         media_type, text = PDF, await _pdf_text(data, name)
     else:
-        media_type, text = _MEDIA_TYPES.get(given.suffix.lower(), "text/plain"), _plain_text(data, name)
-    text = clean(text.replace("\r\n", "\n")).strip("\n")
-    if not text.strip():
+        media_type = _MEDIA_TYPES.get(given.suffix.lower(), "text/plain")
+        text = await asyncio.to_thread(_plain_text, data, name)
+    if not text:
         raise AttachmentRefused(name, Refusal.PICTURES if media_type == PDF else Refusal.EMPTY)
-    if len(text) > MOST_CHARACTERS:
-        raise AttachmentRefused(name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
     return NewAttachment(name, media_type, len(data), text)
 
 
@@ -121,7 +119,15 @@ def _plain_text(data: bytes, name: str) -> str:
         raise AttachmentRefused(name, Refusal.NOT_TEXT) from None
     if "\0" in text:
         raise AttachmentRefused(name, Refusal.NOT_TEXT)
-    return text
+    return _tidy(text, name)
+
+
+def _tidy(text: str, name: str) -> str:
+    """Nothing when it says nothing. Raises `AttachmentRefused` for more than a model could ever read."""
+    tidy = clean(text.replace("\r\n", "\n")).strip("\n")
+    if len(tidy) > MOST_CHARACTERS:
+        raise AttachmentRefused(name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
+    return tidy if tidy.strip() else ""
 
 
 async def _pdf_text(data: bytes, name: str) -> str:
@@ -147,4 +153,4 @@ async def _pdf_text(data: bytes, name: str) -> str:
     if read.refusal is not None:
         limits = {Refusal.TOO_MANY_PAGES: MOST_PAGES, Refusal.TOO_MUCH_TEXT: MOST_CHARACTERS}
         raise AttachmentRefused(name, read.refusal, limits.get(read.refusal, 0))
-    return read.text
+    return await asyncio.to_thread(_tidy, read.text, name)

@@ -92,14 +92,7 @@ class ChatService:
         )
 
     async def accept(self, turn: Turn) -> Accepted:
-        """Stores what the person said and the empty row that the reply will grow in, in one step; then what
-        is attached with it."""
-        accepted = await self._accept(turn)
-        for attachment in turn.options.attachments:
-            await self._store.attachments.attach(accepted.session.id, attachment)
-        return accepted
-
-    async def _accept(self, turn: Turn) -> Accepted:
+        """Stores what the person said and the empty row that the reply will grow in, in one step."""
         empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
         if turn.continues is not None:
             return await self._accept_further(turn.session or "last", turn.continues)
@@ -136,6 +129,11 @@ class ChatService:
             patch = SessionPatch(memory_mode=turn.options.memory_mode)
             session = await self._store.update_session(session.id, patch)
         return Accepted(*await self._store.begin_turn(session.id, None, said, empty))
+
+    async def attach(self, turn: Turn, accepted: Accepted) -> None:
+        """Attaches the files of a turn to its session."""
+        for attachment in turn.options.attachments:
+            await self._store.attachments.attach(accepted.session.id, attachment)
 
     async def _accept_again(self, ref: str, empty: NewMessage) -> Accepted:
         session = await self._store.get_session(ref)

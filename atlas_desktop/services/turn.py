@@ -14,6 +14,7 @@ from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
 from memory.context.prepared import Prepared
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus, Session
+from memory.errors import MemoryFault
 from models.errors import WorkerCrashed
 from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
 from models.ports import Generation
@@ -41,6 +42,8 @@ class TurnKeeper(Protocol):
     """What a turn needs of the service that began it."""
 
     async def accept(self, turn: "Turn") -> Accepted: ...
+
+    async def attach(self, turn: "Turn", accepted: Accepted) -> None: ...
 
     async def something_new(self, turn: "Turn") -> Notice | None: ...
 
@@ -111,7 +114,10 @@ class Turn:
             self._said.append(accepted.reply.content)
         reason = StopReason.ERROR
         try:
+            refused = await self._attached(accepted)
             yield accepted
+            if refused is not None:
+                raise refused
             if (notice := await self._service.something_new(self)) is not None:
                 yield notice
             began = time.perf_counter()
@@ -164,6 +170,14 @@ class Turn:
             if isinstance(stored, Accepted):
                 await self._keep_what_came(stored.reply.id, StopReason.CANCELLED)
             raise
+
+    async def _attached(self, accepted: Accepted) -> Exception | None:
+        """Why a file could not be attached: by then the person's words are stored, which comes first."""
+        try:
+            await self._service.attach(self, accepted)
+        except (MemoryFault, OSError) as error:
+            return error
+        return None
 
     async def _prepared(self, accepted: Accepted) -> Prepared | None:
         """The prompt and its model, or None when the turn was stopped meanwhile."""

@@ -95,11 +95,16 @@ class Modelling(Looks):
         if "chat" not in model.roles:
             return tr("models.embed_now", model=name)
         self.desk.chosen_model = None
-        if not self.replying:
-            await self.change_model()
-            return tr("models.used_now", model=name)
-        self._switch_due = True
-        return tr("models.used_soon", model=name)
+        now = await self.change_model_soon()
+        return tr("models.used_now" if now else "models.used_soon", model=name)
+
+    async def change_model_soon(self) -> bool:
+        """As `change_model`, but no reply is cut: False when one is waited for."""
+        if self.replying:
+            self._switch_due = True
+            return False
+        await self.change_model()
+        return True
 
     async def change_model(self) -> None:
         """Lets go of the running model; the one that is chosen now is started in the background."""

@@ -96,7 +96,8 @@ class Importer:
         seen: set[int] | None = set() if chosen.dry_run else None
         reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
         try:
-            while batch := await reading:
+            # The thread reads on when this is cancelled, and is waited for below.
+            while batch := await asyncio.shield(reading):
                 reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
                 if self._between is not None:
                     await self._between()

@@ -249,7 +249,7 @@ class ToolActions(DOMNode):
         if model and model != self.atlas.model_id:
             self.atlas.desk.models.installed_model(model)
             self.atlas.desk.chosen_model = model
-            await self.atlas.model_chosen()
+            await self.atlas.change_model_soon()
 
     # --- prompts to fill in -----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import pytest
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.turn import Turn, TurnOptions
+from memory.attachments.entities import NewAttachment
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
@@ -314,3 +315,22 @@ async def test_going_on_that_fails_keeps_what_was_there() -> None:
         await run(chat.go_on(first.session.id, first.message.id))
     kept = (await store.branch(first.session.id))[-1]
     assert (kept.content, kept.status) == ("one two", MessageStatus.PARTIAL)
+
+
+async def test_a_file_that_cannot_be_attached_costs_neither_the_words_nor_a_row_that_streams_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = InMemorySessionStore()
+
+    async def full(_session_id: str, _new: NewAttachment) -> None:
+        raise StorageFull
+
+    monkeypatch.setattr(store.attachments, "attach", full)
+    options = TurnOptions(attachments=(NewAttachment("a.txt", "text/plain", 1, "a"),))
+    turn = aiter(service(store, ScriptedChatModel()).turn("Read this", options=options))
+    accepted = await anext(turn)
+    assert isinstance(accepted, Accepted)
+    with pytest.raises(StorageFull):
+        await anext(turn)
+    said, reply = await store.branch(accepted.session.id)
+    assert (said.content, reply.status) == ("Read this", MessageStatus.FAILED)

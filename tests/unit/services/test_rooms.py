@@ -240,3 +240,26 @@ async def test_a_kept_title_and_marks_survive_the_move(two: TwoRooms) -> None:
     await opened.store.update_session(session.id, SessionPatch(starred=True, important=True))
     moved = await two.rooms.move(session.id, RoomKind.PRIVATE)
     assert (moved.starred, moved.important, moved.title) == (True, True, "kayaks")
+
+
+async def test_a_move_that_nobody_waits_for_any_more_is_carried_out(
+    two: TwoRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, private = await two.both()
+    session = await said(opened.store, "kayaks")
+    gate, arrive, under_way = asyncio.Event(), private.store.moves.arrive, asyncio.Event()
+
+    async def slowly(parcel: bytes) -> bool:
+        under_way.set()
+        await gate.wait()
+        return await arrive(parcel)
+
+    monkeypatch.setattr(private.store.moves, "arrive", slowly)
+    moving = asyncio.create_task(two.rooms.move(session.id, RoomKind.PRIVATE))
+    await under_way.wait()
+    moving.cancel()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await moving
+    assert [one.id for one in await private.store.list_sessions()] == [session.id]
+    assert await opened.store.moves.waiting() == []
