@@ -3,20 +3,22 @@
 Fifty people have stated twenty preferences each, over twenty everyday topics, one conversation each, and
 then ask for something that one of them matters to and that does not name it ("recommend a course" where it
 was said "I dislike online learning"). The figure is the share of questions whose preference is among the
-first of what that person has said. The texts are this project's own: half of the people are for tuning, the
-other half, with other preferences and questions, are held out. The same is measured over memories.
+first of what that person has said. There are two sets of texts, this project's own: half of the people of
+each are for tuning, the other half, with other preferences and questions, are held out. The same is measured
+over memories.
 """
 
 import asyncio
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.recall import QueryEmbedder
 from atlas_desktop.setting_types import Settings
-from benchmarks.preferences_said import SAID
 from benchmarks.recall import METHODS, WholeQuestion
 from memory.clock import SystemClock
 from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
@@ -27,7 +29,18 @@ from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.mirror import IndexMirror
+from models.host import ModelHost
 from models.messages import Role
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One set of texts; `phrasings` are what the preferences are put into."""
+
+    name: str
+    path: Path
+    phrasings: tuple[str, ...]
+
 
 PEOPLE = 50
 KS = (1, 3, 5)
@@ -37,6 +50,10 @@ PHRASINGS = (
     "One thing about me: {}",
     "I should mention something. {}",
     "{} Please keep that in mind.",
+)
+KINDS = (
+    Kind("as people tell an assistant", Path(__file__).with_name("preferences.toml"), ("{}",)),
+    Kind("terse, and less alike", Path(__file__).with_name("preferences_terse.toml"), PHRASINGS),
 )
 REPLY = "Thanks for telling me, I will keep that in mind."
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
@@ -54,49 +71,34 @@ class Stated:
     held_out: bool
 
 
-def topics() -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
-    for line in SAID.strip().splitlines():
-        if line.startswith("# "):
-            current = found.setdefault(line[2:], [])
-        elif not line.startswith(" "):
-            said = line
-        else:
-            current.append((said, line.strip()))
-    return found
-
-
-def stated() -> Iterator[Stated]:
+def stated(kind: Kind) -> Iterator[Stated]:
     """Every person's preferences; the people of the second half have other ones."""
+    topics: dict[str, list[tuple[str, str]]] = tomllib.loads(kind.path.read_text(encoding="utf-8"))["topics"]
     for person in range(PEOPLE):
         half, number = divmod(person, PEOPLE // 2)
-        for at, (topic, pairs) in enumerate(topics().items()):
+        for at, (topic, pairs) in enumerate(topics.items()):
             own = pairs[half * len(pairs) // 2 :][: len(pairs) // 2]
-            preference, question = own[(number + at) % len(own)]
-            said = PHRASINGS[(number // len(own) + at) % len(PHRASINGS)].format(preference)
-            name = f"p{person}/{at}"
-            yield Stated(name, f"p{person}", topic, said, question, held_out=bool(half))
+            # Another step from topic to topic for every few people: no two have said the same.
+            step, turn = divmod(number, len(own))
+            preference, question = own[(turn + at * step) % len(own)]
+            said = kind.phrasings[(step + at) % len(kind.phrasings)].format(preference)
+            yield Stated(f"p{person}/{at}", f"p{person}", topic, said, question, held_out=bool(half))
 
 
-def sessions() -> Iterator[TravellingSession]:
+def sessions(said: Sequence[Stated]) -> Iterator[TravellingSession]:
     """One conversation a preference, in a project a person."""
-    for number, one in enumerate(stated()):
-        when = BEGINNING + timedelta(days=number % len(topics()))
-        said = TravellingMessage(one.name, None, Role.USER, "user", one.text, when)
+    for number, one in enumerate(said):
+        when = BEGINNING + timedelta(days=number % (len(said) // PEOPLE))
+        message = TravellingMessage(one.name, None, Role.USER, "user", one.text, when)
         reply = TravellingMessage(f"{one.name}r", one.name, Role.ASSISTANT, "assistant", REPLY, when)
-        yield TravellingSession(one.name, "chat", when, when, (said, reply), project=one.person)
+        yield TravellingSession(one.name, "chat", when, when, (message, reply), project=one.person)
 
 
-async def fill(store: SessionStore) -> None:
-    for session in sessions():
-        await store.transfer.take(session)
-
-
-async def learn(store: SessionStore) -> None:
+async def learn(store: SessionStore, said: Sequence[Stated]) -> None:
     """The same as memories, each learned from its message."""
-    entries = await store.evidence.entries(limit=2 * PEOPLE * len(topics()))
+    entries = await store.evidence.entries(limit=2 * len(said))
     texts = await store.evidence.texts([entry.seq for entry in entries if not entry.machine])
-    people = {one.name: one.person for one in stated()}
+    people = {one.name: one.person for one in said}
     for text in texts:
         source = MemorySource(text.source.message or "", text.source.session or "", text.text)
         await store.memories.add(
@@ -124,34 +126,32 @@ def shares(found: list[int]) -> list[float]:
     return [sum(place < k for place in found) / len(found) for k in KS]
 
 
-async def main() -> None:
-    paths = Paths(find_home())
-    host = build_host(paths, model_library(paths), Settings())
+async def measure(host: ModelHost, kind: Kind) -> None:
+    said = list(stated(kind))
     store = await open_off_record(SystemClock())
     try:
-        await fill(store)
-        await learn(store)
+        await store.transfer.take_many(list(sessions(said)), learn=False)
+        await learn(store, said)
         await VectorMaker(store.vectors, host).make_missing()
         mirror = IndexMirror(store.vectors, FlatVectorIndex())
         await mirror.fill(await host.embedding_fingerprint())
         questions = QueryEmbedder(lambda: host)
-        everyone = list(stated())
-        print(f"{'':<28}" + "".join(f"{f'top {k}':>8}" for k in KS))
+        plain = WholeQuestion(questions)
+        cosine = RecallEngine(
+            store.evidence,
+            SystemClock(),
+            mirror=mirror,
+            vectors=plain,
+            scorer=METHODS["cosine"],
+            echoes=False,
+        )
+        ours = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=questions)
+        print(f"\n{kind.name:<28}" + "".join(f"{f'top {k}':>8}" for k in KS))
         for half, asked in (
-            ("tuning", [one for one in everyone if not one.held_out]),
-            ("held out", [one for one in everyone if one.held_out]),
+            ("tuning", [one for one in said if not one.held_out]),
+            ("held out", [one for one in said if one.held_out]),
         ):
-            plain = WholeQuestion(questions)
-            cosine = RecallEngine(
-                store.evidence,
-                SystemClock(),
-                mirror=mirror,
-                vectors=plain,
-                scorer=METHODS["cosine"],
-                echoes=False,
-            )
-            ours = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=questions)
-            for name, engine, kind in (
+            for name, engine, hits in (
                 ("cosine, messages", cosine, "message"),
                 ("recall, messages", ours, "message"),
                 ("recall, memories", ours, "memory"),
@@ -159,11 +159,20 @@ async def main() -> None:
                 found = []
                 for one in asked:
                     plain.asked = one.question
-                    found += await places(engine, [one], kind)
+                    found += await places(engine, [one], hits)
                 print(f"{half + ': ' + name:<28}" + "".join(f"{share:>8.3f}" for share in shares(found)))
     finally:
-        await host.close()
         await store.close()
+
+
+async def main() -> None:
+    paths = Paths(find_home())
+    host = build_host(paths, model_library(paths), Settings())
+    try:
+        for kind in KINDS:
+            await measure(host, kind)
+    finally:
+        await host.close()
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class Weights:
     machine: float = 0.6
     question: float = 0.3
     stated: float = 0.05
-    topic: float = 0.7
+    topic: float = 1.4
     decay: Decay = BOUNDED
 
     @property

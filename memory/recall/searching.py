@@ -11,7 +11,7 @@ from memory.recall.ports import NOTES
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence
-from memory.recall.topics import CONSIDERED, kinship
+from memory.recall.topics import CONSIDERED, beyond_the_others, kinship
 from memory.vectors.entities import Near, Scope
 from memory.vectors.mirror import IndexMirror
 
@@ -85,9 +85,10 @@ class Search:
     ) -> Evidence:
         import numpy as np
 
-        said = rows.with_machine & (rows.lengths < STATEMENT) & ~self.room.catalogue.asks[rows.rows]
-        short = np.concatenate([said, np.ones(len(notes.rows), np.bool_)])
-        places = np.flatnonzero(evidence.stated & short)
+        catalogue = self.room.catalogue
+        said = rows.with_machine & (rows.lengths < STATEMENT)
+        said &= ~(catalogue.asks[rows.rows] | catalogue.machine[rows.rows])
+        places = np.flatnonzero(np.concatenate([said, np.ones(len(notes.rows), np.bool_)]))
         places = places[np.argsort(-totals[places], kind="stable")][:CONSIDERED]
         topics = await self.meanings.topics(self.mirror.model or "") if len(places) else None
         if topics is None:
@@ -104,7 +105,8 @@ class Search:
         if not found:
             return evidence
         kin = np.zeros(len(totals))
-        kin[list(found)] = kinship(np.asarray(self.vector), np.array(list(found.values()), float), topics)
+        statements = np.array(list(found.values()), float)
+        kin[list(found)] = beyond_the_others(kinship(np.asarray(self.vector), statements, topics))
         return replace(evidence, topic=kin)
 
     async def _echoes(

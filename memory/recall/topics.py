@@ -78,6 +78,15 @@ def kinship(
     return np.asarray(np.sqrt(_shares(statements, topics)) @ np.sqrt(_shares(question[None], topics))[0])
 
 
+def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """What each has more of than the others have on average, 0 … 1: where everything is about the same topic,
+    that says nothing of any."""
+    import numpy as np
+
+    others = (kin.sum() - kin) / max(len(kin) - 1, 1)
+    return np.clip((kin - others) / np.maximum(1 - others, 1e-9), 0.0, 1.0)
+
+
 def _shares(vectors: "NDArray[np.float64]", topics: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """In which topics each lies: rows that add up to 1."""
     import numpy as np

@@ -24,7 +24,10 @@ _ADVICE = re.compile(
     r"|\b(?:would|could|might) (?:be|make|suit|go|help)\b"
     r"|\bwhat(?:'s| is| are) (?:a|an|the|some|good|worth)\b|\bwhere (?:to|can|could|should)\b|\bhow to\b"
     r"|\bi(?: am|'m) (?:looking for|thinking (?:of|about)|planning)\b|\bhelp me\b"
-    r"|\bi(?: want| need|'d like) to\b",
+    r"|\bi(?: want| need|'d like) to\b|\bworth (?:a|an|my|the|\w+ing)\b|\bhelps? (?:with|against|me)\b"
+    r"|\bwhich (?:\w+ ){1,3}(?:is|are|has|have) (?:an? |the )?(?:best|better|good|nice|fun|right|most)\b"
+    r"|\bwould (?:\w+ ){1,5}(?:suit|fit|be (?:something|good|right|nice|fun))\b"
+    r"|(?:^|[.!?] )(?:please )?(?:plan|put together|set up|find|pick|make) (?:me |us )?(?:an?|some)\b",
     re.IGNORECASE,
 )
 _SUMS_UP = re.compile(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memory.recall.topics import TOPICS, kinship
+from memory.recall.topics import TOPICS, beyond_the_others, kinship
 
 
 def test_what_is_about_the_same_topic_is_kin() -> None:
@@ -13,6 +13,12 @@ def test_what_is_about_the_same_topic_is_kin() -> None:
     assert kin[0] == pytest.approx(1.0)
     assert kin[1] < 0.01
     assert kin[2] == pytest.approx(np.sqrt(0.5), abs=0.01)
+
+
+def test_what_all_share_tells_none_apart() -> None:
+    assert beyond_the_others(np.array([0.9, 0.9, 0.9])) == pytest.approx([0.0, 0.0, 0.0])
+    assert beyond_the_others(np.array([0.8, 0.0, 0.0])) == pytest.approx([0.8, 0.0, 0.0])
+    assert beyond_the_others(np.array([0.8])) == pytest.approx([0.8])
 
 
 def test_topics_are_told_apart() -> None:

@@ -58,6 +58,10 @@ def test_a_message_that_ends_with_a_question_only_asks() -> None:
         ("What would be a good present for my aunt?", True),
         ("which kite did you recommend", False),
         ("When did Ann move to Lyon?", False),
+        ("Which phone has the best camera?", True),
+        ("Put together a playlist for my run.", True),
+        ("Would a night shift suit me?", True),
+        ("Which phone did they have?", False),
     ],
 )
 def test_requests_for_advice_are_known(question: str, asks: bool) -> None:
