@@ -12,6 +12,7 @@ from textual.widgets import Input, TextArea
 from atlas_desktop.paths import Paths
 from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
 from atlas_desktop.tui.screens.recovery import RecoveryScreen
+from atlas_desktop.tui.widgets.change_bar import TakeBack
 from memory.testing import FakeClock, InMemorySessionStore
 from models.errors import WorkerCrashed
 from tests.tui.desk import (
@@ -41,7 +42,8 @@ def unwritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing blinks and nothing moves."""
+    """Nothing blinks and nothing moves, and no second passes."""
+    monkeypatch.setattr(TakeBack, "_tick", lambda _self: None)
     monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(TextArea, "cursor_blink", False)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _self: None)
