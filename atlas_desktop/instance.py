@@ -1,5 +1,6 @@
 """One program per home: two would write over each other, so the second is told who holds it."""
 
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -34,7 +35,9 @@ class InstanceLock:
         except Timeout:
             raise AlreadyRunning(self._holder()) from None
         self._lock = lock
-        self._owner.write_text(str(os.getpid()), encoding="ascii")
+        # Only tells others who holds the lock: a full disk is no reason to read nothing any more.
+        with suppress(OSError):
+            self._owner.write_text(str(os.getpid()), encoding="ascii")
         return self
 
     def _holder(self) -> int | None:

@@ -1,8 +1,26 @@
 """Words for what can go wrong with the program itself."""
 
+import errno
+
 from atlas_desktop.explain import AlreadyRunning, Declined, Exit, Explained, UsageError, Words, named
 from atlas_desktop.paths import NoSuchHome
 from atlas_desktop.settings import SettingsError, UnknownSetting
+
+
+def _system(error: OSError) -> Explained:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Explained(
+            "disk_full",
+            "The disk is full",
+            "Something could not be written. Everything acknowledged before is saved.",
+            "Free some space, then try again.",
+        )
+    return Explained(
+        "system",
+        "The system refused something",
+        f"{error.strerror or type(error).__name__}. What was saved before is still saved.",
+        "Check the permissions and the free space of the home folder.",
+    )
 
 
 def _running(e: AlreadyRunning) -> Explained:
@@ -56,10 +74,5 @@ WORDS: Words = {
         "Run it again when you like.",
         Exit.INTERRUPTED,
     ),
-    OSError: lambda e: Explained(
-        "system",
-        "The system refused something",
-        f"{e.strerror or type(e).__name__}.",
-        "Check the permissions and the free space of the home folder.",
-    ),
+    OSError: _system,
 }
