@@ -34,7 +34,7 @@ def use_plain_kernels() -> None:
 
 def load(model: Path) -> Any:
     # As many as the program uses when it is told how many.
-    cores = int(os.environ.get("ATLAS_MODELS__THREADS", "0")) or psutil.cpu_count(logical=False)
+    cores = int(os.environ.get("ATLAS_MODELS_THREADS", "0")) or psutil.cpu_count(logical=False)
     return llama_cpp.Llama(str(model), n_ctx=8192, n_threads=cores, n_threads_batch=cores, verbose=False)
 
 
