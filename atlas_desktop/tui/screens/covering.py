@@ -1,18 +1,14 @@
 """What lies over the conversation: it is left once, and shows nothing of a room that has closed."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.await_complete import AwaitComplete
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    _Base = Screen[Any]
-else:
-    _Base = object
 
-
-class Covering(_Base):
+class Covering:
     """Mixed into a screen or window, before Textual's own class.
 
     Textual takes away whatever screen is on top when one is dismissed. Keys come quicker than a window goes:
@@ -25,9 +21,10 @@ class Covering(_Base):
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
         """Leaves it, once; while something lies over it, as soon as that is gone."""
-        if self.app.screen is self:
-            return super().dismiss(result)
-        if self in self.app.screen_stack:
+        screen = cast("Screen[Any]", self)
+        if screen.app.screen is screen:
+            return super().dismiss(result)  # type: ignore[misc,no-any-return]
+        if screen in screen.app.screen_stack:
             self._ended = (result,)
         return AwaitComplete()
 
