@@ -176,7 +176,7 @@ WORDS: Words = {
         "storage_full",
         "The disk does not take any more",
         "Writing failed: the disk is full or refuses. Everything acknowledged before is saved.",
-        "Free some space, then send again.",
+        "Free some space, then try again.",
     ),
     memory.StorageBusy: named(
         "storage_busy",
