@@ -63,17 +63,17 @@ def test_each_write_of_a_turn_fails(shim: Path, tmp_path: Path, figures: Figures
 
 def test_writes_fail_in_every_way_and_in_every_work(shim: Path, tmp_path: Path, figures: Figures) -> None:
     asked = [
-        ("turn", "ENOSPC", True, 13),
-        ("turn", "short", False, 23),
-        ("turn", "short", True, 17),
-        ("import", "EIO", False, 29),
-        ("import", "ENOSPC", True, 31),
-        ("forget", "EIO", False, 13),
-        ("forget", "ENOSPC", True, 19),
-        ("passphrase change", "EIO", False, 3),
-        ("passphrase change", "ENOSPC", True, 7),
-        ("creation", "ENOSPC", False, 101),
-        ("creation", "EIO", True, 137),
+        ("turn", "ENOSPC", True, 29),
+        ("turn", "short", False, 47),
+        ("turn", "short", True, 37),
+        ("import", "EIO", False, 59),
+        ("import", "ENOSPC", True, 61),
+        ("forget", "EIO", False, 31),
+        ("forget", "ENOSPC", True, 41),
+        ("passphrase change", "EIO", False, 7),
+        ("passphrase change", "ENOSPC", True, 13),
+        ("creation", "ENOSPC", False, 199),
+        ("creation", "EIO", True, 271),
     ]
     assert_survived(outcomes(shim, tmp_path / "home", asked), figures, every=False)
 
