@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 COMMON = 5_000
 COMMON_SHARE = 0.25
 FEW = 1_000
-"""A word in more messages than `COMMON`, or than this share of more than a `FEW`, tells them apart too little
-for the time it would take."""
+"""A word in more messages than `COMMON`, or than this share of more than a `FEW`, tells too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,18 +188,20 @@ class RecallEngine:
             hits = await self._lately(wanted, words, question)
             if hits:
                 return Found(hits, window=True)
+        # The room is read meanwhile, one thing after another: it has one thread.
         embedding = asyncio.ensure_future(self._embedded(bare))
         try:
             most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
             places = await self._room.places(words, at_most=most) if "message" in wanted.kinds else []
+            if self._mirror is not None:
+                await self._mirror.follow()
             vector = await embedding
         finally:
             embedding.cancel()
         looked = Looked(words, places, vector, question)
         narrow = wanted.session is None and wanted.project is not None
-        hits = []
-        if not (narrow and wanted.widen and refers_back(wanted.query)):
-            hits = await self._within(wanted, wanted.project, looked)
+        apart = not (narrow and wanted.widen and refers_back(wanted.query))
+        hits = await self._within(wanted, wanted.project, looked) if apart else []
         if narrow and wanted.widen and len(hits) < wanted.k:
             known = {hit.id for hit in hits}
             others = await self._within(wanted, None, looked)
@@ -210,8 +211,7 @@ class RecallEngine:
     async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
         """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
         catalogue = self._room.catalogue
-        span = self._span()
-        chosen = recent(catalogue, span, wanted.now, project=wanted.project, session=wanted.session)
+        chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
         if not len(chosen):
             return []
         looked = Looked(words, await self._window.places(catalogue, chosen), None, question)
@@ -221,7 +221,6 @@ class RecallEngine:
         """The question as a vector that the index can be asked with."""
         if self._meanings is None or self._mirror is None or self._mirror.model is None:
             return None
-        await self._mirror.follow()
         return await self._meanings.of(text, self._mirror.model)
 
     async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
