@@ -7,8 +7,18 @@ that are not. For one more word of a reply these are all the widgets of the scre
 from collections.abc import Iterable
 
 from textual._compositor import Compositor
+from textual._styles_cache import StylesCache
 from textual.geometry import Region
 from textual.strip import Strip
+
+
+def forget_what_is_gone() -> None:
+    """Lets go of the painted lines of widgets that have been removed.
+
+    Textual remembers colours by the cache of lines that asked for them, and thereby the newest thousand of
+    these, whether their widgets are still there or not.
+    """
+    StylesCache.get_inner_outer.cache_clear()
 
 
 class SparingCompositor(Compositor):

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from atlas_desktop.tui.widgets.keyline import KeyLine
-
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.screens.chat import ChatScreen
@@ -14,6 +12,7 @@ from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
+from atlas_desktop.tui.widgets.keyline import KeyLine
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 

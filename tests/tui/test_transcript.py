@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from atlas_desktop.tui.widgets.transcript import MOST, PAGE
+from atlas_desktop.tui.widgets.reading_on import MOST, PAGE
 from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message, NewMessage, NewSession
 from memory.testing import FakeClock, InMemorySessionStore

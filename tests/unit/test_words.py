@@ -44,7 +44,6 @@ STILL = {
     "widgets/empty.py",
     "widgets/message.py",
     "widgets/sidebar.py",
-    "widgets/transcript.py",
     "work.py",
 }
 

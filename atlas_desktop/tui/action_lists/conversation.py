@@ -72,6 +72,7 @@ ACTIONS: tuple[Action, ...] = (
         "ctrl+t",
         priority=True,
         slash="/rename",
+        words=True,
     ),
     Action(
         "session.delete",

@@ -7,8 +7,8 @@ from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.change_bar import UndoBar
+from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
-from atlas_desktop.tui.widgets.transcript import PAGE as PAGE_OF_MESSAGES
 from memory.entities import Message, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
 

@@ -1,0 +1,233 @@
+"""What of a long conversation is mounted: what is near the view is read and mounted a little at a time,
+what is far from it is let go of."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from textual.containers import Vertical
+
+from atlas_desktop.tui.compositing import forget_what_is_gone
+from atlas_desktop.tui.widgets.beyond import Beyond
+from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.selecting import Selecting
+from atlas_desktop.tui.widgets.window import Window
+from memory.entities import Message
+from models.messages import Role
+
+PAGE = 20
+"""Messages that are mounted when a conversation has been opened, and read at a time."""
+STEP = 2
+LIGHT = 400
+"""Characters of messages that are mounted together: more take longer to lay out than a key may wait."""
+BREATH_S = 0.01
+LOADING = "loading"
+MOST = 60
+"""Messages that are mounted at most, but for a reply that is being made and what follows on it."""
+AHEAD = 2
+"""Screens above and below the view that are mounted before they are scrolled to."""
+
+Load = Callable[[str, int], Awaitable[Sequence[Message]]]
+"""Reads so many messages that end with the one of that id, oldest first."""
+
+
+async def nothing(_last: str, _number: int) -> Sequence[Message]:
+    """Where there is nothing to be read."""
+    return ()
+
+
+class ReadingOn(Selecting):
+    """The part of a transcript that mounts and lets go of messages."""
+
+    def __init__(self, now: Callable[[], datetime], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._now = now
+        self._window = Window()
+        self._load: Load = nothing
+        self._loading = False
+        self._places: dict[str, tuple[int, int]] = {}
+        self._known: list[Message] = []
+        self._changing = asyncio.Lock()
+        self._top = Beyond("chat.older")
+        self._bottom = Beyond("chat.newer")
+
+    @property
+    def _messages(self) -> Vertical:
+        return self.query_one("#messages", Vertical)
+
+    @property
+    def blocks(self) -> list[MessageBlock]:
+        """The messages that are mounted, in their order."""
+        return [child for child in self._messages.children if isinstance(child, MessageBlock)]
+
+    @property
+    def at_the_newest(self) -> bool:
+        """Whether the newest message is mounted."""
+        return self._window.newer == 0
+
+    def find(self, message_id: str) -> MessageBlock | None:
+        """The block of a message, if it is mounted."""
+        return next((block for block in reversed(self.blocks) if block.message.id == message_id), None)
+
+    async def _replace(self, messages: Sequence[Message]) -> None:
+        with self.app.batch_update():
+            await self._messages.remove_children(self._messages.children[1:])
+            await self._messages.mount(*self._made(messages))
+            self._count()
+        forget_what_is_gone()
+
+    def _made(self, messages: Sequence[Message]) -> list[MessageBlock]:
+        now = self._now()
+        return [MessageBlock(m, now, self._places.get(m.id)) for m in messages]
+
+    def _count(self) -> None:
+        self._top.count(self._window.older)
+        self._bottom.count(self._window.newer)
+
+    # --- reading on as one scrolls ----------------------------------------------------------------
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if old_value != new_value and (self._wants_older or self._wants_newer):
+            self._fill()
+
+    @property
+    def _ahead(self) -> float:
+        """Lines above and below the view that are to be there. Where as many messages as may be are mounted,
+        and are short, there are fewer: one side would be let go of for the other, again and again."""
+        wanted = AHEAD * self.size.height
+        return min(wanted, self.max_scroll_y / 3) if len(self.blocks) >= MOST else wanted
+
+    @property
+    def _wants_older(self) -> bool:
+        return self._window.older > 0 and self.scroll_y < self._ahead
+
+    @property
+    def _wants_newer(self) -> bool:
+        below = self.max_scroll_y - self.scroll_y
+        return self._window.newer > 0 and below < self._ahead
+
+    def _fill(self) -> None:
+        """Mounts what is near the view in the background."""
+        if not self._loading and (self._known or self._wants_older or self._wants_newer):
+            self._loading = True
+            self.run_worker(self._filled(), group=LOADING)
+
+    async def _filled(self) -> None:
+        """A few messages at a time: each takes a while to lay out."""
+        try:
+            while self._is_there:
+                async with self._changing:
+                    if not await self._step():
+                        return
+                # Keys are answered between two steps.
+                await asyncio.sleep(BREATH_S)
+        finally:
+            self._loading = False
+
+    async def _step(self) -> bool:
+        """Mounts a few of the messages that are wanted; False when none is."""
+        window = self._window
+        if not self._known and self._wants_newer:
+            # First, so that what was jumped to stands at the top.
+            end = min(window.end + 1, len(window.ids))
+            await self._mount_below(await self._load(window.ids[end - 1], end - window.end))
+            return True
+        if self._known or self._wants_older:
+            if not self._known:
+                found = await self._load(window.ids[window.first - 1], PAGE)
+                self._known = [m for m in found if m.role is not Role.SYSTEM]
+            if not self._known:
+                return False
+            number = light(self._known)
+            page = self._known[-number:]
+            del self._known[-number:]
+            await self._mount_above(page)
+            return True
+        return False
+
+    @asynccontextmanager
+    async def _halted(self) -> AsyncIterator[None]:
+        """Nothing is mounted in the background meanwhile; what was to be is forgotten."""
+        async with self._changing:
+            self._known = []
+            yield
+        self._fill()
+
+    @property
+    def _is_there(self) -> bool:
+        """False while the screen is being taken down."""
+        return self.is_running and self._top.is_running and self._top.is_attached
+
+    async def _mount_above(self, page: Sequence[Message]) -> None:
+        at_the_end = self.scroll_y >= self.max_scroll_y and self.at_the_newest
+        below = self.virtual_size.height - self.scroll_y
+        if not at_the_end:
+            self.release_anchor()
+        mounting = self._messages.mount(*self._made(page), after=self._top)
+        self._window.first -= len(page)
+        await mounting
+        if not self._is_there:
+            return
+        self._count()
+        await self._laid_out()
+        if not at_the_end:
+            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+            await self._trim(above=False)
+
+    async def _mount_below(self, page: Sequence[Message]) -> None:
+        mounting = self._messages.mount(*self._made(page))
+        self._window.end += len(page)
+        await mounting
+        if not self._is_there:
+            return
+        self._count()
+        await self._laid_out()
+        await self._trim(above=True)
+
+    async def _trim(self, *, above: bool) -> None:
+        """Lets go of the messages that are farthest above, or below, when too many are mounted."""
+        blocks = self.blocks
+        extra = len(blocks) - MOST
+        if extra <= 0 or (not above and blocks[-1].streaming):
+            return
+        children = list(self._messages.children)
+        if not above:
+            self.release_anchor()
+            gone = children[children.index(blocks[-extra]) :]
+            self._window.end -= extra
+            await self._messages.remove_children(gone)
+            forget_what_is_gone()
+            self._count()
+            # Where the view is to be is reckoned from the end: a height from before would hold it at the top,
+            # and the whole conversation would be read without anybody scrolling.
+            await self._laid_out()
+            return
+        # What was read above does not follow on what stays.
+        self._known = []
+        gone = children[1 : children.index(blocks[extra])]
+        below = self.virtual_size.height - self.scroll_y
+        following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
+        self._window.first += extra
+        await self._messages.remove_children(gone)
+        forget_what_is_gone()
+        self._count()
+        if not following:
+            await self._laid_out()
+            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+
+    async def _laid_out(self) -> None:
+        laid_out = asyncio.Event()
+        if self.call_after_refresh(laid_out.set):
+            await laid_out.wait()
+
+
+def light(messages: Sequence[Message]) -> int:
+    """How many of the last messages are light enough to be mounted together."""
+    characters = 0
+    for number, message in enumerate(reversed(messages[-STEP:])):
+        characters += len(message.content)
+        if number and characters > LIGHT:
+            return number
+    return min(STEP, len(messages))
