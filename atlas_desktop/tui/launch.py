@@ -2,8 +2,12 @@
 
 import asyncio
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
+from atlas_desktop.explain import AlreadyRunning
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
 from atlas_desktop.relaunch import can_relaunch, relaunch_locked
@@ -29,7 +33,7 @@ def launch(
         relaunch_locked(ctx.paths.home, off_record=off_record)
 
     ctx.paths.ensure()
-    with InstanceLock(ctx.paths):
+    with held(ctx):
         key: RoomKey | None = None
         private: RoomKey | bool = ctx.private and not off_record
         if ctx.has_passphrase and not off_record:
@@ -46,6 +50,30 @@ def launch(
             locked=locked,
             relaunch=again,
         )
+
+
+@contextmanager
+def held(ctx: "Context") -> Iterator[None]:
+    """Holds the home. In a terminal, who finds it held already is told so on a screen, and can try again.
+
+    Raises `AlreadyRunning`.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(InstanceLock(ctx.paths))
+        except AlreadyRunning as refusal:
+            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+                raise
+            from atlas_desktop.settings import SettingsFile
+            from atlas_desktop.tui.occupied import OccupiedApp
+
+            def take() -> None:
+                stack.enter_context(InstanceLock(ctx.paths, wait_s=0))
+
+            theme = SettingsFile(ctx.paths.config).settings.ui.theme
+            if not OccupiedApp(theme, refusal, take).run():
+                raise
+        yield
 
 
 def show(

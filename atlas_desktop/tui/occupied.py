@@ -1,0 +1,39 @@
+"""What a second program on the same home shows in a terminal: who holds it, and another try."""
+
+from collections.abc import Callable
+
+from textual.app import App
+
+from atlas_desktop.explain import AlreadyRunning, explain
+from atlas_desktop.tui import theme as themes
+from atlas_desktop.tui.screens.failure import FailureScreen
+
+
+class OccupiedApp(App[bool]):
+    """Returns True once `take` held the home, and None when the person gave up."""
+
+    TITLE = "Atlas"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, theme: str, refusal: AlreadyRunning, take: Callable[[], object]) -> None:
+        super().__init__()
+        self._refusal = refusal
+        self._take = take
+        for one in themes.THEMES.values():
+            self.register_theme(one)
+        self.theme = themes.THEMES[theme].name
+
+    async def on_mount(self) -> None:
+        await self.push_screen(self._told())
+
+    def _told(self) -> FailureScreen:
+        return FailureScreen(explain(self._refusal), self._again, self.action_quit, again=True)
+
+    def _again(self) -> None:
+        try:
+            self._take()
+        except AlreadyRunning as refusal:
+            self._refusal = refusal
+            self.switch_screen(self._told())
+        else:
+            self.exit(result=True)
