@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from atlas_desktop.tui.screens.branches import BranchScreen
 from atlas_desktop.tui.screens.fields import FieldsScreen
@@ -115,6 +115,23 @@ async def test_a_slip_in_a_command_is_not_said_and_commands_are_completed(make: 
         assert chat(place.app).prompt.text == "/template "
         await settle(pilot)
         assert not chat(place.app).menu.is_open
+
+
+async def test_enter_sends_a_command_that_was_typed_faster_than_the_list_follows(make: Make) -> None:
+    place = make(model=NamedModel(["Arr."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "hello")
+        await settle(pilot)
+        prompt = chat(place.app).prompt
+        await type_text(pilot, "/re")
+        await assert_until(pilot, lambda: chat(place.app).menu.is_open)
+        for character in "name Tides":
+            prompt.post_message(Key("space" if character == " " else character, character))
+        prompt.post_message(Key("enter", "\r"))
+        await assert_until(pilot, lambda: not prompt.text)
+        await settle(pilot)
+        assert (await place.store.get_session("last")).title == "Tides"
 
 
 async def test_files_are_attached_shown_and_taken_out(make: Make, tmp_path: Path) -> None:

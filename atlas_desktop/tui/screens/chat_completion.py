@@ -43,7 +43,7 @@ class Completion(DOMNode):
         """Offers what fits to what is typed now."""
         text = self.prompt.text
         if _COMMAND.fullmatch(text):
-            self.menu.offer(self._commands(text))
+            self.menu.offer(self._commands(text), text)
         elif (match := _MENTION.search(self.prompt.before_cursor)) is not None:
             wanted = match.group(1).strip().casefold()
             self.atlas.attempt(self._mention(wanted), group=GROUP, exclusive=True)
@@ -63,6 +63,7 @@ class Completion(DOMNode):
 
     async def _mention(self, wanted: str) -> None:
         """Conversations, memories and attachments that hold the words."""
+        typed = self.prompt.text
         here = self.atlas.room_of(self.current)
         offers: list[Offer] = []
         if self.current.id is not None:
@@ -83,7 +84,7 @@ class Completion(DOMNode):
             short = text if len(text) <= _SHORT else f"{text[: _SHORT - 1].rstrip()}…"
             offers.append(Offer(f"“{text}” ", short, "memory"))
         if self.is_attached:
-            self.menu.offer(offers)
+            self.menu.offer(offers, typed)
 
     async def _memories(self, wanted: str) -> list[str]:
         from memory.knowledge.entities import MemoryFilter
@@ -96,10 +97,10 @@ class Completion(DOMNode):
 
     def on_prompt_completes(self, event: Prompt.Completes) -> None:
         """Tab, or Enter, on the mark."""
-        if event.send and self.prompt.text in SLASH:
-            # What is typed is a command already.
+        if event.send and (event.text in SLASH or self.menu.offered_for != event.text):
+            # It is a command already, or was typed faster than the list could follow.
             self.menu.offer(())
-            self.prompt.post_message(Prompt.Sent(self.prompt.text))
+            self.prompt.post_message(Prompt.Sent(event.text))
         elif (offer := self.menu.picked) is not None:
             self._take(offer, send=event.send)
 

@@ -58,6 +58,7 @@ class CompletionMenu(OptionList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, markup=False)
         self._offers: tuple[Offer, ...] = ()
+        self.offered_for = ""
 
     @property
     def is_open(self) -> bool:
@@ -69,8 +70,9 @@ class CompletionMenu(OptionList):
         at = self.highlighted
         return None if at is None or at >= len(self._offers) else self._offers[at]
 
-    def offer(self, offers: Sequence[Offer]) -> None:
-        """Shows these, the first one marked; none closes the list."""
+    def offer(self, offers: Sequence[Offer], typed: str = "") -> None:
+        """Shows these, which fit to what is `typed`, the first one marked; none closes the list."""
+        self.offered_for = typed
         some = tuple(offers[:MOST])
         if some == self._offers:
             return

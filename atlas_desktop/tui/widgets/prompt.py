@@ -42,8 +42,12 @@ class Prompt(TextArea):
 
     @dataclass
     class Completes(Message):
-        """The person takes what is marked in the list of completions; with Enter, to be done at once."""
+        """The person takes what is marked in the list of completions; with Enter, to be done at once.
 
+        `text` is what was typed by then: the list may be of what was typed a moment before.
+        """
+
+        text: str
         send: bool
 
     @dataclass
@@ -104,7 +108,7 @@ class Prompt(TextArea):
             case "up" | "down":
                 self.post_message(self.Moves(-1 if key == "up" else 1))
             case "tab" | "enter":
-                self.post_message(self.Completes(send=key == "enter"))
+                self.post_message(self.Completes(self.text, send=key == "enter"))
             case "escape":
                 self.post_message(self.Closes())
             case _:
