@@ -96,6 +96,8 @@ class ToolCommands:
             return
         none = rest.casefold() == "none"
         found = None if none else await persona_for(talk.room, talk.rooms, rest)
+        if found is not None and found.model:
+            await self._use(found.model)
         if found is not None and found.temperature is not None:
             params = replace(talk.options.params, temperature=found.temperature)
             talk.options = replace(talk.options, params=params)
@@ -106,6 +108,14 @@ class ToolCommands:
             talk.tell("persona", said)
         else:
             await self._instruct(text, said)
+
+    async def _use(self, model: str) -> None:
+        """Has this model answer from now on. Raises `UnknownModel` when it is not installed."""
+        desk = self._talk.ctx.desk
+        if model != desk.chosen_model:
+            desk.models.installed_model(model)
+            desk.chosen_model = model
+            await desk.switch_model()
 
     async def _instruct(self, text: str | None, said: str) -> None:
         from atlas_desktop.services.personas import NEW_EPOCH

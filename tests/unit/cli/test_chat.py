@@ -10,12 +10,32 @@ from atlas_desktop.cli.chat import Conversation
 from atlas_desktop.cli.context import Context
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.turn import TurnOptions
+from memory.personas.entities import NewPersona
+from models.errors import UnknownModel
 from models.messages import GenerationParams
 from models.testing import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
 OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50))
 LONG = "\n\n".join(f"Paragraph {n} has these words." + " more" * 60 for n in range(30))
+
+
+class DeskOfModels:
+    """Has one model, and counts how often another was taken."""
+
+    chosen_model: str | None = None
+    switched = 0
+
+    @property
+    def models(self) -> "DeskOfModels":
+        return self
+
+    def installed_model(self, ref: str) -> None:
+        if ref != "small":
+            raise UnknownModel(ref)
+
+    async def switch_model(self) -> None:
+        self.switched += 1
 
 
 class Talk:
@@ -132,3 +152,22 @@ async def test_forgetting_shows_what_goes_and_then_gives_a_receipt(
     assert first is not None
     (error,) = await talk.take(f"/forget {first} yes")
     assert error["error"]["code"] == "memory_not_found"
+
+
+async def test_a_persona_brings_its_model_and_one_that_is_not_there_changes_nothing(
+    capsys: pytest.CaptureFixture[str], home: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Talk(capsys, home, Scene())
+    personas = talk.scene.room.personas
+    await personas.add(NewPersona("Pirate", "You talk like a pirate.", model="small"))
+    await personas.add(NewPersona("Judge", "You are a judge.", model="gone"))
+    desk = DeskOfModels()
+    monkeypatch.setattr(Context, "desk", desk)
+
+    events = await talk.take("/persona pirate", "/persona pirate")
+    assert [event["code"] for event in events] == ["persona", "persona"]
+    assert (desk.chosen_model, desk.switched) == ("small", 1)
+    events = await talk.take("/persona judge")
+    assert events[-1]["error"]["code"] == "unknown_model"
+    assert (desk.chosen_model, desk.switched) == ("small", 1)
+    assert talk.talk.options.system == "You talk like a pirate."
