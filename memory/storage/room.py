@@ -1,12 +1,13 @@
 """Opening a room: from a file and a key, or from nothing, to a store."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
-from memory.storage import connection, schema, space
+from memory.storage import connection, schema
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
@@ -15,6 +16,7 @@ from memory.storage.migrations import LATEST
 from memory.storage.queries import jobs, messages
 from memory.storage.reader import Reader
 from memory.storage.store import SqlSessionStore
+from memory.storage.upgrade import bring_up_to_date
 from memory.vault.counter import counter_path
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
@@ -39,7 +41,7 @@ async def open_room(
             raise FutureSchema(found, LATEST)
         conn = connection.open_file(path, key)
         with translated():
-            _prepare(conn, clock, count)
+            _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()))
         return conn
 
     database = await Database.open(connect, count.mark)
@@ -53,18 +55,17 @@ async def open_off_record(clock: Clock) -> SqlSessionStore:
     def connect() -> Connection:
         conn = connection.open_memory()
         with translated():
-            _prepare(conn, clock)
+            _prepare(conn, None, lambda: schema.migrate(conn, clock.now()))
         return conn
 
     return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, clock)
 
 
-def _prepare(conn: Connection, clock: Clock, count: CommitCount | None = None) -> None:
+def _prepare(conn: Connection, count: CommitCount | None, migrate: Callable[[], object]) -> None:
     try:
         if count is not None:
             count.look_at_log(conn)
-        if schema.migrate(conn, clock.now()):
-            space.give_back(conn)
+        migrate()
         if count is not None:
             count.look(conn)
         messages.settle_interrupted(conn)

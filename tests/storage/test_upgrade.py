@@ -5,10 +5,12 @@ from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.context.entities import NewSummary
 from memory.entities import MessagePatch, MessageStatus, NewMessage
-from memory.storage.connection import Connection, create_file, open_memory
+from memory.errors import RoomDamaged, StorageFull
+from memory.storage.connection import Connection, create_file, open_memory, probe
 from memory.storage.migrations import ALL, LATEST, m0011_vectors_in_rows
 from memory.storage.schema import migrate, version_of
 from memory.storage.space import give_back
+from memory.storage.upgrade import copy_of
 from memory.storage.values import pack_tokens
 from memory.testing import FakeClock
 from models.messages import Role
@@ -82,6 +84,62 @@ async def test_a_room_of_an_earlier_schema_keeps_everything(place: Place, versio
     assert (await again.erase_session(SESSION)).verified
     assert (await again.verify()).problems == ()
     await again.close()
+    assert not copy_of(place.path).exists()
+
+
+def older(place: Place) -> None:
+    place.path.parent.mkdir()
+    conn = create_file(place.path, place.key)
+    migrate(conn, NOW, ALL[:-1])
+    fill(conn)
+    conn.close()
+
+
+async def test_a_checked_copy_is_at_hand_until_the_upgrade_is_done(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older(place)
+    copy = Place(copy_of(place.path), place.key)
+
+    def fail(conn: Connection, now: object) -> None:
+        conn.execute("DELETE FROM messages WHERE id = ?", (CUT,))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("memory.storage.upgrade.schema.migrate", fail)
+        with pytest.raises(RoomDamaged):
+            await place.open()
+    assert copy.path.stat().st_mode & 0o777 == 0o600
+    held = await copy.open()
+    assert len(await held.branch(SESSION, CUT)) == 3
+    await held.close()
+
+    store = await place.open()
+    assert (await store.verify()).problems == ()
+    await store.close()
+    assert not [file.name for file in place.path.parent.iterdir() if "before" in file.name]
+
+
+async def test_without_space_for_the_copy_nothing_is_changed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older(place)
+
+    def full(*_: object) -> None:
+        raise StorageFull("no space")
+
+    monkeypatch.setattr("memory.storage.upgrade.connection.create_file", full)
+    with pytest.raises(StorageFull):
+        await place.open()
+    assert probe(place.path, place.key) == ALL[-2].VERSION
+    assert not copy_of(place.path).exists()
+
+
+async def test_a_damaged_room_is_not_brought_up_to_date(place: Place) -> None:
+    older(place)
+    place.flip_last_pages(1)
+    with pytest.raises(RoomDamaged):
+        await place.open()
+    assert probe(place.path, place.key) == ALL[-2].VERSION
 
 
 async def test_each_step_is_recorded_once(place: Place) -> None:
