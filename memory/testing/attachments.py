@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from memory.attachments.entities import Attachment, NewAttachment
 from memory.entities import Message
@@ -11,6 +12,7 @@ from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
+from memory.transfer.entities import TravellingAttachment
 
 
 class InMemoryAttachmentStore:
@@ -26,11 +28,19 @@ class InMemoryAttachmentStore:
     async def attach(self, session_id: str, new: NewAttachment) -> Attachment:
         self._rows.require_open()
         self._rows.session(session_id)
+        return self.add(session_id, new, self._clock.now())
+
+    def arrive(self, session_id: str, given: Iterable[TravellingAttachment]) -> None:
+        for one in given:
+            self.add(session_id, NewAttachment(one.name, one.media_type, one.size, one.text), one.added_at)
+
+    def add(self, session_id: str, new: NewAttachment, now: datetime) -> Attachment:
+        """One of the same name and text is there once."""
         name, text = storable(new.name), storable(new.text)
         for one in self.of(session_id):
             if (one.name, one.text) == (name, text):
                 return one
-        made = Attachment(new_id(), session_id, name, new.media_type, new.size, self._clock.now(), text)
+        made = Attachment(new_id(), session_id, name, new.media_type, new.size, now, text)
         self._known[made.id] = made
         return made
 

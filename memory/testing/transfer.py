@@ -8,6 +8,7 @@ from memory.entities import Message, MessageStatus, Session
 from memory.errors import MessageNotFound
 from memory.storage.queries.transfer import is_own_id
 from memory.storage.values import micros, moment, new_id, storable
+from memory.testing.attachments import InMemoryAttachmentStore
 from memory.testing.rows import Rows
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 
@@ -15,8 +16,9 @@ from memory.transfer.entities import Arrival, Refused, TravellingMessage, Travel
 class InMemoryTransferStore:
     """`memory.transfer.ports.TransferStore` beside the sessions and messages of `rows`."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, attachments: InMemoryAttachmentStore) -> None:
         self._rows = rows
+        self._attachments = attachments
         self._meta: dict[str, str] = {}
 
     async def take(self, session: TravellingSession, *, dry_run: bool = False) -> Arrival:
@@ -60,6 +62,7 @@ class InMemoryTransferStore:
         target = known or self._begin(session)
         for message in missing:
             ids[message.id] = self._add(target.id, message, ids)
+        self._attachments.arrive(target.id, session.attachments)
         used = moment(micros(session.updated_at))
         if known is None or (missing and used >= known.updated_at):
             head = session.head or (session.messages[-1].id if session.messages else None)

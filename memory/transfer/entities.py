@@ -25,6 +25,17 @@ class TravellingMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class TravellingAttachment:
+    """What was read out of a file that belongs to a session; `size` is that of the file in bytes."""
+
+    name: str
+    media_type: str
+    size: int
+    added_at: datetime
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TravellingSession:
     """Messages stand in the order in which they were stored. `head` is the id of one of them."""
 
@@ -47,6 +58,8 @@ class TravellingSession:
     archived_at: datetime | None = None
     category: str = field(default="", repr=False)
     category_source: CategorySource = CategorySource.NONE
+    attachments: tuple[TravellingAttachment, ...] = field(default=(), repr=False)
+    """What is to be attached, unless it is; `TransferStore.give` leaves that to the store of attachments."""
 
 
 @dataclass(frozen=True, slots=True)

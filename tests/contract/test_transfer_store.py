@@ -8,7 +8,13 @@ import pytest
 from memory.entities import MemoryMode, MessageStatus, NewMessage, TitleSource
 from memory.errors import MessageNotFound, SessionNotFound
 from memory.ports import SessionStore
-from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
+from memory.transfer.entities import (
+    Arrival,
+    Refused,
+    TravellingAttachment,
+    TravellingMessage,
+    TravellingSession,
+)
 from models.messages import Role
 from tests.contract.talk import begin, talk
 
@@ -49,6 +55,17 @@ async def test_what_comes_in_goes_out_as_it_was(store: SessionStore) -> None:
     shown = await store.get_session(arrival.session_id)
     assert (shown.external_id, shown.message_count, shown.project) == ("s1", 2, "Travel")
     assert [one.external_id for one in await store.branch(shown.id)] == ["m1", "m2"]
+
+
+async def test_what_is_to_be_attached_is_attached_once(store: SessionStore) -> None:
+    files = tuple(TravellingAttachment(f"{n}.txt", "text/plain", n, THEN, f"text {n}") for n in (2, 1))
+    for _ in range(2):
+        arrival = await store.transfer.take(replace(session(), attachments=files))
+        found = await store.attachments.attached(arrival.session_id)
+        assert [(one.name, one.size, one.added_at, one.text) for one in found] == [
+            ("2.txt", 2, THEN, "text 2"),
+            ("1.txt", 1, THEN, "text 1"),
+        ]
 
 
 async def test_a_second_time_changes_nothing(store: SessionStore) -> None:

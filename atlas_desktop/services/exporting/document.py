@@ -16,7 +16,7 @@ _ROLES = {Role.USER: "You", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
 
 
 ATTACHMENTS = "attachments"
-"""The field of a session that lists files: objects with their `name`, `type`, `bytes` and `added_at`."""
+"""The field of a session that lists files: objects with `name`, `type`, `bytes`, `added_at` and `text`."""
 
 
 @dataclass(frozen=True, slots=True)

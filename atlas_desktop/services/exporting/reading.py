@@ -68,7 +68,8 @@ class Reading:
 
 
 async def _with_attachments(store: SessionStore, session_id: str) -> TravellingSession:
-    """A session that names the files that were attached to it, among the fields that only travel along."""
+    """A session with what was read out of the files that were attached, among the fields that only travel
+    along: formats for reading name them, JSON and its lines hold them."""
     session, files = await asyncio.gather(
         store.transfer.give(session_id), store.attachments.attached(session_id)
     )
@@ -76,7 +77,13 @@ async def _with_attachments(store: SessionStore, session_id: str) -> TravellingS
     if not files or not isinstance(named := known.get(ATTACHMENTS, []), list):
         return session
     added = [
-        {"name": one.name, "type": one.media_type, "bytes": one.size, "added_at": one.added_at.isoformat()}
+        {
+            "name": one.name,
+            "type": one.media_type,
+            "bytes": one.size,
+            "added_at": one.added_at.isoformat(),
+            "text": one.text,
+        }
         for one in files
     ]
     return replace(session, meta=json.dumps({**known, ATTACHMENTS: [*named, *added]}))

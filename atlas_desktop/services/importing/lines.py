@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.importing.entities import Unreadable
 from atlas_desktop.services.importing.scanning import Note, decoded, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import aware, json_text, mapping, moment
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer.entities import TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -61,9 +62,21 @@ class SessionLine(msgspec.Struct, frozen=True):
     head: str | None = None
 
 
+class AttachmentLine(msgspec.Struct, frozen=True):
+    """What was read out of a file, as a line holds it."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    type: str
+    bytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    added_at: datetime
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+_ATTACHMENTS = "attachments"
 _TIMES = frozenset({"created_at", "updated_at", "pinned_at", "archived_at"})
 _SESSION_FIELDS = frozenset(SessionLine.__struct_fields__)
 _MESSAGE_FIELDS = frozenset(MessageLine.__struct_fields__)
+_ATTACHMENT_FIELDS = frozenset(AttachmentLine.__struct_fields__)
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
@@ -126,6 +139,7 @@ def session_of(raw: Any) -> TravellingSession:
         raise Unreadable("two messages with the same id")
     messages = tuple(_messages(rows, given.messages, created))
     latest = max((message.created_at for message in messages), default=created)
+    attached, raw = _attached(raw)
     return TravellingSession(
         id=given.id,
         title=clean(given.title),
@@ -146,7 +160,29 @@ def session_of(raw: Any) -> TravellingSession:
         archived_at=_aware(given.archived_at),
         category=clean_line(given.category),
         category_source=given.category_source,
+        attachments=attached,
     )
+
+
+def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], dict[str, Any]]:
+    """What is to be attached, and the fields without it; what has no text is only known by its name."""
+    listed = raw.get(_ATTACHMENTS)
+    if not isinstance(listed, list):
+        return (), raw
+    attached, named = [], []
+    for one in listed:
+        try:
+            line = msgspec.convert(one, AttachmentLine)
+        except msgspec.ValidationError:
+            named.append(one)
+            continue
+        name, text, at = clean_line(line.name), clean(line.text), _aware(line.added_at)
+        if name and text and at is not None and one.keys() <= _ATTACHMENT_FIELDS:
+            attached.append(TravellingAttachment(name, clean_line(line.type), line.bytes, at, text))
+        else:
+            named.append(one)
+    left = {key: value for key, value in raw.items() if key != _ATTACHMENTS or named}
+    return tuple(attached), {**left, _ATTACHMENTS: named} if named else left
 
 
 def _with_times(fields: Any) -> Any:

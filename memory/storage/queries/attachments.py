@@ -1,6 +1,6 @@
 """Texts attached to sessions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from memory.named import found_among
 from memory.storage.connection import Connection
 from memory.storage.queries import messages, recalled
 from memory.storage.values import micros, moment, new_id, storable
+from memory.transfer.entities import TravellingAttachment
 
 _SELECT = "SELECT id, session_id, name, media_type, bytes, added_at, text FROM attachments"
 
@@ -36,6 +37,12 @@ def insert(conn: Connection, session_id: str, new: NewAttachment, now: datetime)
         (made.id, session_id, name, made.media_type, made.size, text, micros(now)),
     )
     return made
+
+
+def arrive(conn: Connection, session_id: str, given: Iterable[TravellingAttachment]) -> None:
+    """Attaches those that are not there, as of the times that they say."""
+    for one in given:
+        insert(conn, session_id, NewAttachment(one.name, one.media_type, one.size, one.text), one.added_at)
 
 
 def of_session(conn: Connection, session_id: str) -> list[Attachment]:

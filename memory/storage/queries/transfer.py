@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import belongings, bulk, merge_notes, sessions
+from memory.storage.queries import attachments, belongings, bulk, merge_notes, sessions
 from memory.storage.values import micros, moment, new_id, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -122,6 +122,7 @@ def _take_one(
         if head is not None:
             columns["head_id"] = ids[head]
         sessions.set_columns(conn, session_id, columns)
+    attachments.arrive(conn, session_id, session.attachments)
     if added and not learn:
         sessions.count_as_learned(conn, session_id)
     return Arrival(session_id, found.session_id is None, added, len(session.messages) - added)

@@ -138,12 +138,15 @@ async def test_files_that_were_attached_are_named_and_lines_stay_the_same(tmp_pa
     line = (tmp_path / "a.jsonl").read_text(encoding="utf-8")
     (listed,) = json.loads(line)["attachments"]
     assert (listed["name"], listed["type"], listed["bytes"]) == ("plan *b*.pdf", "application/pdf", 1200)
-    assert "long text" not in line
+    assert listed["text"] == "long text"
     for name in ("md", "html", "txt"):
-        assert "plan *b*.pdf" in (tmp_path / f"a.{name}").read_text(encoding="utf-8")
-    # Taken in elsewhere, where no file is attached, it goes out as it came.
+        text = (tmp_path / f"a.{name}").read_text(encoding="utf-8")
+        assert "plan *b*.pdf" in text
+        assert "long text" not in text
+    # Taken in elsewhere it is attached there, and goes out as it came.
     other = InMemorySessionStore(FakeClock())
     taken = await other.transfer.take(read_line(line.encode()))
+    assert [one.text for one in await other.attachments.attached(taken.session_id)] == ["long text"]
     await ExportService(chosen(other, [taken.session_id])).write(
         Order("jsonl"), FileTarget(tmp_path / "b.jsonl")
     )

@@ -94,6 +94,22 @@ def test_what_cannot_be_read_is_told_without_its_words(data: bytes, why: str) ->
     assert "yesterday" not in caught.value.why
 
 
+def test_a_file_is_attached_when_its_text_came_along_and_named_otherwise() -> None:
+    whole = {
+        "name": "a\nb",
+        "type": "text/plain",
+        "bytes": 3,
+        "added_at": "2024-02-03T04:05:06Z",
+        "text": "x\x1b",
+    }
+    changed = ({"bytes": 2**63}, {"text": ""}, {"more": 1}, {"added_at": "soon"})
+    for left in ({"name": "c.png"}, 7, *({**whole, **one} for one in changed)):
+        read = read_line(line(attachments=[left, whole]))
+        assert [(one.name, one.text, one.size) for one in read.attachments] == [("a b", "x", 3)]
+        assert json.loads(read.meta)["attachments"] == [left]
+    assert "attachments" not in json.loads(read_line(line(attachments=[whole])).meta)
+
+
 async def test_good_lines_come_in_and_bad_ones_are_named(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     orphan = line(id="s3", messages=[{"id": "a", "role": "user", "content": "x", "parent": "nobody"}])
