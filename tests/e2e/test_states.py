@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 
 from models import protocol
 from models.errors import PromptTooLong, StateNotHeld, StateRefused
@@ -23,19 +24,32 @@ from models.messages import (
 )
 from models.supervisor import HostSpec
 
-pytestmark = pytest.mark.real_model
+pytestmark = [pytest.mark.real_model, pytest.mark.asyncio(loop_scope="module")]
 
 GREEDY = GenerationParams(max_tokens=12, temperature=0.0, seed=1)
 SEA = "I like walking by the sea in the morning, when the gulls are loud. " * 17
 HILLS = "In the hills we count sheep and drink tea from a flask; rain comes at four. " * 16
 
 
-@pytest.fixture
-async def fresh(spec: HostSpec) -> AsyncIterator[ModelHost]:
-    """A second worker, which has read nothing."""
+@pytest_asyncio.fixture(loop_scope="module")
+async def host(lasting_host: ModelHost) -> ModelHost:
+    """Has read nothing."""
+    await lasting_host.drop_states()
+    return lasting_host
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def second_host(spec: HostSpec) -> AsyncIterator[ModelHost]:
     made = ModelHost(spec)
     yield made
     await made.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def fresh(second_host: ModelHost) -> ModelHost:
+    """A second worker, which has read nothing."""
+    await second_host.drop_states()
+    return second_host
 
 
 def opening(text: str) -> list[ChatMessage]:
