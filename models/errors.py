@@ -85,6 +85,10 @@ class UnknownModel(ModelsError):
         self.suggestions = suggestions
 
 
+class ModelNotInstalled(UnknownModel):
+    """A model of the catalogue whose file is not here."""
+
+
 class NoModel(ModelsError):
     """No model is installed for a role (`chat` or `embed`)."""
 

@@ -10,7 +10,7 @@ from atlas_desktop.services.bench import BenchResult, HostFactory, bench
 from atlas_desktop.services.model_views import ModelDetails, ModelSummary, ModelViews
 from models.catalog import Catalog, CatalogEntry, ModelRole
 from models.discover import FoundModel, discover
-from models.errors import NoModel
+from models.errors import ModelNotInstalled, NoModel, UnknownModel
 from models.fetch import ModelFetcher
 from models.gguf_header import read_header
 from models.hardware import Machine, Recommendation, recommend, this_machine
@@ -63,8 +63,13 @@ class ModelService:
         return self._library.installed()
 
     def installed_model(self, ref: str) -> InstalledModel:
-        """An installed model. Raises `UnknownModel`."""
-        return self._library.get(ref)
+        """An installed model. Raises `UnknownModel`, `ModelNotInstalled` for one of the catalogue."""
+        try:
+            return self._library.get(ref)
+        except UnknownModel:
+            if (entry := self._catalog.find(ref)) is None:
+                raise
+            raise ModelNotInstalled(entry.id) from None
 
     def default(self, role: str) -> InstalledModel:
         """The model that is used for `chat` or `embed`. Raises `NoModel`."""
@@ -157,7 +162,7 @@ class ModelService:
 
     def use(self, ref: str, role: str | None = None) -> InstalledModel:
         """Chooses a model for `role`, or for all that it is made for. Raises `UnknownModel`, `NoModel`."""
-        model = self._library.get(ref)
+        model = self.installed_model(ref)
         for chosen in (ModelRole(role),) if role else model.roles:
             model = self._library.choose(chosen, model.id)
         return model
@@ -182,7 +187,7 @@ class ModelService:
 
     async def try_out(self, ref: str, host_factory: HostFactory) -> None:
         """Loads a model once in a process of its own. Raises a `ModelsError` when it does not run here."""
-        model = self._library.get(ref)
+        model = self.installed_model(ref)
         host = host_factory(model)
         try:
             if ModelRole.CHAT in model.roles:
@@ -194,7 +199,7 @@ class ModelService:
 
     async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
         """Measures a model in a process of its own. Raises `UnknownModel` or another `ModelsError`."""
-        return await bench(self._library.get(ref), host_factory)
+        return await bench(self.installed_model(ref), host_factory)
 
 
 async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:

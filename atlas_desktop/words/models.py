@@ -136,6 +136,12 @@ WORDS: Words = {
     models.NotEnoughMemory: _ram,
     models.NotEnoughDisk: _space,
     models.UnknownModel: _unknown_model,
+    models.ModelNotInstalled: lambda e: Explained(
+        "model_not_installed",
+        "This model is not here",
+        f"{e.ref} is in the catalogue, but its file is not on this computer.",
+        f"`atlas models pull {e.ref}` fetches it.",
+    ),
     models.NoModel: _no_model,
     models.ModelExists: lambda e: Explained(
         "model_exists",

@@ -5,10 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from atlas_desktop.explain import explain
 from atlas_desktop.services.bench import BenchHost, bench
 from atlas_desktop.services.models import ModelService
 from models.catalog import Catalog, load_catalog
-from models.errors import DownloadCancelled, NoModel, NotGguf, UnknownArchitecture, UnknownModel
+from models.errors import (
+    DownloadCancelled,
+    ModelNotInstalled,
+    NoModel,
+    NotGguf,
+    UnknownArchitecture,
+    UnknownModel,
+)
 from models.fetch import ModelFetcher
 from models.hardware import GIB, Fit, Machine
 from models.library import InstalledModel, ModelLibrary
@@ -265,6 +273,12 @@ async def test_the_process_is_ended_when_measuring_fails(service: ModelService, 
     assert host.closed
     with pytest.raises(UnknownModel):
         await service.bench("other", start)
+
+
+def test_a_model_of_the_catalogue_is_said_to_be_away_and_how_to_get_it(service: ModelService) -> None:
+    with pytest.raises(ModelNotInstalled) as caught:
+        service.use("qwen3-0.6b")
+    assert "atlas models pull qwen3-0.6b" in explain(caught.value).next_step
 
 
 def test_an_empty_catalogue_recommends_nothing(
