@@ -175,8 +175,9 @@ class HistoryActions(MarkActions):
         if self.binned:
             self._do(self._erase(self.chosen))
             return
-        for hit in self.chosen:
-            self.atlas.turns.stop(self.atlas.turns.of(hit.session))
+        going = {hit.session.id for hit in self.chosen}
+        for conversation in [one for one in self.atlas.turns.active if one.id in going]:
+            self.atlas.turns.stop(conversation)
         self._do(self._apply(self.chosen, MarksPatch(binned=True), "delete"))
 
     def action_history_restore(self) -> None:

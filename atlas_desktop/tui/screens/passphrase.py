@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,6 +17,9 @@ from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
 from memory.errors import MemoryFault, WrongPassphrase
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.app import AtlasApp
 
 _HINT = tr("passphrase.hint")
 
@@ -71,7 +74,7 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
         event.input.value = ""
         self._trying = True
         self._say(tr("passphrase.opening"))
-        self.run_worker(self._try(secret), exit_on_error=False)
+        cast("AtlasApp", self.app).attempt(self._try(secret), group="passphrase")
 
     async def _try(self, secret: str) -> None:
         try:
