@@ -22,7 +22,6 @@ from models.errors import (
     WorkerCrashed,
 )
 from models.host import ModelHost, probe
-from models.kernels import Kernels, can_hide_amx
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, TokenDelta
 from models.probes import samples
 from models.supervisor import HostSpec
@@ -372,37 +371,3 @@ async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next(spec: Host
     assert len(set(psutil.Process().children()) - before) == 1
     await host.close()
     assert set(psutil.Process().children()) <= before
-
-
-@pytest.mark.parametrize(
-    ("number", "deaths"), [(signal.SIGKILL, 1), (signal.SIGSEGV, 1), (signal.SIGSEGV, 2)]
-)
-async def test_only_a_fault_of_the_processor_leads_to_weaker_kernels(
-    spec: HostSpec, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, deaths: int
-) -> None:
-    ask, died, asked, noted = Connection.ask, list[int](), list[str](), list[Kernels]()
-    levels = (
-        [Kernels.ALL, Kernels.WITHOUT_AMX, Kernels.PLAIN] if can_hide_amx() else [Kernels.ALL, Kernels.PLAIN]
-    )
-    deaths = min(deaths, len(levels) - 1)
-
-    async def dying(self, request, kind, path=Path()):  # type: ignore[no-untyped-def]
-        asked.append(request.kernels)
-        if len(died) < deaths:
-            died.append(self.process.pid)
-            os.kill(self.process.pid, number)
-        return await ask(self, request, kind, path)
-
-    host = ModelHost(replace(spec, kernels=Kernels.ALL, need_kernels=noted.append))
-    with monkeypatch.context() as patch:
-        patch.setattr(Connection, "ask", dying)
-        patch.setattr(host, "_learn_encoding", lambda _connection: asyncio.sleep(0))
-        if number == signal.SIGSEGV:
-            assert (await host.info()).context_length == 2048
-        else:
-            with pytest.raises(WorkerCrashed):
-                await host.info()
-    tried = levels[: deaths + 1] if number == signal.SIGSEGV else levels[:1]
-    assert asked == tried
-    assert noted == tried[1:][-1:]
-    await host.close()
