@@ -82,6 +82,8 @@ class SettingsScreen(Covering, Screen[None]):
         self._show()
 
     def _show(self) -> None:
+        if not self._names.size.width:
+            return  # nothing has its width yet; what gives it calls this again
         words, kept = self._search.value.strip(), self.marked
         if words:
             self._shown = matching(self._all, words)
