@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.tui.turns import Conversation
 from memory.drafts import UNBEGUN
 from memory.entities import MemoryMode, RoomKind
-from memory.errors import RoomClosed, SessionNotFound
+from memory.errors import MemoryFault, RoomClosed, SessionNotFound
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -43,14 +43,24 @@ class Drafts:
             self._app.attempt(self.keep_all(), group="drafts")
 
     async def keep_all(self) -> None:
-        """Keeps everything that has changed. Raises what `memory.drafts.DraftStore` raises."""
+        """Keeps everything that has changed. Once all was tried it raises what `memory.drafts.DraftStore`
+        raises: what could not be kept is, the next time."""
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
+        failed: dict[int, Conversation] = {}
+        errors: list[MemoryFault | OSError] = []
         async with self._writing:
             while self._changed:
-                _, conversation = self._changed.popitem()
-                await self._keep(conversation)
+                place, conversation = self._changed.popitem()
+                try:
+                    await self._keep(conversation)
+                except (MemoryFault, OSError) as error:
+                    failed[place] = conversation
+                    errors.append(error)
+            self._changed.update(failed)
+        if errors:
+            raise errors[0]
 
     async def of(self, conversation: Conversation) -> str:
         """The text that was kept for a conversation; off the record there is none."""

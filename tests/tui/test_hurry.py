@@ -257,3 +257,30 @@ async def test_a_star_is_put_on_what_was_shown_when_the_key_was_pressed(
         await settle(pilot)
         assert screen.current.id == second.id
         assert (await place.store.get_session(first.id)).starred
+
+
+async def test_a_draft_that_cannot_be_kept_costs_no_other_and_is_kept_the_next_time(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make()
+    first = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    second = await talk(place.store, "Bread", [("How?", "With flour.")])
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        drafts, store = place.app.drafts, place.store.drafts
+        for session in (first, second):
+            drafts.changed(Conversation(session, draft=f"words for {session.title}"))
+        save = store.save_draft
+
+        async def full_for_the_second(of: str, text: str) -> None:
+            if of == second.id:
+                raise StorageFull
+            await save(of, text)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "save_draft", full_for_the_second)
+            with pytest.raises(StorageFull):
+                await drafts.keep_all()
+        assert await store.draft(first.id) == "words for Tides"
+        await drafts.keep_all()
+        assert await store.draft(second.id) == "words for Bread"
