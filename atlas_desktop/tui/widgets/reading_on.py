@@ -129,11 +129,6 @@ class ReadingOn(Selecting):
     async def _step(self) -> bool:
         """Mounts a few of the messages that are wanted; False when none is."""
         window = self._window
-        if not self._known and self._wants_newer:
-            # First, so that what was jumped to stands at the top.
-            end = min(window.end + 1, len(window.ids))
-            await self._mount_below(await self._load(window.ids[end - 1], end - window.end))
-            return True
         if self._known or self._wants_older:
             if not self._known:
                 found = await self._load(window.ids[window.first - 1], PAGE)
@@ -144,6 +139,10 @@ class ReadingOn(Selecting):
             page = self._known[-number:]
             del self._known[-number:]
             await self._mount_above(page)
+            return True
+        if self._wants_newer:
+            end = min(window.end + STEP, len(window.ids))
+            await self._mount_below(await self._load(window.ids[end - 1], end - window.end))
             return True
         return False
 

@@ -120,8 +120,7 @@ class Transcript(ReadingOn):
             return False
         if self.find(message_id) is None:
             async with self._halted():
-                # What stands around it is mounted when it is seen.
-                first, end = self._window.around(place, 0, 1)
+                first, end = self._window.around(place, 1, 3)
                 found = await self._load(self._window.ids[end - 1], end - first)
                 self.release_anchor()
                 await self._replace(found)
