@@ -28,7 +28,6 @@ STILL = {
     "screens/chat_messages.py",
     "screens/chat_rooms.py",
     "screens/chat_talk.py",
-    "screens/chat_tools.py",
     "screens/branches.py",
     "screens/exporting.py",
     "screens/fields.py",
