@@ -103,7 +103,8 @@ def _around(rows: Rows, values: "NDArray[np.float64]", floor: float | None) -> "
     known = ~np.isnan(values)
     filled = np.where(known, values, values[known].mean())
     sums = rows.with_neighbours(filled) + rows.outside * (0.0 if floor is None else floor)
-    return np.asarray(sums / (rows.with_neighbours(np.ones(len(filled))) + rows.outside))
+    beside = (rows.before != NOBODY).astype(float) + (rows.after != NOBODY)
+    return np.asarray(sums / (1 + beside + rows.outside))
 
 
 def _of_sessions(

@@ -60,16 +60,17 @@ class Rows:
 
         n = len(self.rows)
         held = np.append(spoken_for, False)
-        held[:n] |= held[self.before] | held[self.after]
+        held[:n] |= held.take(self.before) | held.take(self.after)
         held[: n : max(1, n // BACKGROUND)] = True
         chosen = np.flatnonzero(held[:n])
         found = object.__new__(Rows)
         found.rows, found.total = self.rows[chosen], self.total
         found.place = _places(len(self.place) - 1, found.rows)
         inside = np.append(_places(n - 1, chosen), NOBODY)
-        found.before, found.after = inside[self.before[chosen]], inside[self.after[chosen]]
-        known = (self.before[chosen] != NOBODY).astype(float) + (self.after[chosen] != NOBODY)
-        found.outside = known - (found.before != NOBODY) - (found.after != NOBODY)
+        before, after = self.before.take(chosen), self.after.take(chosen)
+        found.before, found.after = inside.take(before), inside.take(after)
+        lost = (before != NOBODY) & (found.before == NOBODY), (after != NOBODY) & (found.after == NOBODY)
+        found.outside = lost[0].astype(float) + lost[1]
         found.session, found.with_machine = self.session[chosen], self.with_machine[chosen]
         found.lengths, found.norm = self.lengths[chosen], self.norm[chosen]
         found.window_norm = self.window_norm[chosen]
@@ -79,9 +80,9 @@ class Rows:
 
     def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
         """The values of the neighbours; 0 where there is none."""
-        import numpy as np
-
-        return np.where(neighbour == NOBODY, 0.0, values[neighbour])
+        found = values.take(neighbour)
+        found[neighbour == NOBODY] = 0.0
+        return found
 
     def with_neighbours(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         return values + self.beside(values, self.before) + self.beside(values, self.after)
@@ -93,7 +94,7 @@ class Rows:
 
         held = counts > 0
         n = len(self.rows)
-        return np.flatnonzero(held[:n] | held[self.before] | held[self.after])
+        return np.flatnonzero(held[:n] | held.take(self.before) | held.take(self.after))
 
     def by_session(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """One sum a session."""

@@ -84,7 +84,7 @@ def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
     import numpy as np
 
     others = (kin.sum() - kin) / max(len(kin) - 1, 1)
-    return np.clip((kin - others) / np.maximum(1 - others, 1e-9), 0.0, 1.0)
+    return np.asarray(np.clip((kin - others) / np.maximum(1 - others, 1e-9), 0.0, 1.0))
 
 
 def _shares(vectors: "NDArray[np.float64]", topics: "NDArray[np.float64]") -> "NDArray[np.float64]":
