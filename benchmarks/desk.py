@@ -2,7 +2,9 @@
 
 The screen without a terminal, on an encrypted room with a scripted model: opening a conversation of 5,000
 messages, paging through it, jumping into its middle, the memory that 1,000 turns cost, and the delay of a key
-press while a reply streams. A watchdog on the event loop tells for how long no key could have been answered.
+press while a reply streams. A watchdog on the event loop tells for how long no key could have been answered,
+and how long the processor worked on the longest piece of work in between: that, unlike the gap, is not longer
+on a machine that has other things to do.
 """
 
 import argparse
@@ -11,7 +13,7 @@ import gc
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -41,9 +43,19 @@ REPLIES = (WORDS, f"{WORDS}\n\n{CODE}", f"- {WORDS}\n- {WORDS}", f"{WORDS}\n\n{T
 
 @dataclass
 class Watchdog:
-    """Notes how late the event loop is, every few milliseconds."""
+    """Notes how late the event loop is, every few milliseconds, and how long each piece of work took of the
+    processor."""
 
     late: list[float] = field(default_factory=list)
+    work: list[float] = field(default_factory=list)
+
+    def note(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
+        def noting(handle: asyncio.Handle) -> None:
+            began = time.thread_time()
+            run(handle)
+            self.work.append(time.thread_time() - began)
+
+        return noting
 
     async def run(self) -> None:
         while True:
@@ -66,9 +78,12 @@ class Pace:
 async def watched() -> AsyncIterator[Watchdog]:
     dog = Watchdog()
     task = asyncio.create_task(dog.run())
+    run = asyncio.Handle._run
+    cast("Any", asyncio.Handle)._run = dog.note(run)
     try:
         yield dog
     finally:
+        cast("Any", asyncio.Handle)._run = run
         task.cancel()
 
 
@@ -123,7 +138,7 @@ def said(label: str, seconds: list[float], unit: str = "ms") -> None:
 
 async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> None:
     """From asking for the conversation to its newest message on the screen."""
-    chat, took, work, late = screen_of(place), [], [], []
+    chat, took, work, late, longest = screen_of(place), [], [], [], []
     for _ in range(rounds):
         chat.action_new_session()
         await until(lambda: chat.current.id is None and not chat.transcript.blocks)
@@ -138,9 +153,11 @@ async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> No
             work.append(time.process_time() - worked)
             await until(lambda: len(chat.transcript.blocks) >= 20)
             late.append(max(dog.late))
+            longest.append(max(dog.work))
     said("open 5,000 messages, to the first picture", took)
     said("  processor time of it", work)
     said("  longest gap of the loop, each time", late)
+    said("  longest piece of work, each time", longest)
 
 
 async def scrolling(pilot: Pilot[None], place: Stage) -> None:
@@ -156,12 +173,13 @@ async def scrolling(pilot: Pilot[None], place: Stage) -> None:
             await asyncio.sleep(0.03)
     said("page up, to the picture", took)
     said("  gaps of the loop meanwhile", dog.late)
+    print(f"{'  longest piece of work meanwhile':<44} {1000 * max(dog.work):7.1f} ms")
     print(f"{'  widgets of messages at most':<44} {most}")
     ids = view._window.ids
     jumps = []
-    for place_of in (10, 2500, 4000, 100, 4999):
+    for part in (0.002, 0.5, 0.8, 0.02, 1):
         began = time.perf_counter()
-        await view.go_to(ids[place_of])
+        await view.go_to(ids[int(part * (len(ids) - 1))])
         await painted(pilot)
         jumps.append(time.perf_counter() - began)
     said("jump to any message", jumps)
@@ -172,7 +190,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
     process = psutil.Process()
     chat.action_new_session()
     await until(lambda: chat.current.id is None)
-    sizes = []
+    sizes, alive = [], []
     for number in range(turns):
         chat.say(chat.current, f"Question {number} about the tides?")
         await until(lambda: not chat.current.busy)
@@ -180,13 +198,14 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
         # What the scripted model remembers is none of the program's.
         place.model.prompts.clear()
         place.model.held.clear()
-        if number in (turns // 10, turns - 1):
+        if number in (0, turns // 10, turns - 1):
             gc.collect()
             sizes.append(process.memory_info().rss / 1e6)
-    grown = sizes[1] - sizes[0]
-    figures = f"{sizes[0]:.0f}, {sizes[1]:.0f} MB ({grown:+.1f})"
-    print(f"{'memory after a tenth, and all, of the turns':<44} {figures}")
-    print(f"{'  messages; widgets of messages':<44} {2 * turns}; {len(chat.transcript.blocks)}")
+            alive.append(len(gc.get_objects()))
+    print(f"{f'memory that {2 * turns:,} messages cost':<44} {sizes[-1] - sizes[0]:+.1f} MB")
+    print(f"{'  after one turn, a tenth, and all':<44} {', '.join(f'{one:.0f}' for one in sizes)} MB")
+    print(f"{'  objects alive then':<44} {', '.join(f'{one:,}' for one in alive)}")
+    print(f"{'  widgets of messages':<44} {len(chat.transcript.blocks)}")
 
 
 async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
