@@ -20,6 +20,7 @@ from atlas_desktop.services.room import Model
 from benchmarks.talk import Place, idle, place, say, scratch
 from benchmarks.telling import WEIGHTY, Case, Kind, Said, Talk, holds, talk
 from memory.entities import Message
+from memory.knowledge.profile import line_of
 from models.messages import (
     ChatMessage,
     Completion,
@@ -161,6 +162,7 @@ async def _ways(
     texts = {
         "verbatim": [branch[id_].content for id_ in ids.get("recent", ())],
         "pinned": [branch[id_].content for id_ in ids.get("pinned", ())],
+        "profile": [line_of(await store.memories.get(id_)) for id_ in ids.get("profile", ())],
         "summary": [(await store.context.summary(id_)).text for id_ in ids.get("summary", ())],
         "recalled": [newest.preface],
         "recalled before": [branch[id_].preface for id_ in ids.get("recent", ())],
@@ -196,7 +198,9 @@ def report(name: str, found: Outcome) -> None:
         end="",
     )
     print(f"{found.fallbacks[0]} of {found.fallbacks[1]} summaries without a model")
-    print("                            n  in sight  verbatim  pinned  summary  recalled | no recall  window")
+    print(
+        "                            n  in sight  verbatim  pinned  summary  profile  recalled | no recall  window"
+    )
     for kind in (Kind.MARKED, Kind.DECISION, Kind.NUMBER, Kind.PLAIN):
         _line(kind.value, [one for one in asked if one.case.kind is kind])
     _line("marked, decision, number", [one for one in asked if one.case.kind in WEIGHTY], goal=95)
@@ -227,8 +231,9 @@ def _line(label: str, some: Sequence[Asked], *, goal: int | None = None) -> None
     def way(name: str) -> str:
         return share(lambda one: name in one.ways)
 
-    tiers = f"{way('verbatim'):>8}  {way('pinned'):>6}  {way('summary'):>7}  {way('recalled'):>8}"
-    without = share(lambda one: bool({"verbatim", "pinned", "summary"}.intersection(one.ways)))
+    tiers = f"{way('verbatim'):>8}  {way('pinned'):>6}  {way('summary'):>7}  "
+    tiers += f"{way('profile'):>7}  {way('recalled'):>8}"
+    without = share(lambda one: bool({"verbatim", "pinned", "summary", "profile"}.intersection(one.ways)))
     window = share(lambda one: one.window)
     end = "" if goal is None else f"  (goal {goal} %)"
     seen = share(lambda one: bool(one.ways))
