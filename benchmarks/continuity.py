@@ -198,9 +198,8 @@ def report(name: str, found: Outcome) -> None:
         end="",
     )
     print(f"{found.fallbacks[0]} of {found.fallbacks[1]} summaries without a model")
-    print(
-        "                            n  in sight  verbatim  pinned  summary  profile  recalled | no recall  window"
-    )
+    tiers = "verbatim  pinned  summary  profile  recalled"
+    print(f"                            n  in sight  {tiers} | no recall  window")
     for kind in (Kind.MARKED, Kind.DECISION, Kind.NUMBER, Kind.PLAIN):
         _line(kind.value, [one for one in asked if one.case.kind is kind])
     _line("marked, decision, number", [one for one in asked if one.case.kind in WEIGHTY], goal=95)
