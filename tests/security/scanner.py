@@ -7,14 +7,15 @@ nothing and are refused.
 
 import base64
 import json
-import mmap
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 SHORTEST = 8
+PIECE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def vector_needles(name: str, vector: Sequence[float], *, numbers: int = 6) -> l
     return found
 
 
-def find(data: bytes | mmap.mmap, needles: Iterable[Needle]) -> Iterator[tuple[int, str]]:
+def find(data: bytes, needles: Iterable[Needle]) -> Iterator[tuple[int, str]]:
     """The first place of each needle that is in `data`."""
     for needle in needles:
         at = data.find(needle.data)
@@ -99,11 +100,25 @@ def scan_file(path: Path, needles: Sequence[Needle]) -> Iterator[Hit]:
     for _, what in find(name, needles):
         yield Hit(path, -1, what)
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            yield from (Hit(path, at, what) for at, what in find(data, needles))
-    except (FileNotFoundError, ValueError):
-        # Gone, or empty: an empty file cannot be mapped.
+        with path.open("rb") as file:
+            yield from _in_pieces(path, file, needles)
+    except FileNotFoundError:
         return
+
+
+def _in_pieces(path: Path, file: IO[bytes], needles: Sequence[Needle]) -> Iterator[Hit]:
+    """Reads rather than maps: a mapped file that others cut short meanwhile would end this process."""
+    overlap = max((len(needle.data) for needle in needles), default=1) - 1
+    found: set[str] = set()
+    at, kept = 0, b""
+    while piece := file.read(PIECE):
+        data = kept + piece
+        for offset, what in find(data, needles):
+            if what not in found:
+                found.add(what)
+                yield Hit(path, at - len(kept) + offset, what)
+        at += len(piece)
+        kept = data[-overlap:] if overlap else b""
 
 
 @dataclass(slots=True)

@@ -84,6 +84,13 @@ def test_names_of_files_count_too(tmp_path: Path) -> None:
     assert [hit.offset for hit in scan([tmp_path], NEEDLES).hits] == [-1]
 
 
+def test_what_lies_across_two_pieces_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.security.scanner.PIECE", 16)
+    (tmp_path / "a").write_bytes(b"-" * 10 + b"quokka of the lake" + b"-" * 40)
+    (hit,) = scan([tmp_path], [Needle("words", b"quokka of the lake")]).hits
+    assert hit.offset == 10
+
+
 def test_what_is_spared_or_older_is_left_out_and_links_are_not_followed(tmp_path: Path) -> None:
     for name in ("old", "own", "kept"):
         (tmp_path / name).write_text(TEXT)
