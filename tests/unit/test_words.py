@@ -20,7 +20,6 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 # of words itself, and so is the module that names the parts of the interface.
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
-    "screens/chat.py",
     "screens/chat_completion.py",
     "screens/chat_context.py",
     "screens/chat_forgetting.py",
@@ -29,20 +28,14 @@ STILL = {
     "screens/chat_rooms.py",
     "screens/chat_talk.py",
     "screens/branches.py",
-    "screens/exporting.py",
-    "screens/fields.py",
     "screens/importing.py",
     "screens/kept.py",
     "screens/personas.py",
-    "screens/pick.py",
     "screens/projects.py",
     "screens/templates.py",
-    "screens/text_edit.py",
     "screens/why.py",
     "widgets/bars.py",
-    "widgets/empty.py",
     "widgets/message.py",
-    "widgets/sidebar.py",
     "work.py",
 }
 

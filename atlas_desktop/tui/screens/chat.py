@@ -37,6 +37,7 @@ from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.tui.work import work_under_way
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, Message, RoomKind
 from models.messages import Role
 
@@ -128,7 +129,7 @@ class ChatScreen(
         off = room.store.room is RoomKind.OFF_RECORD
         begins = MemoryMode.OFF if off else shown.mode or MemoryMode.NORMAL
         self.query_one(HeadLine).tell(
-            title=self.headline(session.title if session else "New conversation"),
+            title=self.headline(session.title if session else tr("chat.new")),
             model=self.atlas.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else room.store.room,

@@ -44,8 +44,8 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     CSS_PATH = "exporting.tcss"
     AUTO_FOCUS = "#format"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "export", "Export", priority=True),
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "export", tr("exporting.key"), priority=True),
     ]
 
     def __init__(self, ids: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 
 
 class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
@@ -32,7 +33,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
 
     def __init__(self, title: str, names: Sequence[str], *, hint: str = "") -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", can_focus=False) as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = "Enter goes on · Esc leaves"
+            box.border_subtitle = tr("dialogs.goes_on")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             for number, name in enumerate(self._names):

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.words.catalogue import tr
 
 _LONGEST = 300
 
@@ -47,7 +48,7 @@ class PickScreen(Covering, ModalScreen[str | None]):
         .hint { color: $quiet; height: auto; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
 
     def __init__(self, title: str, choices: Sequence[Choice], *, hint: str = "") -> None:
         super().__init__()
@@ -58,7 +59,7 @@ class PickScreen(Covering, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = "Enter chooses · Esc leaves"
+            box.border_subtitle = tr("dialogs.chooses")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield OptionList(*[_option(choice) for choice in self._choices], markup=False)

@@ -12,6 +12,7 @@ from textual.widgets import Static, TextArea
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 
 _CSS = """
 {name} {{
@@ -35,8 +36,8 @@ class TextEditScreen(Covering, ModalScreen[str | None]):
 
     DEFAULT_CSS = _CSS.format(name="TextEditScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "save", "Save", priority=True),
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
     ]
 
     def __init__(self, title: str, text: str, *, hint: str = "") -> None:
@@ -46,7 +47,7 @@ class TextEditScreen(Covering, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = "Ctrl+S saves · Esc leaves it as it is"
+            box.border_subtitle = tr("dialogs.saves")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield TextArea(clean(self._text), soft_wrap=True, id="text")
@@ -66,8 +67,8 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
 
     DEFAULT_CSS = _CSS.format(name="NamedTextScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "save", "Save", priority=True),
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
     ]
 
     def __init__(self, title: str, name: str, text: str, *, hint: str = "") -> None:
@@ -77,9 +78,11 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = "Ctrl+S saves · Esc leaves it as it is"
+            box.border_subtitle = tr("dialogs.saves")
             yield Static(Content(self._hint), classes="hint", markup=False)
-            yield CleanInput(clean_line(self._name_now), placeholder="Name", id="name", max_length=60)
+            yield CleanInput(
+                clean_line(self._name_now), placeholder=tr("dialogs.name"), id="name", max_length=60
+            )
             yield TextArea(clean(self._text), soft_wrap=True, id="text")
             yield Static("", classes="problem", markup=False)
 
@@ -92,7 +95,7 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
         if name and text:
             self.dismiss((name, text))
         else:
-            self.query_one(".problem", Static).update("A name and a text are needed.")
+            self.query_one(".problem", Static).update(tr("dialogs.name_and_text"))
 
     def action_cancel(self) -> None:
         self.dismiss(None)

@@ -9,11 +9,9 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-EXAMPLES = (
-    "Help me plan a weekend of hiking with a friend",
-    "Explain how tides work, in five sentences",
-    "Draft a polite note to my landlord about the heating",
-)
+from atlas_desktop.words.catalogue import tr
+
+EXAMPLES = tuple(tr(f"chat.example.{number}") for number in (1, 2, 3))
 
 
 class EmptyPage(Vertical):
@@ -26,9 +24,9 @@ class EmptyPage(Vertical):
     def compose(self) -> ComposeResult:
         options = [Option(Content.assemble(("› ", "$primary"), text)) for text in EXAMPLES]
         with Vertical(id="column"):
-            yield Static("What is on your mind?", id="greeting", markup=False)
+            yield Static(tr("chat.greeting"), id="greeting", markup=False)
             yield Static(
-                "Everything you write stays on this computer, encrypted. Nothing is sent anywhere.",
+                tr("chat.promise"),
                 id="promise",
                 markup=False,
             )

@@ -18,6 +18,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind, Session
 
 DEBOUNCE_S = 0.15
@@ -33,7 +34,7 @@ def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
     when = "…" if replying else short(session.updated_at, now)
     mark = _MARKS.get(session.room, "")
     room = WIDTH - cell_len(mark) - cell_len(when) - 1
-    title = clean_line(session.title) or "Untitled"
+    title = clean_line(session.title) or tr("chat.untitled")
     if cell_len(title) > room:
         title = set_cell_size(title, room - 1).rstrip() + "…"
     return Content.assemble((mark, "bold $warning"), set_cell_size(title, room), " ", (when, "$quiet"))
@@ -97,7 +98,7 @@ class Sidebar(Vertical):
         self._shown: list[str] = []
 
     def compose(self) -> ComposeResult:
-        yield CleanInput(placeholder="Filter", id="filter", select_on_focus=False)
+        yield CleanInput(placeholder=tr("chat.filter"), id="filter", select_on_focus=False)
         yield SessionList(id="sessions", markup=False)
         yield Static("", id="none", markup=False)
 
@@ -138,7 +139,7 @@ class Sidebar(Vertical):
             elif self._shown and listing.has_focus:
                 listing.highlighted = listing.get_option_index(self._shown[0])
             listing.scroll_to(y=scroll, animate=False)
-        nothing = "Nothing holds those words." if self.containing else "No conversations yet."
+        nothing = tr("chat.none_holds" if self.containing else "chat.none")
         self.explain("" if options else nothing)
 
     def explain(self, text: str) -> None:

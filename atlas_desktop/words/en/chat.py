@@ -35,4 +35,13 @@ TEXTS = {
     "detached": "Taken out: {name}. The model is not given it any more.",
     "attached": "Attached: {name} ({size}).",
     "characters": "{count} characters",
+    "new": "New conversation",
+    "filter": "Filter",
+    "none_holds": "Nothing holds those words.",
+    "none": "No conversations yet.",
+    "greeting": "What is on your mind?",
+    "promise": "Everything you write stays on this computer, encrypted. Nothing is sent anywhere.",
+    "example.1": "Help me plan a weekend of hiking with a friend",
+    "example.2": "Explain how tides work, in five sentences",
+    "example.3": "Draft a polite note to my landlord about the heating",
 }

@@ -46,4 +46,5 @@ TEXTS = {
     "replace.agree": "Replace",
     "replace.refuse": "Keep it",
     "off_record": "It is off the record: the file will be what is left of it.",
+    "key": "Export",
 }
