@@ -38,15 +38,21 @@ class Bulk:
 
     async def apply(self, refs: Sequence[str], patch: MarksPatch) -> Done:
         """Raises ValueError for a tag, category or project that is empty or too long."""
+        return await self._apply(await self.grouped(refs), patch)
+
+    async def apply_to(self, sessions: "Sequence[Session]", patch: MarksPatch) -> Done:
+        """As `apply`, to sessions of open rooms that were just read: none of them is looked for again."""
+        ids: dict[RoomKind, list[str]] = {}
+        for session in sessions:
+            ids.setdefault(session.room, []).append(session.id)
+        return await self._apply([(self._desk.at(room), own) for room, own in ids.items()], patch)
+
+    async def _apply(self, groups: "Sequence[tuple[OpenRoom, list[str]]]", patch: MarksPatch) -> Done:
         now = self._desk.clock.now()
-        return Done(
-            tuple(
-                [
-                    (room.store.room, tuple(await room.organising.apply(ids, patch, at=now)))
-                    for room, ids in await self.grouped(refs)
-                ]
-            )
-        )
+        made = [
+            (room.store.room, tuple(await room.organising.apply(ids, patch, at=now))) for room, ids in groups
+        ]
+        return Done(tuple(made))
 
     async def put_back(self, done: Done) -> Done:
         """Undoes it, in the rooms that still are open."""

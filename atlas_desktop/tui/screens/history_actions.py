@@ -140,7 +140,7 @@ class HistoryActions(MarkActions):
         self, hits: "Sequence[SessionHit]", patch: MarksPatch, word: str, **facts: object
     ) -> None:
         bulk = Bulk(self.atlas.desk)
-        done: Done = await bulk.apply([hit.session.id for hit in hits], patch)
+        done: Done = await bulk.apply_to([hit.session for hit in hits], patch)
 
         async def undo() -> None:
             await bulk.put_back(done)
