@@ -1,3 +1,4 @@
+import errno
 import inspect
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,8 @@ def test_every_trouble_of_the_keyring_has_its_own_words() -> None:
     messages = [explain(memory.KeyringUnavailable("Some", t)).message for t in KeyringTrouble]
     assert len(set(messages)) == len(messages)
     assert all("(Some)" in message for message in messages)
+
+
+def test_a_full_disk_is_called_so_whoever_met_it() -> None:
+    assert explain(OSError(errno.ENOSPC, "No space left on device")).code == "disk_full"
+    assert explain(OSError(errno.EACCES, "Permission denied")).code == "system"
