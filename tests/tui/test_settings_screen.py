@@ -38,7 +38,7 @@ async def test_every_setting_and_every_action_is_there(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await find(pilot, "longest reply")
         assert "Max tokens" in shown(place)
-        assert "Takes 1 to 32768. Default: 1,024." in shown(place)
+        assert "Takes 1 to 32768. Default: 1,024" in shown(place)
 
 
 async def test_a_bad_value_is_refused_beside_the_field_and_the_file_stays(make: Make) -> None:
