@@ -188,7 +188,7 @@ class Tour:
     def export(self, terminal: Tmux) -> Path:
         terminal.say("/export")
         terminal.see("Export this conversation")
-        terminal.see(r"Where to +\S")
+        terminal.see(r"Where to +[^\s│]")
         self._take("export", terminal)
         terminal.press("C-s")
         terminal.see("Exported to")
