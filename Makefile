@@ -9,7 +9,7 @@ SNAPSHOTS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check bench soak lock format deb deb-test wheel clean
+.PHONY: help setup run demo tour test check bench soak lock format deb deb-test wheel clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -35,6 +35,9 @@ run: setup ## the program
 
 demo: setup ## the program in a throw-away home with sample conversations
 	@$(BIN)/atlas demo
+
+tour: setup $(VENV)/.developed ## the pictures of the docs, in a real terminal (needs tmux)
+	@$(BIN)/python docs/pictures.py
 
 test: setup $(VENV)/.developed ## the whole suite
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
