@@ -95,6 +95,18 @@ class FutureSchema(MemoryFault):
         self.known = known
 
 
+class UpgradeFailed(MemoryFault):
+    """A room of an earlier schema came out of the upgrade with other than it held; it was put back as it was.
+
+    `held` and `made` are the sessions and messages before and after.
+    """
+
+    def __init__(self, held: tuple[int, int], made: tuple[int, int]) -> None:
+        super().__init__(f"held {held}, made {made}")
+        self.held = held
+        self.made = made
+
+
 class RoomDamaged(MemoryFault):
     """The database reports damage while it is read or written."""
 

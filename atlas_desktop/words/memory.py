@@ -53,6 +53,17 @@ def _future(e: memory.FutureSchema) -> Explained:
     )
 
 
+def _upgrade(e: memory.UpgradeFailed) -> Explained:
+    return Explained(
+        "upgrade_failed",
+        "This vault could not be brought up to date",
+        f"Of {e.held[0]} sessions with {e.held[1]} messages, {e.made[0]} with {e.made[1]} came out. "
+        "So it was put back as it was, and nothing is lost.",
+        "Go on with the Atlas that you had, and report this as a fault of the new one.",
+        Exit.FAILED,
+    )
+
+
 def _ambiguous(e: memory.AmbiguousId) -> Explained:
     return Explained(
         "ambiguous_id",
@@ -165,6 +176,7 @@ WORDS: Words = {
     ),
     memory.NotARoom: _not_a_room,
     memory.FutureSchema: _future,
+    memory.UpgradeFailed: _upgrade,
     memory.RoomDamaged: named(
         "room_damaged",
         "The database is damaged",

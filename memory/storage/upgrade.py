@@ -1,8 +1,8 @@
 """A room of an earlier schema is brought up to date with a checked copy of it at hand until that is done.
 
 Each step is one transaction: killed in between, the room is whole, of one version or another. The copy is for
-what no transaction helps against. It goes when the upgrade is done: what is forgotten later must be in no
-older copy.
+what no transaction helps against: what comes out is counted, and if it is not what went in, the room is put
+back. The copy goes when the upgrade is done: what is forgotten later must be in no older copy.
 """
 
 from datetime import datetime
@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
-from memory.errors import RoomDamaged, StorageFull
+from memory.errors import NotARoom, RoomDamaged, StorageFull, UpgradeFailed
 from memory.storage import connection, schema, space
 from memory.storage.connection import Connection
 from memory.storage.copying import remove_room_file
@@ -28,14 +28,16 @@ def copy_of(path: Path) -> Path:
 
 
 def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) -> bool:
-    """Whether there was anything to do. Raises `StorageFull` (the copy needs space too), `RoomDamaged`.
+    """Whether there was anything to do.
 
-    When it fails otherwise than for want of space, the copy stays until the room is opened again.
+    Raises `UpgradeFailed` when the room came out with other than it held; it then is what it was before.
+    Raises `StorageFull` (the copy needs space too), `RoomDamaged`.
     """
     copy = copy_of(path)
     if schema.version_of(conn) == LATEST:
         if copy.exists():
-            _remove(copy)
+            # Ended before what came out was counted.
+            _compare(conn, copy, key, _held(copy, key))
         return False
     _remove(copy)
     try:
@@ -44,11 +46,47 @@ def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) 
     except StorageFull:
         _remove(copy)
         raise
-    if check.counts(conn) != counted:
-        raise RoomDamaged("what was brought up to date holds less than before")
-    _remove(copy)
+    _compare(conn, copy, key, counted)
     space.give_back(conn)
     return True
+
+
+def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
+    """How much is in a copy that was left; None for one that holds nothing which can be read."""
+    try:
+        read = connection.open_to_read(copy, key)
+    except NotARoom:
+        return None
+    try:
+        with translated():
+            return check.counts(read)
+    except RoomDamaged:
+        return None
+    finally:
+        read.close()
+
+
+def _compare(conn: Connection, copy: Path, key: RoomKey, counted: tuple[int, int] | None) -> None:
+    """Removes the copy, after the room has been made what the copy is if it does not hold as much."""
+    found = check.counts(conn)
+    failed = counted is not None and counted != found
+    if failed:
+        _put_back(conn, copy, key)
+    _remove(copy)
+    if failed:
+        assert counted is not None
+        raise UpgradeFailed(counted, found)
+
+
+def _put_back(conn: Any, copy: Path, key: RoomKey) -> None:
+    """In one transaction: killed in between, the copy is still there for the next opening."""
+    source: Any = connection.open_to_read(copy, key)
+    try:
+        source.backup(conn)
+    except sqlcipher.Error as error:
+        raise StorageFull(str(error)) from error
+    finally:
+        source.close()
 
 
 def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:

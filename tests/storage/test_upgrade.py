@@ -1,11 +1,13 @@
 """Rooms of every earlier schema, opened by this program; and what the newer steps insist on."""
 
+from datetime import datetime
+
 import pytest
 from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.context.entities import NewSummary
 from memory.entities import MessagePatch, MessageStatus, NewMessage
-from memory.errors import RoomDamaged, StorageFull
+from memory.errors import RoomDamaged, StorageFull, UpgradeFailed
 from memory.storage.connection import Connection, create_file, open_memory, probe
 from memory.storage.migrations import ALL, LATEST, m0011_vectors_in_rows
 from memory.storage.schema import migrate, version_of
@@ -98,22 +100,36 @@ def older(place: Place) -> None:
 async def test_a_checked_copy_is_at_hand_until_the_upgrade_is_done(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What loses something is undone, whether it is noticed at once or at the next opening."""
     older(place)
     copy = Place(copy_of(place.path), place.key)
 
-    def fail(conn: Connection, now: object) -> None:
+    def lose(conn: Connection, now: datetime) -> None:
+        migrate(conn, now)
         conn.execute("DELETE FROM messages WHERE id = ?", (CUT,))
 
+    def lose_and_die(conn: Connection, now: datetime) -> None:
+        assert copy.path.stat().st_mode & 0o777 == 0o600
+        lose(conn, now)
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr("memory.storage.upgrade.schema.migrate", fail)
-        with pytest.raises(RoomDamaged):
+        patch.setattr("memory.storage.upgrade.schema.migrate", lose)
+        with pytest.raises(UpgradeFailed):
             await place.open()
-    assert copy.path.stat().st_mode & 0o777 == 0o600
-    held = await copy.open()
-    assert len(await held.branch(SESSION, CUT)) == 3
-    await held.close()
+        assert probe(place.path, place.key) == ALL[-2].VERSION
+        patch.setattr("memory.storage.upgrade.schema.migrate", lose_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            await place.open()
+    assert probe(place.path, place.key) == LATEST
+    with pytest.raises(UpgradeFailed) as caught:
+        await place.open()
+    assert (caught.value.held, caught.value.made) == ((1, 4), (1, 3))
+    assert probe(place.path, place.key) == ALL[-2].VERSION
+    assert not [file.name for file in place.path.parent.iterdir() if "before" in file.name]
 
     store = await place.open()
+    assert len(await store.branch(SESSION, CUT)) == 3
     assert (await store.verify()).problems == ()
     await store.close()
     assert not [file.name for file in place.path.parent.iterdir() if "before" in file.name]

@@ -34,6 +34,8 @@ _SAMPLES: dict[str, Any] = {
     "reason": "none",
     "project_id": "01",
     "found": 9,
+    "held": (2, 9),
+    "made": (2, 8),
     "known": 1,
     "matches": 2,
     "trouble": "not_a_date",
