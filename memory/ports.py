@@ -170,11 +170,12 @@ class SessionStore(Protocol):
         """Brings it back from the bin; if it was merged into another one, with its messages."""
         ...
 
-    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+    async def fork_session(self, session_id: str, leaf_id: str, title: str | None = None) -> Session:
         """A new session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.
 
         Texts, times, tokens and marks are kept, and so are project, memory mode, system prompt, model, tags,
-        and of the summaries, epochs and turns those that belong to the branch. Raises `SessionNotFound`,
+        and of the summaries, epochs and turns those that belong to the branch. A title that is given is the
+        person's; without one it is the session's, of the same source. Raises `SessionNotFound`,
         `MessageNotFound`.
         """
         ...

@@ -242,7 +242,7 @@ class RoomsService:
             file = NewAttachment(one.name, one.media_type, one.size, one.text)
             await room.store.attachments.attach(taken.id, file)
         # The copy has ids of its own: kept one day, it lies beside the session that it was made from.
-        fork = await room.store.fork_session(taken.id, taken.head_id, session.title)
+        fork = await room.store.fork_session(taken.id, taken.head_id)
         await room.store.erase_session(taken.id)
         return await room.store.update_session(fork.id, SessionPatch(memory_mode=MemoryMode.OFF))
 

@@ -68,8 +68,8 @@ class SessionService:
         found = [m for m in view.messages if message is None or m.id.startswith(message.lower())]
         if not found or (message is not None and len(found) > 1):
             raise AmbiguousId(message or "", len(found)) if found else MessageNotFound(message or ref)
-        name = clean_line(title or "") or view.session.title
-        return await self._store.fork_session(view.session.id, found[-1].id, name[:200])
+        name = clean_line(title or "")[:200] or None
+        return await self._store.fork_session(view.session.id, found[-1].id, name)
 
     async def delete(self, ref: str) -> Session:
         """Moves a session to the bin."""

@@ -120,7 +120,7 @@ class SqlSessionStore(StoresOfARoom):
 
         return await self._database.write(work)
 
-    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+    async def fork_session(self, session_id: str, leaf_id: str, title: str | None = None) -> Session:
         now = self._clock.now()
 
         def work(conn: Connection) -> Session:

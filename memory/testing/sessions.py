@@ -93,7 +93,7 @@ class InMemorySessionStore(InMemoryStores):
         self._rows.require_open()
         return self._rows.keep(replace(self._rows.session(session_id), deleted_at=None))
 
-    async def fork_session(self, session_id: str, leaf_id: str, title: str) -> Session:
+    async def fork_session(self, session_id: str, leaf_id: str, title: str | None = None) -> Session:
         self._rows.require_open()
         now = self._clock.now()
         source = self._rows.session(session_id)
@@ -103,8 +103,8 @@ class InMemorySessionStore(InMemoryStores):
             replace(
                 source,
                 id=new_id(),
-                title=storable(title),
-                title_source=TitleSource.PERSON,
+                title=source.title if title is None else storable(title),
+                title_source=source.title_source if title is None else TitleSource.PERSON,
                 created_at=now,
                 starred=False,
                 deleted_at=None,

@@ -110,6 +110,9 @@ async def test_a_fork_is_a_copy_of_a_branch(store: SessionStore) -> None:
     fork = await store.fork_session(session.id, end.id, "Garden (fork) \ud800")
 
     assert (fork.title, fork.title_source) == ("Garden (fork) \ufffd", TitleSource.PERSON)
+    unnamed = await store.fork_session(session.id, end.id)
+    assert (unnamed.title, unnamed.title_source) == ("Garden", TitleSource.FIRST_WORDS)
+    await store.erase_session(unnamed.id)
     assert (fork.memory_mode, fork.project, fork.system_prompt) == (MemoryMode.READS, "Home", "Be brief.")
     assert (fork.model, fork.starred, fork.important, fork.message_count) == ("small", False, True, 3)
     assert fork.created_at == fork.updated_at > source.updated_at

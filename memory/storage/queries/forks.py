@@ -12,8 +12,11 @@ from memory.storage.queries import attachments, epochs, messages, sessions, summ
 from memory.storage.values import micros, new_id, storable
 
 
-def fork(conn: Connection, session_id: str, leaf_id: str, title: str, now: datetime) -> str:
-    """Returns the new session's id. Raises `SessionNotFound`, `MessageNotFound`."""
+def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
+    """Returns the new session's id; without a title it has that of the other one.
+
+    Raises `SessionNotFound`, `MessageNotFound`.
+    """
     sessions.require(conn, session_id)
     branch = messages.branch(conn, session_id, leaf_id)
     if not branch:
@@ -48,17 +51,24 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str, now: datet
     return target
 
 
-def _copy_session(conn: Connection, source: str, target: str, title: str, now: datetime) -> None:
+def _copy_session(conn: Connection, source: str, target: str, title: str | None, now: datetime) -> None:
     conn.execute(
         """
         INSERT INTO sessions
             (id, project_id, title, title_source, memory_mode, system_prompt, model, important, category,
              category_source, created_at, updated_at)
-        SELECT ?, project_id, ?, ?, memory_mode, system_prompt, model, important, category, category_source,
-            ?, ?
+        SELECT ?, project_id, ifnull(?, title), ifnull(?, title_source), memory_mode, system_prompt, model,
+            important, category, category_source, ?, ?
         FROM sessions WHERE id = ?
         """,
-        (target, storable(title), TitleSource.PERSON.value, micros(now), micros(now), source),
+        (
+            target,
+            None if title is None else storable(title),
+            None if title is None else TitleSource.PERSON.value,
+            micros(now),
+            micros(now),
+            source,
+        ),
     )
     conn.execute(
         "INSERT INTO session_tags (session_id, tag) SELECT ?, tag FROM session_tags WHERE session_id = ?",
