@@ -7,6 +7,7 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from atlas_desktop.tui import theme
+from atlas_desktop.tui.widgets.code_head import CopyCode
 from atlas_desktop.tui.widgets.growing import SPARE_LINES, Growing
 from atlas_desktop.tui.widgets.markdown import SafeMarkdown
 from atlas_desktop.tui.widgets.message import MessageBlock
@@ -125,3 +126,23 @@ async def test_nothing_that_steers_a_terminal_is_painted() -> None:
     letters = "".join(cell[0] for line in await Page(sent, 3).picture() for cell in line)
     assert "x" in letters
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", letters)
+
+
+async def test_each_block_of_a_growing_reply_is_copied_where_its_head_is_clicked() -> None:
+    copied: list[str] = []
+
+    class Watched(Page):
+        def on_copy_code(self, event: CopyCode) -> None:
+            copied.append(event.code)
+
+    page = Watched("", 1)
+    async with page.run_test(size=(60, 60)) as pilot:
+        growing = Growing()
+        await page.query_one(MessageBlock).mount(growing)
+        await pilot.pause()
+        growing.grow("```\nfirst\n```\n\n- in a list:\n\n  ```sh\n  second\n")
+        await pilot.pause()
+        end = growing.content_size.width
+        for line in (0, 1, 4):
+            await pilot.click(growing, offset=(end - 1, line))
+    assert copied == ["first", "second"]

@@ -10,6 +10,7 @@ from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.pick import PickScreen
 from atlas_desktop.tui.screens.why import WhyScreen
 from atlas_desktop.tui.widgets.chips import Chips
+from atlas_desktop.tui.widgets.code_head import CodeHead
 from memory.entities import MessagePatch, MessageStatus
 from memory.personas.entities import NewPersona, NewTemplate
 from memory.testing import FakeClock, InMemorySessionStore
@@ -86,6 +87,11 @@ async def test_messages_are_copied_marked_forked_and_asked_why(make: Make) -> No
         await assert_until(pilot, lambda: "when you are done" in shown(place))
         await settle(pilot)
         await pilot.press("alt+up", "Y")
+        await settle(pilot)
+        assert place.app.clipboard.startswith("PACKING = [")
+        head = place.app.screen.query_one(CodeHead)
+        place.app.copy_to_clipboard("")
+        await pilot.click(head, offset=(head.content_size.width, 0))
         await settle(pilot)
         assert place.app.clipboard.startswith("PACKING = [")
         await pilot.press("up", "y", "i")

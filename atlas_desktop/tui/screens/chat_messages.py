@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.widgets.code_head import CopyCode
 from atlas_desktop.tui.widgets.message import MessageBlock
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
@@ -130,6 +131,9 @@ class MessageActions(DOMNode):
     def action_message_copy_code(self) -> None:
         if (message := self._message_meant(Role.ASSISTANT)) is not None:
             self.atlas.attempt(self._copy_code(message), group=GROUP, exclusive=True)
+
+    def on_copy_code(self, event: CopyCode) -> None:
+        self.atlas.attempt(self._copy(event.code, "The code"), group=GROUP, exclusive=True)
 
     async def _copy_code(self, message: Message) -> None:
         from atlas_desktop.services.code_blocks import code_blocks

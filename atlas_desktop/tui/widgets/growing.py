@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.highlight import HighlightTheme, highlight
@@ -23,6 +24,7 @@ from textual.visual import Visual
 from textual.widget import Widget
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.widgets.code_head import CopyCode, copies, head_line, is_head
 from atlas_desktop.tui.widgets.markdown import TAB, parser
 from atlas_desktop.tui.widgets.rows import (
     CODE,
@@ -53,6 +55,7 @@ class _Place(NamedTuple):
 
 
 _START = _Place(0, 0)
+CODE_HEAD = "code_head"
 
 
 class Growing(Widget):
@@ -62,7 +65,7 @@ class Growing(Widget):
     ALLOW_SELECT = False
     COMPONENT_CLASSES = {  # noqa: RUF012
         "em", "strong", "s", "code_inline", "h1", "h2", "h3", "h4", "h5", "h6",
-        "code", "bullet", "quote", "rule", "table",
+        "code", "code_head", "bullet", "quote", "rule", "table",
     }  # fmt: skip
     DEFAULT_CSS = """
     Growing {
@@ -81,6 +84,7 @@ class Growing(Widget):
         & > .h5 { color: $markdown-h5-color; text-style: $markdown-h5-text-style; }
         & > .h6 { color: $markdown-h6-color; text-style: $markdown-h6-text-style; }
         & > .code { color: rgb(210,210,210); background: $panel; }
+        & > .code_head { color: $quiet; background: $panel; }
         & > .bullet { color: $text-primary; }
         &:light > .bullet { color: $text-secondary; }
         & > .quote { color: $border-blurred; }
@@ -172,6 +176,12 @@ class Growing(Widget):
         if differ := [at for at, (was, is_now) in pairs if was != is_now]:
             self.refresh(Region(0, differ[0], self._width, differ[-1] - differ[0] + 1))
 
+    def on_click(self, event: events.Click) -> None:
+        if copies(event):
+            block = sum(map(is_head, self._strips[: event.y]))
+            found = [t.content for t in parser().parse(self.source) if t.type in ("fence", "code_block")]
+            self.post_message(CopyCode(found[block].rstrip()))
+
     # --- how it looks -----------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
@@ -223,7 +233,9 @@ class Growing(Widget):
         if row.language and len(code.plain) <= HIGHLIGHT_LIMIT:
             code = highlight(code.plain, language=row.language, theme=HighlightTheme)
         edge = Strip([Segment(" ", self._style(CODE).rich_style)])
-        return [Strip.join([edge, strip]) for strip in self._cut(code, CODE, max(1, width - 1))]
+        inner = max(1, width - 1)
+        head = self._cut(head_line(row.language, max(1, width - 2)), CODE_HEAD, inner)
+        return [Strip.join([edge, strip]) for strip in (*head, *self._cut(code, CODE, inner))]
 
 
 def _first_line(token: "Token") -> int:

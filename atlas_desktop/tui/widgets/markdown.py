@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Size
 from textual.highlight import HighlightTheme, highlight
@@ -12,6 +13,7 @@ from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.widgets.code_head import CodeHead, language_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -75,6 +77,11 @@ class CodeBlock(MarkdownFence):
     def __init__(self, markdown: Markdown, token: "Token", code: str) -> None:
         # Textual measures a tab as one cell, and wraps what then does not fit.
         super().__init__(markdown, token, code.expandtabs(TAB))
+        self._written = code
+
+    def compose(self) -> ComposeResult:
+        yield CodeHead(language_of(self.lexer), self._written)
+        yield from super().compose()
 
     @classmethod
     def highlight(
@@ -84,7 +91,7 @@ class CodeBlock(MarkdownFence):
         ansi: bool = False,  # noqa: ARG003, FBT001, FBT002
         dark: bool = False,  # noqa: ARG003, FBT001, FBT002
     ) -> Content:
-        name = language.split(maxsplit=1)[0] if language.strip() else ""
+        name = language_of(language)
         if not name or len(code) > HIGHLIGHT_LIMIT:
             return Content(code.rstrip("\n"))
         return highlight(code, language=name, theme=HighlightTheme)

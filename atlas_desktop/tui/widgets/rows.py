@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content, Span
 
+from atlas_desktop.tui.widgets.code_head import language_of
+
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
@@ -20,7 +22,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Text that is to be wrapped, or one line of code (then `language` names its language).
+    """Text that is to be wrapped, or a block of code (then `language` names its language).
 
     `kind` is empty for plain text, `h1` to `h6`, `code`, `rule` or `table`. `first` stands before the first
     line and `rest` before the others: pairs of a text and the style it has (`bullet` or `quote`).
@@ -119,8 +121,7 @@ class _Reader:
                 case "blockquote_open":
                     self.blocks(inner, _Edge(QUOTE, "quote", edge), top=False, bullets=bullets, close=True)
                 case "fence" | "code_block":
-                    language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-                    self._add(Content(token.content.rstrip()), edge, CODE, language)
+                    self._add(Content(token.content.rstrip()), edge, CODE, language_of(token.info))
                 case "hr":
                     self._add(Content(), edge)
                     self._add(Content(), edge, RULE)

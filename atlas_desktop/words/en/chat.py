@@ -35,6 +35,7 @@ TEXTS = {
     "detached": "Taken out: {name}. The model is not given it any more.",
     "attached": "Attached: {name} ({size}).",
     "characters": "{count} characters",
+    "copy_block": "Copy",
     "new": "New conversation",
     "filter": "Filter",
     "none_holds": "Nothing holds those words.",
