@@ -20,10 +20,6 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 # of words itself, and so is the module that names the parts of the interface.
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
-    "screens/chat_completion.py",
-    "screens/chat_context.py",
-    "screens/chat_forgetting.py",
-    "screens/chat_memories.py",
     "screens/chat_messages.py",
     "screens/chat_rooms.py",
     "screens/chat_talk.py",

@@ -10,6 +10,7 @@ from atlas_desktop.tui.actions import SLASH, Where
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.completion import CompletionMenu, Offer
 from atlas_desktop.tui.widgets.prompt import Prompt
+from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -69,20 +70,20 @@ class Completion(DOMNode):
         if self.current.id is not None:
             attached = await here.attachments.attached(self.current.id)
             names = [clean_line(one.name) for one in attached if wanted in one.name.casefold()]
-            offers += [Offer(f"“{name}” ", name, "attached here") for name in names]
+            offers += [Offer(f"“{name}” ", name, tr("chat.attached_here")) for name in names]
         for room in self.atlas.desk.open_rooms:
             # What is private is not brought into a conversation that is not.
             if room is not here and room.store.room is not RoomKind.OPEN:
                 continue
             for session in await room.sessions.recent(containing=wanted, limit=_OF_EACH):
                 if session.id != self.current.id:
-                    title = clean_line(session.title) or "Untitled"
-                    text = "conversation: is attached, to be read here"
+                    title = clean_line(session.title) or tr("chat.untitled")
+                    text = tr("chat.conversation_offered")
                     offers.append(Offer(f"“{title}” ", title[:_SHORT], text, key=session.id))
         for memory in await self._memories(wanted):
             text = clean_line(memory)
             short = text if len(text) <= _SHORT else f"{text[: _SHORT - 1].rstrip()}…"
-            offers.append(Offer(f"“{text}” ", short, "memory"))
+            offers.append(Offer(f"“{text}” ", short, tr("chat.memory_offered")))
         if self.is_attached:
             self.menu.offer(offers, typed)
 

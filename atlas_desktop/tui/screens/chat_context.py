@@ -9,6 +9,8 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.turns import Compacted, Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ class ContextActions(DOMNode):
         """One line with what the summary saved; the details are a key away."""
         made = event.compaction
         if made.session_id == self.current.id and not self.atlas.leaving:
-            sizes = f"{made.before:,} → {made.after:,} tokens"
-            text = f"Older turns were summarised: {sizes}. F5 shows the summaries."
+            number = formats().number
+            text = tr("chat.summarised", before=number(made.before), after=number(made.after))
             await self.transcript.note(Remark(text))
 
     async def resumed(self, session: "Session") -> None:
@@ -67,7 +69,8 @@ class ContextActions(DOMNode):
         found = await room.continuity.reminder(session)
         if found is not None and self.current.id == session.id:
             when = long(found.last, self.atlas.now())
-            await self.transcript.note(Remark(f"Last time ({when}): {clean_line(found.text)}"))
+            about = clean_line(found.text)
+            await self.transcript.note(Remark(tr("chat.last_time", when=when, about=about)))
         self.atlas.attempt(self._warm(room, session.id), group=WARM, exclusive=True)
 
     async def _warm(self, room: "OpenRoom", session_id: str) -> None:

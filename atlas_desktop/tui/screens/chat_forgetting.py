@@ -7,6 +7,7 @@ from textual.dom import DOMNode
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -36,9 +37,9 @@ class ForgetActions(DOMNode):
     def action_forget(self, words: str = "") -> None:
         """Forgets what follows `/forget`: `last` (also without a word), `this`, or an id."""
         if self.current.busy:
-            self.atlas.say("A reply is coming: stop it first (Esc).")
+            self.atlas.say(tr("chat.busy"))
         elif len(words.split()) > 1:
-            self.atlas.say("Write /forget last, /forget this or /forget ID.")
+            self.atlas.say(tr("chat.forget_how"))
         else:
             self.atlas.attempt(self._forget(words or "last"), group="forget", exclusive=True)
 
@@ -50,16 +51,16 @@ class ForgetActions(DOMNode):
         room = self.atlas.room_of(self.current)
         target = await self._meant(room, word)
         if target is None:
-            self.atlas.say("You have said nothing here yet.")
+            self.atlas.say(tr("chat.nothing_said"))
             return
         forgetting = self.atlas.desk.rooms.forgetting
         plan = await forgetting.preview(target)
         affected = plan.affected
         asked = ConfirmScreen(
-            "Forget for good?",
+            tr("chat.forget"),
             preview_text(affected, shown=_SHOWN, ids=False),
-            agree="Forget",
-            refuse="Keep",
+            agree=tr("chat.forget_it"),
+            refuse=tr("chat.forget_not"),
         )
         if not await self.atlas.push_screen_wait(asked):
             return

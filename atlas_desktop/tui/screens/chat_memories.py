@@ -8,6 +8,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class MemoryCommands(DOMNode):
         session = self.current.session
         mode = session.memory_mode if session is not None else self.current.mode
         if not words:
-            self.atlas.say("Write /remember followed by what is to be remembered.")
+            self.atlas.say(tr("chat.remember_how"))
         elif mode not in (None, MemoryMode.NORMAL):
-            self.atlas.say("This conversation adds nothing to memory.")
+            self.atlas.say(tr("chat.adds_nothing"))
         else:
             self.atlas.attempt(self._remember(words), group="remember")
 
@@ -58,7 +59,7 @@ class MemoryCommands(DOMNode):
         session = self.current.session
         project = None if session is None else session.project
         made = await self.atlas.room.learning.remember(words, project=project)
-        await self.transcript.note(Remark(f"Remembered: {clean_line(made.text)}"))
+        await self.transcript.note(Remark(tr("chat.remembered", text=clean_line(made.text))))
 
     def action_pin_memory(self, ref: str = "") -> None:
         """Pins the memory that is named, else the one that was learned last."""
@@ -67,6 +68,6 @@ class MemoryCommands(DOMNode):
     async def _pin_memory(self, ref: str) -> None:
         made = await self.atlas.room.knowledge.pin_latest(ref)
         if made is None:
-            self.atlas.say("Nothing has been learned yet.")
+            self.atlas.say(tr("chat.nothing_learned"))
         else:
-            await self.transcript.note(Remark(f"Pinned: {clean_line(made.text)}"))
+            await self.transcript.note(Remark(tr("chat.pinned", text=clean_line(made.text))))
