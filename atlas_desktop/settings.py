@@ -65,7 +65,6 @@ class Effect(StrEnum):
 
 # Everything else is asked for when it is needed.
 EFFECTS = {
-    "chat.system_prompt": Effect.START,
     "models": Effect.MODEL,
     "context.snapshots": Effect.START,
     "context.snapshots_mb": Effect.START,

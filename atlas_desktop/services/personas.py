@@ -1,7 +1,7 @@
 """Personas and templates of prompts: kept, found in the rooms that may lend them, and put to use."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -40,7 +40,8 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 class PersonaService:
     """Of one room. Raises as `memory.personas.ports.PersonaStore`."""
 
-    def __init__(self, store: SessionStore, default_system: str) -> None:
+    def __init__(self, store: SessionStore, default_system: Callable[[], str]) -> None:
+        """`default_system` returns the instructions of sessions that have none of their own."""
         self._store = store
         self._default_system = default_system
 
@@ -80,11 +81,11 @@ class PersonaService:
 
     async def instruct(self, session_id: str, text: str | None) -> Session:
         """Gives a session other instructions, None for the usual ones; its next turn begins a new epoch."""
-        system = self._default_system if text is None else clean(text).strip()
+        system = self._default_system() if text is None else clean(text).strip()
         return await self._store.update_session(session_id, SessionPatch(system_prompt=system))
 
     def instructions(self, session: Session) -> str:
-        return self._default_system if session.system_prompt is None else session.system_prompt
+        return self._default_system() if session.system_prompt is None else session.system_prompt
 
 
 def _cleaned(new: NewPersona) -> NewPersona:

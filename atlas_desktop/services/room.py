@@ -197,7 +197,7 @@ class RoomParts:
             ),
             attachments=AttachmentService(store, epochs),
             branches=BranchService(store),
-            personas=PersonaService(store, self.settings().chat.system_prompt),
+            personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
         )
         return room
@@ -217,7 +217,7 @@ class RoomParts:
             model.chat,
             model.counter,
             SummaryFolder(store, self.compactor(store, background)),
-            default_system=self.settings().chat.system_prompt,
+            default_system=lambda: self.settings().chat.system_prompt,
             limits=lambda: limits_of(self.settings().context),
             recalling=Recalling(model.counter, self.clock, recall=recall),
             profile=self.profile(store),

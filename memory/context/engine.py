@@ -35,7 +35,7 @@ class ContextEngine:
         counter: TokenCounter,
         folder: Folder,
         *,
-        default_system: str,
+        default_system: Callable[[], str],
         limits: Callable[[], Limits],
         recalling: Recalling | None = None,
         profile: ProfileMaker | None = None,
@@ -132,7 +132,7 @@ class ContextEngine:
         `system` is the session's own system prompt, None for the default. A part takes a third of the
         working memory at most, so that the ones before it can stand beside it.
         """
-        own = self._default_system if system is None else system
+        own = self._default_system() if system is None else system
         info, bare, budget = await self._measures_for(own, reply)
         (tokens,) = await self._counter.count([text])
         # The head of a session that goes on may have grown to the target.
@@ -183,7 +183,7 @@ class ContextEngine:
 
     def system_of(self, session: Session) -> str:
         """The system prompt of a session: its own, or the default."""
-        return self._default_system if session.system_prompt is None else session.system_prompt
+        return self._default_system() if session.system_prompt is None else session.system_prompt
 
     # --- epochs -----------------------------------------------------------------------------------
 

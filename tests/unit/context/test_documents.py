@@ -45,7 +45,7 @@ class Talk:
             ScriptedChatModel(context_length=context),
             WordCounter(),
             CountingFolder(self.store),
-            default_system="Be kind.",
+            default_system=lambda: "Be kind.",
             limits=lambda: limits,
             documents=Documents(self.store, WordCounter(), Embedding()),
         )

@@ -44,7 +44,7 @@ class Talk:
             self.model,
             WordCounter(),
             self.folder,
-            default_system=self.system,
+            default_system=lambda: self.system,
             limits=lambda: self.limits,
         )
         return self.engine
@@ -168,6 +168,13 @@ async def test_another_system_prompt_begins_another_epoch() -> None:
     assert talk.session is not None
     talk.session = await talk.store.update_session(talk.session.id, SessionPatch(system_prompt="Be brief."))
     assert sent(await talk.say())[0] == ("system", "Be brief.")
+
+
+async def test_the_default_is_what_it_is_now() -> None:
+    talk = Talk()
+    await talk.say()
+    talk.system = "Be bold."
+    assert sent(await talk.say())[0] == ("system", "Be bold.")
 
 
 async def test_a_branch_that_left_before_an_epoch_goes_on_with_the_one_it_left_from() -> None:

@@ -54,7 +54,7 @@ class Scene:
             self.model,
             WordCounter(),
             CountingFolder(self.store),
-            default_system="Be kind.",
+            default_system=lambda: "Be kind.",
             limits=Limits,
             recalling=recalling,
         )

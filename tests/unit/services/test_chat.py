@@ -24,7 +24,7 @@ def service(store: InMemorySessionStore, model: ScriptedChatModel) -> ChatServic
 
 def engine(store: InMemorySessionStore, model: ScriptedChatModel) -> ContextEngine:
     return ContextEngine(
-        store, model, WordCounter(), CountingFolder(store), default_system="Be kind.", limits=Limits
+        store, model, WordCounter(), CountingFolder(store), default_system=lambda: "Be kind.", limits=Limits
     )
 
 

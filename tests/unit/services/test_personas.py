@@ -29,7 +29,7 @@ def test_variables_are_words_in_braces() -> None:
 
 def room(kind: RoomKind) -> Any:
     store = InMemorySessionStore(FakeClock(), kind)
-    return SimpleNamespace(store=store, personas=PersonaService(store, "Be kind."))
+    return SimpleNamespace(store=store, personas=PersonaService(store, lambda: "Be kind."))
 
 
 async def test_the_open_room_lends_and_the_private_one_does_not() -> None:
