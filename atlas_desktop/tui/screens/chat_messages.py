@@ -10,14 +10,21 @@ from atlas_desktop.tui.widgets.code_head import CopyCode
 from atlas_desktop.tui.widgets.message import MessageBlock
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus, RoomKind
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.code_blocks import Code
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "message"
+
+
+def _code_named(code: "Code") -> str:
+    language = code.language or tr("messages.code")
+    return tr("messages.code_lines", language=language, count=len(code.text.splitlines()))
 
 
 class MessageActions(DOMNode):
@@ -122,18 +129,20 @@ class MessageActions(DOMNode):
     async def _fork(self, message: Message) -> None:
         made = await self._its_room.sessions.fork(message.session_id, message=message.id)
         await self._open(made.id)
-        self.atlas.say(f"A copy up to that message: {made.message_count} messages. The original stays.")
+        self.atlas.say(tr("messages.forked", count=made.message_count))
 
     def action_message_copy(self) -> None:
         if (message := self._message_meant()) is not None:
-            self.atlas.attempt(self._copy(message.content, "The message"), group=GROUP, exclusive=True)
+            self.atlas.attempt(
+                self._copy(message.content, tr("messages.message_copied")), group=GROUP, exclusive=True
+            )
 
     def action_message_copy_code(self) -> None:
         if (message := self._message_meant(Role.ASSISTANT)) is not None:
             self.atlas.attempt(self._copy_code(message), group=GROUP, exclusive=True)
 
     def on_copy_code(self, event: CopyCode) -> None:
-        self.atlas.attempt(self._copy(event.code, "The code"), group=GROUP, exclusive=True)
+        self.atlas.attempt(self._copy(event.code, tr("messages.code_copied")), group=GROUP, exclusive=True)
 
     async def _copy_code(self, message: Message) -> None:
         from atlas_desktop.services.code_blocks import code_blocks
@@ -141,34 +150,30 @@ class MessageActions(DOMNode):
 
         found = code_blocks(message.content)
         if not found:
-            self.atlas.say("There is no code in this message.")
+            self.atlas.say(tr("messages.no_code"))
             return
         which: str | None = "0"
         if len(found) > 1:
-            choices = [
-                Choice(str(n), f"{one.language or 'code'} · {len(one.text.splitlines())} lines", one.text)
-                for n, one in enumerate(found)
-            ]
-            which = await self.atlas.push_screen_wait(PickScreen("Which code?", choices))
+            choices = [Choice(str(n), _code_named(one), one.text) for n, one in enumerate(found)]
+            which = await self.atlas.push_screen_wait(PickScreen(tr("messages.which_code"), choices))
         if which is not None:
-            await self._copy(found[int(which)].text, "The code")
+            await self._copy(found[int(which)].text, tr("messages.code_copied"))
 
-    async def _copy(self, text: str, what: str) -> None:
+    async def _copy(self, text: str, done: str) -> None:
         """Puts a text on the clipboard of the terminal; out of the private room only after a question."""
         if self._its_room.store.room is not RoomKind.OPEN and not await self._may_leave():
             return
         self.app.copy_to_clipboard(text)
-        self.atlas.say(f"{what} is on the clipboard.")
+        self.atlas.say(done)
 
     async def _may_leave(self) -> bool:
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
 
         asked = ConfirmScreen(
-            "Copy to the clipboard?",
-            "Other programs can read the clipboard, and some keep what was on it. "
-            "What you copy leaves this room.",
-            agree="Copy",
-            refuse="Leave it",
+            tr("messages.copy"),
+            tr("messages.copy_hint"),
+            agree=tr("messages.copy_it"),
+            refuse=tr("messages.copy_not"),
         )
         agreed: bool = await self.atlas.push_screen_wait(asked)
         return agreed
@@ -181,12 +186,7 @@ class MessageActions(DOMNode):
         marked = await self._its_room.branches.mark(message.id, important=not message.important)
         if (block := self.transcript.find(marked.id)) is not None:
             block.marked(marked)
-        stays = (
-            "is marked as important: it stays in sight longest"
-            if marked.important
-            else "is like others again"
-        )
-        self.atlas.say(f"The message {stays}.")
+        self.atlas.say(tr("messages.marked") if marked.important else tr("messages.unmarked"))
 
     def action_message_why(self) -> None:
         if (
@@ -228,7 +228,7 @@ class MessageActions(DOMNode):
         to = min(max(at + step, 0), len(variants) - 1)
         if to == at:
             self.atlas.say(
-                "There is no other variant that way." if len(variants) > 1 else "It has no variants."
+                tr("messages.no_more_variants") if len(variants) > 1 else tr("messages.no_variants")
             )
             return
         await self._go_to(message.session_id, variants[to])
