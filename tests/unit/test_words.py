@@ -20,8 +20,6 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 # of words itself, and so is the module that names the parts of the interface.
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
-    "screens/chat_rooms.py",
-    "screens/chat_talk.py",
     "screens/branches.py",
     "screens/importing.py",
     "screens/kept.py",

@@ -133,9 +133,8 @@ class MessageActions(DOMNode):
 
     def action_message_copy(self) -> None:
         if (message := self._message_meant()) is not None:
-            self.atlas.attempt(
-                self._copy(message.content, tr("messages.message_copied")), group=GROUP, exclusive=True
-            )
+            copied = self._copy(message.content, tr("messages.message_copied"))
+            self.atlas.attempt(copied, group=GROUP, exclusive=True)
 
     def action_message_copy_code(self) -> None:
         if (message := self._message_meant(Role.ASSISTANT)) is not None:

@@ -12,6 +12,7 @@ from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, Message, RoomKind
 from memory.errors import MemoryFault
 
@@ -87,7 +88,7 @@ class RoomActions(DOMNode):
         await self._move(RoomKind.PRIVATE)
 
     async def _ask_for_private(self, words: str) -> bool:
-        if not await self._ask("The private room", words, self._rooms.enter_private):
+        if not await self._ask(tr("rooms.private"), words, self._rooms.enter_private):
             return False
         self._private_is_open()
         return True
@@ -112,7 +113,7 @@ class RoomActions(DOMNode):
             await self._rooms.enter_private_with(key)
             self._private_is_open()
         else:
-            opened = await self._ask_for_private("What is new begins in it.")
+            opened = await self._ask_for_private(tr("rooms.begins_in_it"))
         if resume is not None:
             await self._open(resume)
         elif opened:
@@ -133,7 +134,7 @@ class RoomActions(DOMNode):
     async def _make_open(self) -> None:
         if self._here is RoomKind.OFF_RECORD:
             await self._keep(MemoryMode.NORMAL)
-        elif await self._agreed("Move to the open room", modes.of_move(self._here, RoomKind.OPEN)):
+        elif await self._agreed(tr("rooms.move_to_open"), modes.of_move(self._here, RoomKind.OPEN)):
             await self._move(RoomKind.OPEN)
 
     async def _move(self, destination: RoomKind) -> None:
@@ -142,7 +143,7 @@ class RoomActions(DOMNode):
             await self.atlas.drafts.keep_all()
             if conversation.busy:
                 # Something was said between the key and now.
-                self.atlas.say("A reply is coming: stop it first (Esc).")
+                self.atlas.say(tr("chat.busy"))
                 return
             if conversation.id is None:
                 conversation.begins_in = destination
@@ -165,7 +166,7 @@ class RoomActions(DOMNode):
     async def _close_or_look(self) -> None:
         if self._rooms.private is not None:
             await self._rooms.leave_private()
-        elif not await self._ask_for_private("What is in it is shown in the list while it is open."):
+        elif not await self._ask_for_private(tr("rooms.listed_while_open")):
             return
         self._told()
 
@@ -184,7 +185,7 @@ class RoomActions(DOMNode):
         self.turns.forget_room(RoomKind.PRIVATE)
         # What was deleted there a moment ago is named in it.
         self.query_one(UndoBar).take()
-        self.atlas.say("The private room is closed.")
+        self.atlas.say(tr("rooms.private_closed"))
         self.atlas.call_later(self.refresh_list)
 
     # --- off the record, and memory modes ---------------------------------------------------------
@@ -194,7 +195,7 @@ class RoomActions(DOMNode):
 
     async def _keep_now(self) -> None:
         if self._here is not RoomKind.OFF_RECORD:
-            self.atlas.say("This conversation is saved already.")
+            self.atlas.say(tr("rooms.saved_already"))
         else:
             await self._keep(MemoryMode.NORMAL)
 
@@ -217,7 +218,7 @@ class RoomActions(DOMNode):
         async def enter(passphrase: str) -> None:
             self.atlas.look_after(await desk.enter(await desk.vault.unlock(passphrase)))
 
-        return await self._ask("The open room", "It is locked: your passphrase opens it.", enter)
+        return await self._ask(tr("rooms.open"), tr("rooms.open_locked"), enter)
 
     def action_go_off_record(self) -> None:
         self._do(lambda: self._change_mode(MemoryMode.OFF))
@@ -236,7 +237,7 @@ class RoomActions(DOMNode):
         off = here is RoomKind.OFF_RECORD
         now = MemoryMode.OFF if off else shown.session.memory_mode if shown.session else shown.mode
         change = modes.of_mode(now or MemoryMode.NORMAL, mode, room=here, begun=shown.id is not None)
-        if not await self._agreed("Change the memory mode", change) or now is mode:
+        if not await self._agreed(tr("rooms.change_mode"), change) or now is mode:
             return
         if off:
             await self._keep(mode)
@@ -274,7 +275,7 @@ class RoomActions(DOMNode):
             return True
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
 
-        question = ConfirmScreen(title, change.words, agree="Do it", refuse="Leave it")
+        question = ConfirmScreen(title, change.words, agree=tr("rooms.do_it"), refuse=tr("rooms.leave_it"))
         agreed: bool = await self.atlas.push_screen_wait(question)
         return agreed
 

@@ -25,6 +25,7 @@ from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words.catalogue import tr
 from memory.background import Stage
 from memory.entities import Message, MessageStatus
 from models.messages import StopReason
@@ -99,7 +100,7 @@ class TalkActions(DOMNode):
             # Most likely a slip; whoever means it sends it again.
             self._sent_as_it_is = text
             name = text.split(maxsplit=1)[0]
-            self.atlas.say(f"There is no command {name}. Enter again sends it as it is.")
+            self.atlas.say(tr("chat.unknown_command", name=name))
             return
         self._sent_as_it_is = ""
         if self._editing is not None:
@@ -124,7 +125,7 @@ class TalkActions(DOMNode):
         if target.check_action(action.run, given):
             await self.app.run_action(("", action.run, given), target)
         else:
-            self.atlas.notify(f"{action.slash} cannot be done now.", severity="warning")
+            self.atlas.notify(tr("chat.not_now", command=action.slash), severity="warning")
 
     def say(self, conversation: Conversation, text: str) -> None:
         """Says a text; the caller has seen to it that no turn is under way."""
@@ -155,7 +156,7 @@ class TalkActions(DOMNode):
         if self._editing is None:
             self.current.draft = self.prompt.text
         self._editing = message
-        self.prompt.edits("Editing an earlier message: Enter says it anew, Esc leaves it as it was")
+        self.prompt.edits(tr("chat.editing"))
         self.prompt.put(message.content)
         self.prompt.focus()
         self.tell()
@@ -171,7 +172,7 @@ class TalkActions(DOMNode):
         message = self._editing
         assert message is not None
         if self.current.busy:
-            self.atlas.notify("A reply is coming: stop it first (Esc).", severity="warning")
+            self.atlas.notify(tr("chat.busy"), severity="warning")
             return
         self.stop_editing()
         if text and text != message.content:
@@ -287,9 +288,9 @@ def waiting_words(conversation: Conversation) -> Content:
     if not waiting:
         return Content("")
     first = " ".join(waiting[0].split())
-    more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
-    how = "sent after this reply · Up edits it" if conversation.busy else "Enter sends it · Esc edits it"
-    return Content.assemble(("Queued", "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+    more = tr("chat.queued_more", more=len(waiting) - 1) if len(waiting) > 1 else ""
+    how = tr("chat.queued_busy") if conversation.busy else tr("chat.queued_free")
+    return Content.assemble((tr("chat.queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
 
 
 def _together(*texts: str) -> str:

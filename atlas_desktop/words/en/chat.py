@@ -60,4 +60,11 @@ TEXTS = {
     "nothing_learned": "Nothing has been learned yet.",
     "remembered": "Remembered: {text}",
     "pinned": "Pinned: {text}",
+    "unknown_command": "There is no command {name}. Enter again sends it as it is.",
+    "not_now": "{command} cannot be done now.",
+    "editing": "Editing an earlier message: Enter says it anew, Esc leaves it as it was",
+    "queued": "Queued",
+    "queued_more": " (and {more} more)",
+    "queued_busy": "sent after this reply · Up edits it",
+    "queued_free": "Enter sends it · Esc edits it",
 }

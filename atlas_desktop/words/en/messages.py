@@ -11,7 +11,8 @@ TEXTS = {
     "message_copied": "The message is on the clipboard.",
     "code_copied": "The code is on the clipboard.",
     "copy": "Copy to the clipboard?",
-    "copy_hint": "Other programs can read the clipboard, and some keep what was on it. What you copy leaves this room.",
+    "copy_hint": "Other programs can read the clipboard, and some keep what was on it. "
+    "What you copy leaves this room.",
     "copy_it": "Copy",
     "copy_not": "Leave it",
     "marked": "The message is marked as important: it stays in sight longest.",

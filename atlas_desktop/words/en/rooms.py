@@ -1,0 +1,15 @@
+"""The rooms, and what is asked before a conversation moves between them or changes its memory mode."""
+
+TEXTS = {
+    "private": "The private room",
+    "private_closed": "The private room is closed.",
+    "begins_in_it": "What is new begins in it.",
+    "listed_while_open": "What is in it is shown in the list while it is open.",
+    "open": "The open room",
+    "open_locked": "It is locked: your passphrase opens it.",
+    "move_to_open": "Move to the open room",
+    "saved_already": "This conversation is saved already.",
+    "change_mode": "Change the memory mode",
+    "do_it": "Do it",
+    "leave_it": "Leave it",
+}
