@@ -3,155 +3,37 @@
 import os
 import tempfile
 import tomllib
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
-from atlas_desktop.setting_types import (
-    BackupSettings,
-    ChatSettings,
-    ContextSettings,
-    JobSettings,
-    MemorySettings,
-    ModelSettings,
-    PrivacySettings,
-    RetentionSettings,
-    SessionSettings,
-    Settings,
-)
-from atlas_desktop.setting_ui import UiSettings
-
-ENV_PREFIX = "ATLAS_"
+from atlas_desktop.setting_environment import from_environment
+from atlas_desktop.setting_infos import SECTIONS, SettingInfo, describe
+from atlas_desktop.setting_types import Settings
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the file on disk is left as it was."""
+    """A setting that cannot be used; the file on disk is left as it was.
 
-    def __init__(self, where: str, reason: str) -> None:
-        super().__init__(f"{where}: {reason}")
+    `variable` is the one of the environment that gives it, empty where the file or a person does.
+    """
+
+    def __init__(self, where: str, reason: str, variable: str = "") -> None:
+        super().__init__(f"{variable or where}: {reason}")
         self.where = where
         self.reason = reason
+        self.variable = variable
 
 
 class UnknownSetting(SettingsError):
     """There is no setting of that name."""
 
 
-_TYPE_WORDS = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "int or nothing": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "choice": "one of these",
-    "list of str": "a list of texts",
-}
-
-
-class Effect(StrEnum):
-    """From when on a change is followed."""
-
-    AT_ONCE = "at once"
-    MODEL = "from the next start of the model"
-    START = "from the next start of Atlas"
-
-
-# Everything else is asked for when it is needed.
-EFFECTS = {
-    "models": Effect.MODEL,
-    "context.snapshots": Effect.START,
-    "context.snapshots_mb": Effect.START,
-    "memory.vector_index": Effect.START,
-    "jobs": Effect.START,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SettingInfo:
-    """One setting as docs and forms show it; `most` is the longest that a text may be, 0 for no bound."""
-
-    key: str
-    type: str
-    default: Any
-    bounds: str
-    description: str
-    most: int = 0
-
-    @property
-    def env(self) -> str:
-        return ENV_PREFIX + self.key.replace(".", "_").upper()
-
-    @property
-    def wanted(self) -> str:
-        """What a value has to be, in words."""
-        bounds = {"choice": f": {self.bounds}", "str": f", {self.bounds} characters"}
-        of = bounds.get(self.type, f", {self.bounds}") if self.bounds else ""
-        return f"expected {_TYPE_WORDS.get(self.type, self.type)}{of}"
-
-    @property
-    def effect(self) -> Effect:
-        return EFFECTS.get(self.key, EFFECTS.get(self.key.partition(".")[0], Effect.AT_ONCE))
-
-
 KEYS = "keys"
 """The table of the keymap: action ids and their keys. Only the interface knows which there are."""
-
-_SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "chat": ChatSettings,
-    "models": ModelSettings,
-    "context": ContextSettings,
-    "sessions": SessionSettings,
-    "memory": MemorySettings,
-    "jobs": JobSettings,
-    "backup": BackupSettings,
-    "retention": RetentionSettings,
-    "privacy": PrivacySettings,
-    "ui": UiSettings,
-}
-
-
-def describe() -> Iterator[SettingInfo]:
-    """Every single setting (the per-model tables have the same fields as `chat`)."""
-    for section, struct in _SECTIONS.items():
-        hints = typing.get_type_hints(struct, include_extras=True)
-        defaults = struct()
-        for name, hint in hints.items():
-            kind, meta = typing.get_args(hint)
-            yield SettingInfo(
-                f"{section}.{name}",
-                _type_name(kind),
-                getattr(defaults, name),
-                _bounds(kind, meta),
-                meta.description or "",
-                meta.max_length or 0,
-            )
-
-
-def _type_name(kind: Any) -> str:
-    if isinstance(kind, types.UnionType):
-        return " or ".join("nothing" if k is type(None) else k.__name__ for k in typing.get_args(kind))
-    if typing.get_origin(kind) is Literal:
-        return "choice"
-    if typing.get_origin(kind) is list:
-        return "list of str"
-    return str(kind.__name__)
-
-
-def _bounds(kind: Any, meta: Meta) -> str:
-    if typing.get_origin(kind) is Literal:
-        return ", ".join(typing.get_args(kind))
-    if meta.ge is not None:
-        return f"{meta.ge} to {meta.le}"
-    if meta.gt is not None:
-        return f"above {meta.gt} to {meta.le}"
-    return f"at most {meta.max_length}" if meta.max_length else ""
 
 
 def parse(data: Mapping[str, Any]) -> Settings:
@@ -165,9 +47,14 @@ def parse(data: Mapping[str, Any]) -> Settings:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         where = place.rstrip("`")
-        wanted = next((info.wanted for info in describe() if info.key == where.partition("[")[0]), reason)
-        raise SettingsError(where or "config.toml", wanted) from None
+        info = _info_of(where)
+        raise SettingsError(where or "config.toml", reason if info is None else info.wanted) from None
     return settings
+
+
+def _info_of(place: str) -> SettingInfo | None:
+    """The setting of which a place is, or is a part."""
+    return next((info for info in describe() if info.key == place.partition("[")[0]), None)
 
 
 def _check_locale(name: str) -> None:
@@ -177,25 +64,6 @@ def _check_locale(name: str) -> None:
         Locale.parse(name.replace("-", "_"))
     except (ValueError, UnknownLocaleError):
         raise SettingsError("ui.locale", "no such language is known; examples: de_DE, en_GB") from None
-
-
-def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Settings given as `ATLAS_SECTION_NAME`, as nested raw values."""
-    found: dict[str, dict[str, Any]] = {}
-    for info in describe():
-        raw = environ.get(info.env)
-        if raw is not None:
-            section, name = info.key.split(".")
-            found.setdefault(section, {})[name] = read_value(raw)
-    return found
-
-
-def read_value(raw: str) -> Any:
-    """A value as TOML would read it; anything that is not TOML is a plain text."""
-    try:
-        return tomllib.loads(f"v = {raw}")["v"]
-    except tomllib.TOMLDecodeError:
-        return raw
 
 
 CheckKeys = Callable[[Mapping[str, str]], None]
@@ -268,10 +136,15 @@ class SettingsFile:
         merged = dict(data)
         for section, values in from_environment(self.environ).items():
             merged[section] = {**merged.get(section, {}), **values}
-        settings = parse(merged)
+        try:
+            settings = parse(merged)
+        except SettingsError as error:
+            # The file is sound by itself.
+            info = _info_of(error.where)
+            raise SettingsError(error.where, error.reason, "" if info is None else info.env) from None
         self.check_keys(settings.keys)
         self.given = frozenset(
-            f"{section}.{name}" for section in _SECTIONS for name in merged.get(section, {})
+            f"{section}.{name}" for section in SECTIONS for name in merged.get(section, {})
         )
         return settings
 
@@ -279,7 +152,7 @@ class SettingsFile:
         section, _, name = key.partition(".")
         if section == KEYS and name:
             return section, name
-        if section not in _SECTIONS or name not in _SECTIONS[section].__struct_fields__:
+        if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
             raise UnknownSetting(key, "there is no such setting")
         return section, name
 

@@ -40,8 +40,12 @@ def _load(ctx: Context) -> "SettingsFile":
 
 async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
     file = _load(ctx)
-    from atlas_desktop.settings import describe
+    from atlas_desktop.setting_environment import unknown_variables
+    from atlas_desktop.setting_infos import describe
+    from atlas_desktop.words.program import unknown_variable
 
+    for name, near in unknown_variables(file.environ).items():
+        ctx.note(unknown_variable(name, near))
     rows = [(info, file.get(info.key)) for info in describe()]
     ctx.emit(
         [
@@ -72,7 +76,7 @@ async def get(ctx: Context, args: argparse.Namespace) -> int:
 
 async def set_value(ctx: Context, args: argparse.Namespace) -> int:
     file = _load(ctx)
-    from atlas_desktop.settings import read_value
+    from atlas_desktop.setting_environment import read_value
 
     file.set(args.key, None if args.value is None else read_value(args.value))
     value = file.get(args.key)

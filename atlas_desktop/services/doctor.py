@@ -13,7 +13,9 @@ from atlas_desktop.explain import explain, size
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
+from atlas_desktop.setting_environment import unknown_variables
 from atlas_desktop.settings import SettingsFile
+from atlas_desktop.words.program import unknown_variable
 
 LOW_DISK = 1_000_000_000
 _OTHERS = 0o077
@@ -126,6 +128,10 @@ class Doctor:
 
     def _config(self) -> Finding:
         self._settings.load()
+        if strange := unknown_variables(self._settings.environ):
+            text = " ".join(unknown_variable(name, near) for name, near in strange.items())
+            step = "`atlas config list --json` names the variable of every setting."
+            return Finding("settings", Verdict.WARNING, text, step)
         there = self._paths.config.exists()
         return Finding("settings", Verdict.GOOD, "config.toml is sound." if there else "All defaults.")
 

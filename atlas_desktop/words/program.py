@@ -33,7 +33,21 @@ def _running(e: AlreadyRunning) -> Explained:
     )
 
 
+def unknown_variable(name: str, near: str) -> str:
+    """Of a variable that looks like a setting's and is none's; `near` is one that is, if any is like it."""
+    meant = f" Did you mean {near}?" if near else ""
+    return f"{name} sets nothing: there is no such setting.{meant}"
+
+
 def _setting(e: SettingsError) -> Explained:
+    if e.variable:
+        return Explained(
+            "bad_setting",
+            "A setting cannot be used",
+            f"{e.variable} of the environment ({e.where}): {e.reason}.",
+            "Give the variable such a value, or unset it: without it the file holds, or the default.",
+            Exit.USAGE,
+        )
     return Explained(
         "bad_setting",
         "A setting cannot be used",

@@ -43,6 +43,7 @@ _SAMPLES: dict[str, Any] = {
     "until": 7,
     "options": ("2024-05",),
     "where": "chat.x",
+    "variable": "",
     "args": (),
     "kwargs": {},
 }
@@ -74,6 +75,12 @@ def test_every_error_has_its_own_words(kind: type[Exception]) -> None:
     assert not words.title.endswith(".")
     assert words.message.rstrip().endswith((".", "?"))
     assert set(words.as_json()["error"]) == {"code", "title", "message", "next_step"}
+
+
+def test_a_variable_that_cannot_be_used_is_named() -> None:
+    words = explain(SettingsError("chat.x", "none", "ATLAS_CHAT_X"))
+    assert "ATLAS_CHAT_X" in words.message
+    assert "file was left" not in words.message
 
 
 def test_codes_are_the_errors_own() -> None:

@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atlas_desktop.setting_environment import from_environment, read_value
+from atlas_desktop.setting_infos import describe
 from atlas_desktop.setting_types import ChatSettings, Settings
-from atlas_desktop.settings import (
-    SettingsError,
-    SettingsFile,
-    UnknownSetting,
-    describe,
-    from_environment,
-    parse,
-    read_value,
-)
+from atlas_desktop.settings import SettingsError, SettingsFile, UnknownSetting, parse
 
 
 @pytest.fixture

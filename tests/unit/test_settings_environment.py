@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.settings import SettingInfo, SettingsError, SettingsFile, describe
+from atlas_desktop.setting_environment import unknown_variables
+from atlas_desktop.setting_infos import SettingInfo, describe
+from atlas_desktop.settings import SettingsError, SettingsFile
 
 INFOS = {info.key: info for info in describe()}
 
@@ -91,4 +93,10 @@ def test_a_bad_variable_is_refused_with_the_name_and_a_reason(key: str, raw: str
     with pytest.raises(SettingsError) as caught:
         settings_with(INFOS[key], raw)
     assert caught.value.where.partition("[")[0] == key
+    assert caught.value.variable == INFOS[key].env
     assert caught.value.reason
+
+
+def test_a_variable_without_a_setting_is_named_with_the_one_that_is_meant() -> None:
+    given = dict.fromkeys(("ATLAS_HOME", "ATLAS_CHAT_SEED", "ATLAS_CHAT_MAX_TOKEN", "ATLAS_UI_QQQQ"), "1")
+    assert unknown_variables(given) == {"ATLAS_CHAT_MAX_TOKEN": "ATLAS_CHAT_MAX_TOKENS", "ATLAS_UI_QQQQ": ""}

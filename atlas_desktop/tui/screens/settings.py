@@ -11,7 +11,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.explain import explain
-from atlas_desktop.settings import Effect, SettingsError, read_value
+from atlas_desktop.setting_environment import read_value
+from atlas_desktop.setting_infos import Effect
+from atlas_desktop.settings import SettingsError
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.screens.choice import ChoiceScreen
