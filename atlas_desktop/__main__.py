@@ -153,6 +153,17 @@ def run(args: argparse.Namespace) -> int:
         gc.enable()
 
 
+def _let_signals_wake_the_loop() -> None:
+    """Python notices a signal when it next runs. Ctrl-C in the instant before the loop goes to sleep would be
+    noticed when something else happens, which at a prompt is never. With the first handler of its own the
+    loop is woken by every signal; this one is for a signal that does nothing anyway."""
+    import asyncio
+    import signal
+
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGURG, lambda: None)
+
+
 def _check_keys(keys: Mapping[str, str]) -> None:
     from atlas_desktop.tui.keymap import check
 
@@ -164,6 +175,7 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
 
     from atlas_desktop.instance import InstanceLock
 
+    _let_signals_wake_the_loop()
     exclusive = getattr(args, "exclusive", False)
     if exclusive:
         ctx.paths.ensure()
