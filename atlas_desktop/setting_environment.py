@@ -21,7 +21,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a section that exists whose setting does not, each with one that is much like it, if any."""
+    """Variables of a known section and an unknown setting, each with one that is much like it, if any."""
     from difflib import get_close_matches
 
     known = {info.env for info in describe()}
