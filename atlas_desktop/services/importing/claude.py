@@ -50,7 +50,9 @@ def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
         if "docs" in fields or "prompt_template" in fields:
             return _project(fields)
         raise Unreadable("no conversation: `chat_messages` is missing")
-    said = list(_said(sequence(fields["chat_messages"])))
+    if not isinstance(fields["chat_messages"], list):
+        raise Unreadable("no conversation: `chat_messages` is no list")
+    said = list(_said(fields["chat_messages"]))
     project = mapping(fields.get("project"))
     known = projects.get(identifier(fields.get("project_uuid")) or identifier(project.get("uuid")), "")
     summary = text(fields.get("summary")).strip()

@@ -22,6 +22,7 @@ _CHUNK = 1024 * 1024
 _LARGEST_STEP = 16 * _CHUNK
 # Up to the next bracket that is in no string, or to a quote whose string does not end in what was read.
 _NEXT = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]"])', re.DOTALL)
+_BARE = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\s,"]++', re.DOTALL)
 # An object whole, as deep as nearly all are, found without a step in Python for each of its brackets.
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _DEPTH = 12
@@ -103,8 +104,10 @@ def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
 
 
 def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:
-    """What an array holds, or, where there is none, what stands one after another; values that are neither
-    objects nor arrays are passed over."""
+    """What an array holds, or, where there is none, what stands one after another.
+
+    Values of an array that are neither objects nor arrays have places too; a run of them is one piece.
+    """
     yield from _Scanner(stream, LONGEST if longest is None else longest).pieces()
 
 
@@ -135,12 +138,12 @@ class _Scanner:
         self._open: list[bytes] = []
         self._count = {b"{": 0, b"[": 0}
         self._number = 0
+        self._in_array: bool | None = None
 
     def pieces(self) -> Iterator[Piece]:
         step = _CHUNK
-        in_array: bool | None = None
         while True:
-            if in_array is not None and not self._open and (piece := self._at_once()) is not None:
+            if self._in_array is not None and not self._open and (piece := self._at_once()) is not None:
                 yield piece
                 continue
             match = _NEXT.match(self._buffer, self._at)
@@ -153,19 +156,31 @@ class _Scanner:
                 step = min(step * 2, _LARGEST_STEP)
                 continue
             step = _CHUNK
+            yield from self._bare(match.start(1))
             self._at = match.end()
             bracket = match[1]
-            if in_array is None and bracket == b"[":
-                in_array = True
+            if self._in_array is None and bracket == b"[":
+                self._in_array = True
             elif bracket not in _OPENERS:
-                in_array = in_array or False
+                self._in_array = self._in_array or False
                 self._opens(bracket)
             elif self._open:
                 yield from self._closes(_OPENERS[bracket])
-            elif in_array and bracket == b"]":
+            elif self._in_array and bracket == b"]":
                 return
+        yield from self._bare(len(self._buffer))
         if self._open:
             yield self._piece(None, "the file ends in the middle of it")
+
+    def _bare(self, end: int) -> Iterator[Piece]:
+        """What stands before the next bracket between two objects, unless it is but a comma."""
+        if self._open or not self._in_array:
+            return
+        number = sum(1 for _ in _BARE.finditer(self._buffer, self._at, end))
+        if number:
+            why = "a bare value" if number == 1 else f"{number} bare values"
+            yield self._piece(None, f"no conversation: {why}")
+            self._number += number - 1
 
     def _at_once(self) -> Piece | None:
         """The next object, if it is sound and wholly in what was read."""

@@ -184,11 +184,12 @@ async def test_a_tree_that_does_not_hold_together_is_mended(file: Path) -> None:
 async def test_what_is_no_conversation_is_named_and_the_rest_goes_in(file: Path) -> None:
     good = [chatgpt(node("u", "root", "user", f"Hello {n}"), conversation_id=f"c{n}") for n in range(2)]
     empty = chatgpt(node("u", "root", "user", " "))
-    sessions, report = await taken(file, [good[0], {"title": "secret"}, empty, None, good[1]])
+    sessions, report = await taken(file, [good[0], {"title": "secret"}, None, 42, empty, good[1]])
     assert [one.id for one in sessions] == ["c0", "c1"]
     assert [(one.where, one.why) for one in report.skipped] == [
         ("export:2", "no conversation: `mapping` is missing"),
-        ("export:3", "nothing was said in it"),
+        ("export:3", "no conversation: 2 bare values"),
+        ("export:5", "nothing was said in it"),
     ]
 
 

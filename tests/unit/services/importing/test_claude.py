@@ -44,6 +44,12 @@ async def test_messages_follow_one_another_where_nothing_else_is_said(file: Path
     ]
 
 
+async def test_messages_that_are_no_list_are_named(file: Path) -> None:
+    sessions, report = await taken(file, [claude() | {"chat_messages": {"m1": spoken("m1", "human", "Hi")}}])
+    assert sessions == []
+    assert [one.why for one in report.skipped] == ["no conversation: `chat_messages` is no list"]
+
+
 async def test_newer_exports_are_trees(file: Path) -> None:
     given = claude(
         spoken("m1", "human", "Hello", parent_message_uuid=ROOT),

@@ -161,6 +161,7 @@ def found(data: bytes, longest: int = 1000) -> list[Any]:
     return whole
 
 
+BARE = "no conversation: a bare value"
 TORN = "the file ends in the middle of it"
 DOCUMENTS: list[tuple[bytes, list[Any]]] = [
     (b"", []),
@@ -168,7 +169,8 @@ DOCUMENTS: list[tuple[bytes, list[Any]]] = [
     (b'[{"a": 1}, {"b": [2]}] trailing {', [{"a": 1}, {"b": [2]}]),
     (b'{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
     (b'\xef\xbb\xbf[ {"a": "}]\\"{"} ]', [{"a": '}]"{'}]),
-    (b'[null, 7, "x{", {"a": 1}]', [{"a": 1}]),
+    (b'[null, 7, "x{", {"a": 1}]', ["no conversation: 3 bare values", {"a": 1}]),
+    (b'[{"a": 1}, "\\"", {"b": 2}, 42', [{"a": 1}, BARE, {"b": 2}, BARE]),
     (b'[{"a": bad}, {"b": 2}]', ["not JSON", {"b": 2}]),
     (b'[{"a": [1, 2}, {"b": 2}]', ["not JSON", {"b": 2}]),
     (b'[{"a": 1]}, {"b": 2}]', ["not JSON", {"b": 2}]),
