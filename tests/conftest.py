@@ -1,6 +1,7 @@
 """What all tests share: a home of their own, and the real small models when they ask for them."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,10 @@ def installed_models() -> Path:
         pytest.skip("the real models are not installed: run `make setup`")
     return folder
 
+
+# A shell that runs the suite in the background has it ignore Ctrl-C, and all that it starts would do so too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Found before any test changes the environment.
 _models_of_the_person = Paths(find_home()).models
