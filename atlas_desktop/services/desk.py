@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.vault import VaultService
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from memory.context.snapshots import SnapshotStore
     from memory.ports import Clock, SessionStore
     from memory.vectors.ports import VectorIndex
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -120,6 +122,18 @@ class Desk:
     def open_rooms(self) -> "tuple[OpenRoom, ...]":
         """In the order in which they were opened."""
         return tuple(self._rooms)
+
+    async def of_each(self, ask: "Callable[[OpenRoom], Awaitable[T]]", nothing: T) -> list[T]:
+        """What each room that is open answers, in their order; `nothing` for one that closes meanwhile."""
+        return [await self._answer(room, ask, nothing) for room in self.open_rooms]
+
+    async def _answer(self, room: "OpenRoom", ask: "Callable[[OpenRoom], Awaitable[T]]", nothing: T) -> T:
+        try:
+            return await ask(room)
+        except RoomClosed:
+            if room in self._rooms:
+                raise
+            return nothing
 
     def at(self, kind: RoomKind) -> "OpenRoom":
         """Raises `RoomClosed`."""

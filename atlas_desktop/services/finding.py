@@ -99,11 +99,10 @@ class FindingService:
         if query.question:
             hits = await self._by_meaning(query)
             return _cut(_of_sessions(hits), limit, offset)
-        rooms = self._desk.open_rooms
         end = max(offset, 0) + max(limit, 0)
-        begin, most = (offset, limit) if len(rooms) == 1 else (0, end)
-        pages = [
-            await room.store.find.sessions(
+        begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
+        pages: list[Page[SessionHit]] = await self._desk.of_each(
+            lambda room: room.store.find.sessions(
                 query,
                 limit=most,
                 offset=begin,
@@ -111,9 +110,9 @@ class FindingService:
                 binned=binned,
                 snippets=snippets,
                 exhaustive=exhaustive,
-            )
-            for room in rooms
-        ]
+            ),
+            Page((), 0),
+        )
         pinned = query.where is None and not binned
 
         def place(hit: SessionHit) -> tuple[object, ...]:
@@ -130,12 +129,11 @@ class FindingService:
         """Raises what storage raises."""
         if query.question:
             return _cut(await self._by_meaning(query), limit, offset)
-        rooms = self._desk.open_rooms
         end = max(offset, 0) + max(limit, 0)
-        begin, most = (offset, limit) if len(rooms) == 1 else (0, end)
-        pages = [
-            await room.store.find.messages(query, limit=most, offset=begin, order=order) for room in rooms
-        ]
+        begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
+        pages: list[Page[MessageHit]] = await self._desk.of_each(
+            lambda room: room.store.find.messages(query, limit=most, offset=begin, order=order), Page((), 0)
+        )
 
         def place(hit: MessageHit) -> tuple[object, ...]:
             by_score = hit.score if order is Order.BEST else 0.0
@@ -148,7 +146,8 @@ class FindingService:
 
     async def saved(self) -> list[SavedSearch]:
         """Those of all rooms that are open, by name."""
-        found = [one for room in self._desk.open_rooms for one in await room.store.find.saved()]
+        each: list[list[SavedSearch]] = await self._desk.of_each(lambda room: room.store.find.saved(), [])
+        found = [one for of_room in each for one in of_room]
         return sorted(found, key=lambda one: (one.name.casefold(), one.name))
 
     async def save(self, name: str, text: str, room: "OpenRoom | None" = None) -> SavedSearch:
@@ -183,14 +182,16 @@ class FindingService:
 
     async def _by_meaning(self, query: Query) -> list[MessageHit]:
         """The messages that are nearest to the question, of those that fit the rest, nearest first."""
-        since, before = _bounds(query)
-        found: list[MessageHit] = []
-        for room in self._desk.open_rooms:
-            answer = await room.recall.answer(query.question, k=_ASKED, since=since, before=before)
-            near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
-            fitting = await room.store.find.among(Query(query.where), list(near))
-            found += [_near(hit, near[hit.message.id]) for hit in fitting]
-        return sorted(found, key=lambda hit: hit.score, reverse=True)
+        each: list[list[MessageHit]] = await self._desk.of_each(lambda room: _near_in(room, query), [])
+        return sorted((hit for of_room in each for hit in of_room), key=lambda hit: hit.score, reverse=True)
+
+
+async def _near_in(room: "OpenRoom", query: Query) -> list[MessageHit]:
+    since, before = _bounds(query)
+    answer = await room.recall.answer(query.question, k=_ASKED, since=since, before=before)
+    near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
+    fitting = await room.store.find.among(Query(query.where), list(near))
+    return [_near(hit, near[hit.message.id]) for hit in fitting]
 
 
 def _near(hit: MessageHit, near: "Hit") -> MessageHit:

@@ -67,8 +67,10 @@ class SessionActions(DOMNode):
         sidebar.show(found, self.atlas.now(), self.current.id, replying)
 
     async def _recent(self, limit: int) -> list[Session]:
-        rooms = self.atlas.desk.open_rooms
-        found = [s for room in rooms for s in await room.sessions.recent(limit=limit)]
+        each: list[list[Session]] = await self.atlas.desk.of_each(
+            lambda room: room.sessions.recent(limit=limit), []
+        )
+        found = [s for of_room in each for s in of_room]
         return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
 
     async def _filtered(self, wanted: str, limit: int) -> list[Session]:

@@ -26,7 +26,7 @@ from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.search import unclear
-from memory.errors import MessageNotFound, QueryUnclear, SavedSearchNotFound, SessionNotFound
+from memory.errors import MessageNotFound, QueryUnclear, RoomClosed, SavedSearchNotFound, SessionNotFound
 from memory.search.entities import Order, Page, Query, SessionHit
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         if hit is not None:
             try:
                 told = preview(hit, await self._around(hit), self.atlas.now(), binned=self.binned)
-            except (SessionNotFound, MessageNotFound):
+            except (SessionNotFound, MessageNotFound, RoomClosed):
                 self.reload()
                 return
         if self.standing:

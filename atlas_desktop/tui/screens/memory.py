@@ -20,6 +20,7 @@ from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, TABS, Entry, details, nothing, row
 from atlas_desktop.words.catalogue import tr
+from memory.errors import RoomClosed
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
@@ -95,8 +96,14 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
         self.atlas.attempt(self._load(), group="memories", exclusive=True)
 
     async def _load(self) -> None:
-        found = await self._shelf.entries(self._tab, self._words, self._limit)
-        counts = self._counts or await self._shelf.counts()
+        try:
+            found = await self._shelf.entries(self._tab, self._words, self._limit)
+            counts = self._counts or await self._shelf.counts()
+        except RoomClosed:
+            # It is left when its room closes.
+            if self in self.app.screen_stack:
+                raise
+            return
         self._counts = counts
         if self.is_attached:
             self._show(found, counts)

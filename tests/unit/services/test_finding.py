@@ -7,7 +7,7 @@ import pytest
 
 from atlas_desktop.services.finding import FindingService, LocalZone
 from memory.entities import NewMessage, NewSession, Session
-from memory.errors import QueryUnclear, SavedSearchNotFound
+from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
 from memory.organising.entities import MarksPatch
 from memory.ports import SessionStore
 from memory.search.entities import Order, Query
@@ -52,6 +52,26 @@ async def test_all_rooms_that_are_open_are_searched_together(two: TwoRooms) -> N
     await two.rooms.leave_private()
     assert await titles(finding, "kayak") == ["third", "first"]
     assert await titles(finding, "is:private") == []
+
+
+async def test_a_room_that_closes_meanwhile_finds_nothing(
+    two: TwoRooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, private = await two.both()
+    finding = FindingService(two.desk)
+    await said(opened.store, "first", "a red kayak")
+    query = (await finding.understand("kayak")).query
+    asked = private.store.find.sessions
+
+    async def closing(*given: object, **wanted: object) -> object:
+        await two.rooms.leave_private()
+        return await asked(*given, **wanted)  # type: ignore[arg-type]  # passed on as it comes
+
+    monkeypatch.setattr(private.store.find, "sessions", closing)
+    assert [hit.session.title for hit in (await finding.sessions(query)).hits] == ["first"]
+    await opened.store.close()
+    with pytest.raises(RoomClosed):
+        await finding.sessions(query)
 
 
 async def test_a_question_is_answered_among_what_fits(two: TwoRooms) -> None:
