@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -23,7 +24,7 @@ from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_messages import MessageActions
 from atlas_desktop.tui.screens.chat_rooms import RoomActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
-from atlas_desktop.tui.screens.chat_talk import TalkActions, waiting_words
+from atlas_desktop.tui.screens.chat_talk import TalkActions
 from atlas_desktop.tui.screens.chat_tools import ToolActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation
@@ -146,7 +147,7 @@ class ChatScreen(
         )
         waiting = self.query_one("#waiting", Static)
         waiting.set_class(bool(shown.waiting), "-some")
-        waiting.update(waiting_words(shown))
+        waiting.update(_waiting_words(shown))
         if self._live is not None and shown.busy:
             self._live.doing(shown.doing)
         self.refresh_bindings()
@@ -236,3 +237,14 @@ class ChatScreen(
         if action in ("page_up", "page_down"):
             return not self.query_one(Sidebar).sessions.has_focus
         return super().check_action(action, parameters)
+
+
+def _waiting_words(conversation: Conversation) -> Content:
+    """What is said of messages that wait to be sent."""
+    waiting = conversation.waiting
+    if not waiting:
+        return Content("")
+    first = " ".join(waiting[0].split())
+    more = tr("chat.queued_more", more=len(waiting) - 1) if len(waiting) > 1 else ""
+    how = tr("chat.queued_busy") if conversation.busy else tr("chat.queued_free")
+    return Content.assemble((tr("chat.queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.content import Content
 from textual.dom import DOMNode
 
 from atlas_desktop.explain import explain
@@ -280,17 +279,6 @@ class TalkActions(DOMNode):
         if event.job.kind == TITLE and event.stage is Stage.DONE and event.job.session_id is not None:
             await self.sessions_renamed([event.job.session_id])
         self.tell()
-
-
-def waiting_words(conversation: Conversation) -> Content:
-    """What is said of messages that wait to be sent."""
-    waiting = conversation.waiting
-    if not waiting:
-        return Content("")
-    first = " ".join(waiting[0].split())
-    more = tr("chat.queued_more", more=len(waiting) - 1) if len(waiting) > 1 else ""
-    how = tr("chat.queued_busy") if conversation.busy else tr("chat.queued_free")
-    return Content.assemble((tr("chat.queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
 
 
 def _together(*texts: str) -> str:
