@@ -43,12 +43,15 @@ def summary(report: ImportReport, *, dry_run: bool) -> str:
     return "\n".join(lines)
 
 
+LEFT_OUT = "Left out: "
+
+
 def left_out(report: ImportReport) -> list[str]:
     """A line for each thing that was left out."""
-    lines = [f"Left out: {one.where}: {one.why}" for one in report.skipped]
+    lines = [f"{LEFT_OUT}{one.where}: {one.why}" for one in report.skipped]
     if report.more_skipped:
-        lines.append(f"Left out: {report.more_skipped:,} more")
-    return [*lines, *(f"Left out: {name}: no format that Atlas reads" for name in report.unknown)]
+        lines.append(f"{LEFT_OUT}{report.more_skipped:,} more")
+    return [*lines, *(f"{LEFT_OUT}{name}: no format that Atlas reads" for name in report.unknown)]
 
 
 def remaining(seconds: float) -> str:

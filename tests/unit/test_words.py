@@ -21,11 +21,6 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
     "screens/branches.py",
-    "screens/importing.py",
-    "screens/kept.py",
-    "screens/personas.py",
-    "screens/projects.py",
-    "screens/templates.py",
     "screens/why.py",
     "widgets/bars.py",
     "widgets/message.py",

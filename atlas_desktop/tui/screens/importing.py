@@ -21,7 +21,7 @@ from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.importing import left_out, summary
+from atlas_desktop.words.importing import LEFT_OUT, left_out, summary
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class ImportDialog(Covering, ModalScreen[None]):
     """
     AUTO_FOCUS = "#where"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("ctrl+s", "import", "Import", priority=True),
+        Binding("escape", "cancel", tr("importing.cancel")),
+        Binding("ctrl+s", "import", tr("importing.import"), priority=True),
     ]
 
     def __init__(self, path: str = "") -> None:
@@ -234,7 +234,7 @@ def _found_words(report: ImportReport) -> Content:
     left = left_out(report)
     if left:
         lines.append("\n" + tr("importing.left_out", count=len(report.skipped) + report.more_skipped))
-        lines += [f"\n{clean(line.removeprefix('Left out: '))}" for line in left[:_SHOWN]]
+        lines += [f"\n{clean(line.removeprefix(LEFT_OUT))}" for line in left[:_SHOWN]]
         if len(left) > _SHOWN:
             lines.append("\n" + tr("importing.and_more", count=len(left) - _SHOWN))
     return Content.assemble(*lines)

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -61,10 +62,10 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Close"),
-        Binding("a", "add", "Add"),
-        Binding("e", "edit", "Edit"),
-        Binding("delete,d", "remove", "Remove"),
+        Binding("escape", "cancel", tr("kept.close")),
+        Binding("a", "add", tr("kept.add")),
+        Binding("e", "edit", tr("kept.edit")),
+        Binding("delete,d", "remove", tr("kept.remove")),
     ]
     heading = ""
     hint = ""
@@ -79,7 +80,7 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self.heading
-            box.border_subtitle = "Enter uses it · a adds · e edits · d removes · Esc closes"
+            box.border_subtitle = tr("kept.keys")
             yield Static(Content(self.hint), classes="hint", markup=False)
             yield OptionList(markup=False)
             yield Static(Content(self.none), classes="none", markup=False)
@@ -130,7 +131,12 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     async def _remove(self, one: T) -> None:
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
 
-        question = ConfirmScreen("Remove?", f"“{one.name}” is removed.", agree="Remove", refuse="Keep")
+        question = ConfirmScreen(
+            tr("kept.remove_asked"),
+            tr("kept.removed", name=one.name),
+            agree=tr("kept.remove"),
+            refuse=tr("kept.keep"),
+        )
         if await self.atlas.push_screen_wait(question):
             await self.removed(one)
             await self._show()

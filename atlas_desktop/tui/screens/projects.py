@@ -25,8 +25,8 @@ class ProjectsScreen(KeptScreen[Project]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "archive", "Archive"),
-        Binding("n", "leave_project", "No project"),
+        Binding("x", "archive", tr("kept.archive")),
+        Binding("n", "leave_project", tr("kept.no_project")),
     ]
     heading = tr("history.projects.title")
     hint = tr("history.projects.hint")

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from atlas_desktop.services.personas import templates_for
 from atlas_desktop.tui.screens.kept import KeptScreen
 from atlas_desktop.tui.screens.text_edit import NamedTextScreen
+from atlas_desktop.words.catalogue import tr
 from memory.personas.entities import NewTemplate, Template
 
-_HINT = "What stands in {braces} is asked for when it is used."
+_BRACES = "{braces}"
 
 
 class TemplatesScreen(KeptScreen[Template]):
-    heading = "Templates of prompts"
-    hint = "What stands in {braces} is asked for; then the text is put into the prompt."
-    none = "There are none yet. Press a to write one: “Write a letter to {whom} about {what}.”"
+    heading = tr("kept.templates")
+    hint = tr("kept.templates_hint", braces=_BRACES)
+    none = tr("kept.templates_none", whom="{whom}", what="{what}")
 
     async def things(self) -> Sequence[Template]:
         return await templates_for(self.room, self.atlas.desk.open_rooms)
@@ -23,8 +24,9 @@ class TemplatesScreen(KeptScreen[Template]):
 
     async def edited(self, old: Template | None) -> Template | None:
         name, text = ("", "") if old is None else (old.name, old.text)
-        title = "New template" if old is None else "Edit the template"
-        given = await self.atlas.push_screen_wait(NamedTextScreen(title, name, text, hint=_HINT))
+        title = tr("kept.template_new") if old is None else tr("kept.template_edit")
+        hint = tr("kept.template_hint", braces=_BRACES)
+        given = await self.atlas.push_screen_wait(NamedTextScreen(title, name, text, hint=hint))
         if given is None:
             return None
         new = NewTemplate(*given)
