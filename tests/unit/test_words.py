@@ -20,10 +20,8 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 # of words itself, and so is the module that names the parts of the interface.
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
-    "screens/branches.py",
     "screens/why.py",
     "widgets/bars.py",
-    "widgets/message.py",
     "work.py",
 }
 

@@ -15,6 +15,7 @@ from textual.widgets.tree import TreeNode
 from atlas_desktop.services.branches import Stretch
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.words.catalogue import tr
 from models.messages import Role
 
 _BOX, _BESIDE = 96, 34
@@ -41,7 +42,7 @@ class BranchScreen(Covering, ModalScreen[str | None]):
         .hint { color: $quiet; height: auto; margin-bottom: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("messages.close"))]
 
     def __init__(self, tree: Sequence[Stretch], messages: int) -> None:
         super().__init__()
@@ -50,19 +51,16 @@ class BranchScreen(Covering, ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = "Branches"
-            box.border_subtitle = "Enter goes there · Esc closes"
+            box.border_title = tr("messages.branches")
+            box.border_subtitle = tr("messages.branches_keys")
             yield Static(Content(self._said()), classes="hint", markup=False)
             yield BranchTree("", id="tree")
 
     def _said(self) -> str:
         ends = sum(_ends(stretch) for stretch in self._stretches)
         if ends <= 1:
-            return (
-                f"{self._messages:,} messages, one after the other. Editing a message (e) or answering again "
-                "(Ctrl+R) makes a branch."
-            )
-        return f"{self._messages:,} messages on {ends} branches. ● is the one that is shown."
+            return tr("messages.one_branch", count=self._messages)
+        return tr("messages.many_branches", count=self._messages, branches=ends)
 
     def on_mount(self) -> None:
         tree = self.query_one(BranchTree)
@@ -97,8 +95,8 @@ def _ends(stretch: Stretch) -> int:
 
 def _label(stretch: Stretch, room: int) -> Text:
     first = stretch.nodes[0]
-    line = clean_line(" ".join(first.excerpt.split())) or "(nothing came)"
+    line = clean_line(" ".join(first.excerpt.split())) or tr("messages.branch_empty")
     short = line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
-    who = "You" if first.role is Role.USER else "Atlas"
-    count = f"  {len(stretch.nodes)} messages" if len(stretch.nodes) > 1 else ""
+    who = tr("chat.you") if first.role is Role.USER else "Atlas"
+    count = "  " + tr("messages.branch_length", count=len(stretch.nodes)) if len(stretch.nodes) > 1 else ""
     return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {short}", (count, "dim"))

@@ -14,20 +14,20 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.widgets.growing import Growing
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.widgets.pace import PacedStream
+from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
-
-NOTHING_CAME = "No reply came. Ctrl+R asks again."
 
 
 def state_word(message: Message) -> str:
     """What is out of the ordinary about a message, in a word; empty for a whole one."""
     if message.status is MessageStatus.FAILED:
-        return "failed"
+        return tr("chat.state.failed")
     if message.status is MessageStatus.PARTIAL:
-        return "stopped" if message.stop_reason == StopReason.CANCELLED else "partial"
+        stopped = message.stop_reason == StopReason.CANCELLED
+        return tr("chat.state.stopped") if stopped else tr("chat.state.partial")
     if message.stop_reason == StopReason.LENGTH:
-        return "cut at the length limit"
+        return tr("chat.state.length")
     return ""
 
 
@@ -89,12 +89,12 @@ class MessageBlock(Vertical):
 
     def _words(self) -> str:
         if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
-            return NOTHING_CAME
+            return tr("chat.nothing_came")
         return self.message.content
 
     def _head(self) -> Content:
         mine = self.message.role is Role.USER
-        name = "You" if mine else "Atlas"
+        name = tr("chat.you") if mine else "Atlas"
         parts: list[tuple[str, str]] = [(name, "bold $mine" if mine else "bold $primary")]
         if self.has_class("-selected"):
             parts.insert(0, ("▸ ", "bold $accent"))
@@ -104,7 +104,7 @@ class MessageBlock(Vertical):
         if self._place:
             parts.append((f"  {self._place}", "$quiet"))
         if self.message.important:
-            parts.append(("  ★ important", "$accent"))
+            parts.append((f"  ★ {tr('chat.important')}", "$accent"))
         if word := self._doing or state_word(self.message):
             failed = self.message.status is MessageStatus.FAILED and not self._doing
             parts.append((f"  · {word}", "$error" if failed else "$warning"))

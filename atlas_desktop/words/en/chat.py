@@ -67,4 +67,11 @@ TEXTS = {
     "queued_more": " (and {more} more)",
     "queued_busy": "sent after this reply · Up edits it",
     "queued_free": "Enter sends it · Esc edits it",
+    "you": "You",
+    "nothing_came": "No reply came. Ctrl+R asks again.",
+    "state.failed": "failed",
+    "state.stopped": "stopped",
+    "state.partial": "partial",
+    "state.length": "cut at the length limit",
+    "important": "important",
 }

@@ -19,4 +19,12 @@ TEXTS = {
     "unmarked": "The message is like others again.",
     "no_more_variants": "There is no other variant that way.",
     "no_variants": "It has no variants.",
+    "close": "Close",
+    "branches": "Branches",
+    "branches_keys": "Enter goes there · Esc closes",
+    "one_branch": "{count} messages, one after the other. Editing a message (e) or answering again "
+    "(Ctrl+R) makes a branch.",
+    "many_branches": "{count} messages on {branches} branches. ● is the one that is shown.",
+    "branch_empty": "(nothing came)",
+    "branch_length": "{count} messages",
 }
