@@ -7,6 +7,7 @@ from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
 from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
+from atlas_desktop.words.catalogue import tr
 from memory.background import Held
 from memory.lifecycle.compaction import IMPROVE
 
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
     from atlas_desktop.services.background import BackgroundService
 
 _DOING = {
-    TITLE: "naming conversations",
-    EPOCH: "summarising",
-    IMPROVE: "writing summaries anew",
-    EMBED: "learning what was said",
-    TUNE: "tuning the model",
-    PROMOTE: "looking after memories",
-    COLLECT: "looking after memories",
-    CONSOLIDATE: "looking after memories",
+    TITLE: "chat.doing.title",
+    EPOCH: "chat.doing.epoch",
+    IMPROVE: "chat.doing.improve",
+    EMBED: "chat.doing.embed",
+    TUNE: "chat.doing.tune",
+    PROMOTE: "chat.doing.upkeep",
+    COLLECT: "chat.doing.upkeep",
+    CONSOLIDATE: "chat.doing.upkeep",
 }
-_WAITING = {Held.BATTERY: "background work rests on battery", Held.PAUSED: "background work is paused"}
+_WAITING = {Held.BATTERY: "chat.resting.battery", Held.PAUSED: "chat.resting.paused"}
 
 
 def work_under_way(background: "BackgroundService") -> str:
     """Nothing when there is nothing to do."""
     if background.waiting is not None:
-        return _WAITING[background.waiting]
+        return tr(_WAITING[background.waiting])
     job = background.running
-    return _DOING.get(job.kind, "working in the background") if job is not None else ""
+    return tr(_DOING.get(job.kind, "chat.doing.other")) if job is not None else ""

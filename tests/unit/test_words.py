@@ -21,8 +21,6 @@ TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
 STILL = {
     "screens/why.py",
-    "widgets/bars.py",
-    "work.py",
 }
 
 _STYLE = re.compile(r"^(?:(?:bold|italic|dim|not|none|on|underline|reverse|\$[\w-]+|\d+%|words|quiet)\s*)+$")

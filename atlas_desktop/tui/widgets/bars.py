@@ -7,25 +7,38 @@ from textual.content import Content
 from textual.widget import Widget
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from memory.kinds import MemoryMode, RoomKind
 
 TITLE_CELLS = 30
 SHORTEST_CELLS = 8
 
 _MEMORY = {
-    MemoryMode.NORMAL: "memory normal",
-    MemoryMode.READS: "memory read only",
-    MemoryMode.BLANK: "memory blank",
-    MemoryMode.OFF: "off the record",
+    MemoryMode.NORMAL: "chat.memory.normal",
+    MemoryMode.READS: "chat.memory.reads",
+    MemoryMode.BLANK: "chat.memory.blank",
+    MemoryMode.OFF: "chat.memory.off",
 }
-_ROOM = {RoomKind.OPEN: "open room", RoomKind.PRIVATE: "private room", RoomKind.OFF_RECORD: "memory only"}
+_ROOM = {
+    RoomKind.OPEN: "chat.room.open",
+    RoomKind.PRIVATE: "chat.room.private",
+    RoomKind.OFF_RECORD: "chat.room.off",
+}
 # What is not as usual stands out, in words and in colour.
-_STYLES = {
-    _MEMORY[MemoryMode.READS]: "$accent",
-    _MEMORY[MemoryMode.BLANK]: "$accent",
-    _MEMORY[MemoryMode.OFF]: "bold $warning",
-    _ROOM[RoomKind.PRIVATE]: "bold $warning",
-    _ROOM[RoomKind.OFF_RECORD]: "bold $warning",
+_MEMORY_STYLES = {
+    MemoryMode.READS: "$accent",
+    MemoryMode.BLANK: "$accent",
+    MemoryMode.OFF: "bold $warning",
+}
+_ROOM_STYLES = {RoomKind.PRIVATE: "bold $warning", RoomKind.OFF_RECORD: "bold $warning"}
+# What is not as usual stands out, in words and in colour.
+_STYLES: dict[MemoryMode | RoomKind, str] = {
+    MemoryMode.READS: "$accent",
+    MemoryMode.BLANK: "$accent",
+    MemoryMode.OFF: "bold $warning",
+    RoomKind.PRIVATE: "bold $warning",
+    RoomKind.OFF_RECORD: "bold $warning",
 }
 
 
@@ -50,7 +63,7 @@ class HeadLine(Widget):
 
     def render(self) -> Content:
         width = self.content_size.width
-        memory, room = _MEMORY[self._memory], _ROOM[self._room]
+        memory, room = tr(_MEMORY[self._memory]), tr(_ROOM[self._room])
         state = f"{memory} · {room}"
         free = width - cell_len(state) - 2
         # The model's name gives way first: the title tells conversations apart.
@@ -58,7 +71,8 @@ class HeadLine(Widget):
         facts = f"{model} · {state}" if model else state
         title = _cut(self._said, width - cell_len(facts) - 2)
         gap = " " * (width - cell_len(title) - cell_len(facts))
-        marks = Content.assemble((memory, _STYLES.get(memory, "")), " · ", (room, _STYLES.get(room, "")))
+        how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
+        marks = Content.assemble((memory, how), " · ", (room, where))
         return Content.assemble((title, "bold $foreground"), gap, facts[: len(facts) - len(state)], marks)
 
 
@@ -98,12 +112,14 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         now = self._standing
-        left = " · ".join(part for part in (now.doing or "Ready", now.background) if part)
+        left = " · ".join(part for part in (now.doing or tr("chat.ready"), now.background) if part)
         facts = []
         if now.limit:
-            facts.append(f"context {now.used:,} of {now.limit:,} tokens ({now.used / now.limit:.0%})")
+            number, share = formats().number, now.used / now.limit
+            said = tr("chat.context_used", used=number(now.used), limit=number(now.limit), share=share)
+            facts.append(said)
         if now.speed:
-            facts.append(f"{now.speed:.0f} tok/s")
+            facts.append(tr("chat.speed", speed=now.speed))
         right = " · ".join(facts)
         gap = " " * max(2, self.content_size.width - cell_len(left) - cell_len(right))
         return Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right)
