@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def no_home_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     """A test that forgets to say where its home is must not find the person's."""
     monkeypatch.setenv("ATLAS_HOME", str(tmp_path_factory.getbasetemp() / "nobodys-home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    # The program makes its temporary files in its home: not the next test's.
+    monkeypatch.setattr(tempfile, "tempdir", tempfile.tempdir)
     for name in VARIABLES:
         if name in os.environ:
             monkeypatch.delenv(name)
