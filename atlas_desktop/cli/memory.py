@@ -1,6 +1,7 @@
 """`atlas memory`: what is remembered, and finding what was said before."""
 
 import argparse
+import gc
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     await room.recall.load()
     if args.stdin:
         await room.recall.warm_questions()
+        # What is known of the room stays: the collector need not go through all of it between questions.
+        gc.freeze()
     spelt: dict[str, str] = {}
     for question in _questions(args):
         found = await _ask(room, question, spelt)
