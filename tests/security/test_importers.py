@@ -273,7 +273,10 @@ def take_in(how: Import, data: bytes, file: Path, opened: Opened) -> None:
     assert opened.paths == []
 
 
-def attack(how: Import, cases: int, file: Path, opened: Opened) -> None:
+def attack(how: Import, cases: int, file: Path, opened: Opened) -> int:
+    """How many files were taken in without opening another one; the first that does it fails."""
+    tried = 0
+
     @settings(
         max_examples=cases,
         deadline=None,
@@ -286,14 +289,17 @@ def attack(how: Import, cases: int, file: Path, opened: Opened) -> None:
     @example(data=b"\xff" * 10 + b"\n{}\n" * 50)
     @example(data=encoded({"id": "s", "created_at": "2024-02-03T04:05:06Z", "messages": [{"id": "a"}] * 5}))
     def case(data: bytes) -> None:
+        nonlocal tried
         take_in(how, data, file, opened)
+        tried += 1
 
     case()
+    return tried
 
 
 @pytest.mark.parametrize("name", IMPORTERS)
 def test_no_file_is_too_strange(name: str, tmp_path: Path, opened: Opened, figures: Figures) -> None:
-    attack(IMPORTERS[name], CASES, tmp_path / "in", opened)
+    assert attack(IMPORTERS[name], CASES, tmp_path / "in", opened) >= CASES
     figures.add(f"strange files: {name}", attempts=CASES)
 
 
@@ -302,7 +308,7 @@ def test_no_file_is_too_strange(name: str, tmp_path: Path, opened: Opened, figur
 def test_no_file_is_too_strange_in_a_long_run(
     name: str, tmp_path: Path, opened: Opened, figures: Figures
 ) -> None:
-    attack(IMPORTERS[name], SOAK_CASES, tmp_path / "in", opened)
+    assert attack(IMPORTERS[name], SOAK_CASES, tmp_path / "in", opened) >= SOAK_CASES
     if sys.platform != "win32":
         import resource
 
@@ -310,7 +316,10 @@ def test_no_file_is_too_strange_in_a_long_run(
     figures.add(f"strange files: {name}", attempts=SOAK_CASES)
 
 
-def attack_with_objects(kind: Format, cases: int, file: Path) -> None:
+def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
+    """How many files were taken in, and a second time with nothing new; the first that is not fails."""
+    tried = 0
+
     async def run() -> None:
         store = InMemorySessionStore()
         first = await IMPORTERS[kind.value](store, file)
@@ -327,19 +336,22 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> None:
     )
     @given(objects=st.lists(SHAPES[kind], max_size=3))
     def case(objects: list[Any]) -> None:
+        nonlocal tried
         file.write_bytes(encoded(objects))
         asyncio.run(run())
+        tried += 1
 
     case()
+    return tried
 
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
     """Many more objects of one format, into a store that costs next to nothing."""
-    attack_with_objects(kind, SHAPED_CASES, tmp_path / "in")
+    assert attack_with_objects(kind, SHAPED_CASES, tmp_path / "in") >= SHAPED_CASES
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", SHAPES)
 def test_no_object_of_a_format_is_too_strange_in_a_long_run(kind: Format, tmp_path: Path) -> None:
-    attack_with_objects(kind, SOAK_CASES, tmp_path / "in")
+    assert attack_with_objects(kind, SOAK_CASES, tmp_path / "in") >= SOAK_CASES
