@@ -8,7 +8,7 @@ import asyncio
 import sys
 from importlib import import_module
 
-NAMES = ("import", "export", "search")
+NAMES = ("import", "export", "search", "insights")
 """Run without a subcommand, one after the other."""
 
 

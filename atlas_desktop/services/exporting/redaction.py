@@ -185,6 +185,7 @@ class Redactor:
             title=self.text(session.title),
             project=None if session.project is None else self.text(session.project),
             tags=tuple(map(self.text, session.tags)),
+            category=self.text(session.category),
             system_prompt=None if session.system_prompt is None else self.text(session.system_prompt),
             head=None if session.head is None else self._id(session.head),
             messages=tuple(map(self._message, session.messages)),

@@ -52,6 +52,7 @@ def talk_of(value: Any) -> Talk:
         system_prompt=next(filter(None, reversed(instructions)), None),
         model=text(fields.get("default_model_slug")) or None,
         starred=fields.get("is_starred") is True,
+        pinned=number(fields.get("pinned_time")) is not None,
         archived=fields.get("is_archived") is True,
         meta={"imported_from": "chatgpt"},
     )

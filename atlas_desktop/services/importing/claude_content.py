@@ -1,15 +1,19 @@
 """The content of Claude's messages as readable text: blocks, artifacts, attachments."""
 
 import re
+from pathlib import PurePosixPath
 from typing import Any
 
-from atlas_desktop.services.importing.values import json_text, mapping, sequence, text
+from atlas_desktop.services.importing.values import mapping, readable_json, sequence, text
 from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
 
 _ARTIFACT = re.compile(r"<antArtifact\b([^>]{0,2000})>(.*?)(?:</antArtifact>|\Z)", re.DOTALL)
 _THINKING = re.compile(r"<antThinking>.*?(?:</antThinking>|\Z)", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _PLAIN_KINDS = ("text/markdown", "text/plain", "")
+_PLAIN_ENDINGS = ("md", "txt", "")
+_WRITTEN = frozenset({"file_text", "old_str", "new_str"})
+"""What is given to the tools that write and change files."""
 _LANGUAGES = {
     "text/html": "html",
     "image/svg+xml": "svg",
@@ -53,16 +57,20 @@ def _block(block: dict[str, Any]) -> str:
 
 
 def _asked(block: dict[str, Any]) -> str:
-    """An artifact is shown as what it is; what was asked of any other tool as its JSON."""
+    """An artifact, and a file that was written, is shown as what it is; what was asked of any other tool as
+    its JSON."""
     given = mapping(block.get("input"))
     name = text(block.get("name"))
-    if name != "artifacts":
-        code = text(given.get("code"))
-        body = fenced(code, "") if code else fenced(json_text(given) if given else "", "json")
+    if name != "artifacts" and not _WRITTEN & given.keys():
+        code = text(given.get("code")) or text(given.get("command"))
+        body = fenced(code, "") if code else fenced(readable_json(given), "json")
         return joined((aside("Asked", name), body))
-    title = text(given.get("title")) or text(given.get("id"))
-    if (content := text(given.get("content"))).strip():
-        return joined((aside("Artifact", title), _shown(content, given)))
+    path = PurePosixPath(text(given.get("path")))
+    title = text(given.get("title")) or text(given.get("id")) or path.name
+    if (content := text(given.get("content")) or text(given.get("file_text"))).strip():
+        kind = path.suffix.removeprefix(".")
+        about = given if name == "artifacts" or kind in _PLAIN_ENDINGS else {"language": kind, **given}
+        return joined((aside("Artifact", title), _shown(content, about)))
     old, new = text(given.get("old_str")), text(given.get("new_str"))
     if not old and not new:
         return aside("Artifact", title)

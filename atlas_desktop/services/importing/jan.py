@@ -10,7 +10,7 @@ from atlas_desktop.services.importing.scanning import Note, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text
-from atlas_desktop.services.importing.wording import aside, attached, joined, quoted
+from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -93,7 +93,8 @@ def _said(fields: dict[str, Any], parent: str | None) -> Said:
         text(mapping(one).get("name")) or text(mapping(one).get("file_id"))
         for one in sequence(fields.get("attachments"))
     ]
-    words = joined((_content(fields.get("content")), attached(names)))
+    calls = map(_call, map(mapping, sequence(about.get("tool_calls"))))
+    words = joined((*calls, _content(fields.get("content")), attached(names)))
     key = identifier(fields.get("id")) or digest(parent or "", role, words)
     said = Said(key, parent, role, words, moment(fields.get("created_at")) or moment(fields.get("created")))
     if role is Role.ASSISTANT:
@@ -101,6 +102,14 @@ def _said(fields: dict[str, Any], parent: str | None) -> Said:
         if text(fields.get("status")) in _UNFINISHED:
             said.status = MessageStatus.PARTIAL
     return said
+
+
+def _call(fields: dict[str, Any]) -> str:
+    """What was asked of a tool, and what it answered."""
+    asked = mapping(mapping(fields.get("tool")).get("function"))
+    answer = _content(mapping(fields.get("response")).get("content"))
+    given = fenced(text(asked.get("arguments")), "json")
+    return joined((aside("Asked", text(asked.get("name"))), given, aside("Result") if answer else "", answer))
 
 
 def _content(value: Any) -> str:

@@ -67,7 +67,7 @@ def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]
     for row in rows:
         said += _turn(conn, row, said[-1].id if said else None, tables)
     first = rows[0]
-    system = next((words for row in reversed(rows) if (words := text(row.get("system")))), "")
+    system = next((words for row in reversed(rows) if (words := _instructions(conn, row, tables))), "")
     key = identifier(first.get("conversation")) or f"llm-{identifier(first.get('id'))}"
     return Talk(
         id=key,
@@ -77,6 +77,12 @@ def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]
         model=text(rows[-1].get("model")) or None,
         meta={"imported_from": "llm"},
     )
+
+
+def _instructions(conn: sqlite3.Connection, row: Row, tables: dict[str, set[str]]) -> str:
+    """Fragments come before what was typed, as they do in the prompt."""
+    fragments = _held(conn, _SYSTEM_FRAGMENTS, identifier(row.get("id")), tables)
+    return joined((*fragments, text(row.get("system"))))
 
 
 def _turn(
@@ -100,12 +106,15 @@ def _turn(
     yield Said(f"{own}:response", asked.id, Role.ASSISTANT, reply, at, model=text(row.get("model")) or None)
 
 
-_FRAGMENTS = (
-    {"prompt_fragments": {"response_id", "fragment_id", "order"}, "fragments": {"id", "content"}},
-    """
-    SELECT f.content FROM prompt_fragments AS p JOIN fragments AS f ON f.id = p.fragment_id
-    WHERE p.response_id = ? ORDER BY p."order"
-    """,
+_FRAGMENTS, _SYSTEM_FRAGMENTS = (
+    (
+        {table: {"response_id", "fragment_id", "order"}, "fragments": {"id", "content"}},
+        f"""
+        SELECT f.content FROM {table} AS p JOIN fragments AS f ON f.id = p.fragment_id
+        WHERE p.response_id = ? ORDER BY p."order"
+        """,  # noqa: S608 - names written here
+    )
+    for table in ("prompt_fragments", "system_fragments")
 )
 _ATTACHMENTS = (
     {

@@ -11,8 +11,16 @@ from atlas_desktop.services.importing import reading
 from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part
-from atlas_desktop.services.importing.values import digest, mapping, moment, number, sequence, text
-from atlas_desktop.services.importing.wording import aside, attached, joined, quoted
+from atlas_desktop.services.importing.values import (
+    digest,
+    mapping,
+    moment,
+    number,
+    readable_json,
+    sequence,
+    text,
+)
+from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -113,7 +121,9 @@ def _content(value: Any) -> str:
         elif kind == "file":
             names.append(text(fields.get("fileIdentifier")) or text(fields.get("name")))
         elif kind == "toolCallRequest":
+            given = mapping(fields.get("parameters")) or mapping(fields.get("arguments"))
             remarks.append(aside("Asked", text(fields.get("name"))))
+            remarks.append(fenced(readable_json(given), "json"))
         elif kind == "toolCallResult":
             remarks.append(text(fields.get("content")))
     return joined((said, *remarks, attached(names)))

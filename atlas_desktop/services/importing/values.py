@@ -99,6 +99,11 @@ def json_text(value: dict[str, Any]) -> str:
     return json.dumps(_plain(value, _DEEPEST)) if value else "{}"
 
 
+def readable_json(value: dict[str, Any]) -> str:
+    """As `json_text`, with the letters of every script as they are; nothing for nothing."""
+    return json.dumps(_plain(value, _DEEPEST), ensure_ascii=False) if value else ""
+
+
 def _plain(value: Any, depth: int) -> Any:
     if depth == 0:
         return None

@@ -102,6 +102,7 @@ def test_a_name_that_is_said_late_is_taken_out_everywhere_and_in_every_field() -
     session = replace(
         session,
         tags=("Voss",),
+        category="Of Voss",
         project="For Brynhild",
         system_prompt="You help Brynhild.",
         meta=json.dumps({"by": ["Voss", {"Voss": 1}], "n": 2}),
@@ -110,7 +111,15 @@ def test_a_name_that_is_said_late_is_taken_out_everywhere_and_in_every_field() -
     redactor = Redactor(EVERYTHING)
     redactor.learn(session)
     out = redactor.session(session)
-    text = repr(out) + out.title + str(out.tags) + str(out.project) + str(out.system_prompt) + out.meta
+    text = (
+        repr(out)
+        + out.title
+        + out.category
+        + str(out.tags)
+        + str(out.project)
+        + str(out.system_prompt)
+        + out.meta
+    )
     text += "".join(message.content + message.speaker for message in out.messages)
     assert not [name for name in ("Brynhild", "Voss", "Hjördis") if name in text]
     assert [message.id for message in out.messages] == ["m0", "m1", "m2"]

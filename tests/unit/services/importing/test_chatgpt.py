@@ -32,6 +32,7 @@ async def test_a_conversation_keeps_its_ids_times_branches_and_models(file: Path
         current_node="a2",
         is_starred=True,
         is_archived=True,
+        pinned_time=SECOND + 5,
     )
     (session,), report = await taken(file, [given])
     assert (report.sessions, report.messages, report.skipped) == (1, 4, [])
@@ -42,7 +43,7 @@ async def test_a_conversation_keeps_its_ids_times_branches_and_models(file: Path
     assert (first.id, first.role, first.created_at, first.parent) == ("u1", Role.USER, at(1.5), None)
     assert (one.parent, two.parent, last.parent) == ("u1", "u1", "a1")
     assert (one.model, one.stop_reason, two.model) == ("gpt-4o", "stop", "o3")
-    assert (session.archived_at, session.pinned_at) == (at(900), None)
+    assert (session.archived_at, session.pinned_at) == (at(900), at(900))
 
 
 async def test_what_the_site_hides_is_left_out_but_for_custom_instructions(file: Path) -> None:

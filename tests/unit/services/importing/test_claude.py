@@ -112,14 +112,26 @@ CONTENTS: list[tuple[dict[str, Any], str]] = [
     (
         {
             "content": [
-                {"type": "tool_use", "name": "web_search", "input": {"query": "cats"}},
+                {"type": "tool_use", "name": "create_file", "input": {"path": "/out/a.py", "file_text": "x = 1\n"}},
+                {"type": "tool_use", "name": "create_file", "input": {"path": "/out/b.md", "file_text": "# B"}},
+                {"type": "tool_use", "name": "str_replace", "input": {"path": "/out/a.py", "old_str": "1", "new_str": "2"}},
+                {"type": "tool_use", "name": "bash_tool", "input": {"command": "ls"}},
+            ]
+        },
+        "[Artifact: a.py]\n\n```py\nx = 1\n```\n\n[Artifact: b.md]\n\n# B\n\n"
+        "[Artifact changed: a.py]\n\n```\n1\n```\n\nbecame\n\n```\n2\n```\n\n[Asked: bash_tool]\n\n```\nls\n```",
+    ),
+    (
+        {
+            "content": [
+                {"type": "tool_use", "name": "web_search", "input": {"query": "猫 cats"}},
                 {"type": "tool_result", "name": "web_search", "content": [{"title": "Cats", "url": "https://c"}]},
                 {"type": "tool_result", "name": "run", "is_error": True, "content": "broken"},
                 {"type": "token_budget"},
                 "noise",
             ]
         },
-        '[Asked: web_search]\n\n```json\n{"query": "cats"}\n```\n\n[Result: web_search]\n\n[Source: Cats, https://c]'
+        '[Asked: web_search]\n\n```json\n{"query": "猫 cats"}\n```\n\n[Result: web_search]\n\n[Source: Cats, https://c]'
         "\n\n[Error: run]\n\nbroken",
     ),
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from atlas_desktop.services.importing import Format
 from memory.entities import MessageStatus
 from memory.testing import InMemorySessionStore
+from memory.transfer.entities import TravellingSession
 from models.messages import Role
 from tests.unit.services.importing.exports import SECOND, contents, everything, take, taken
 
@@ -108,7 +110,9 @@ def said(text: str) -> dict[str, Any]:
     return {"versions": [{"type": "singleStep", "role": "user", "content": content}], "currentlySelected": 0}
 
 
-def replied(*texts: str, chosen: int = 0, **step: Any) -> dict[str, Any]:
+def replied(
+    *texts: str, chosen: int = 0, called: Sequence[dict[str, Any]] = (), **step: Any
+) -> dict[str, Any]:
     return {
         "versions": [
             {
@@ -123,6 +127,7 @@ def replied(*texts: str, chosen: int = 0, **step: Any) -> dict[str, Any]:
                         "content": [{"type": "text", "text": "hm"}],
                     },
                     {"type": "contentBlock", "content": [{"type": "text", "text": text}], **step},
+                    {"type": "contentBlock", "content": called},
                     {"type": "debugInfoBlock", "debugInfo": "secret"},
                 ],
             }
@@ -134,15 +139,23 @@ def replied(*texts: str, chosen: int = 0, **step: Any) -> dict[str, Any]:
 
 async def test_lm_studio(file: Path) -> None:
     stats = {"genInfo": {"stats": {"stopReason": "maxPredictedTokensReached"}}}
-    given = studio(
-        said("Hello"), replied("one", "two", chosen=0, **stats), said("And?"), systemPrompt="Be kind."
+    called = (
+        {"type": "toolCallRequest", "name": "count", "parameters": {"of": "été"}},
+        {"type": "toolCallResult", "content": "3"},
     )
+    given = studio(
+        said("Hello"),
+        replied("one", "two", chosen=0, called=called, **stats),
+        said("And?"),
+        systemPrompt="Be kind.",
+    )
+    tools = '\n\n[Asked: count]\n\n```json\n{"of": "été"}\n```\n\n3'
     (session,), report = await taken(file, given)
     assert report.formats == {"export": Format.LM_STUDIO}
     assert contents(session) == [
         "Hello\n\n[Attached: a.pdf]",
-        "> hm\n\none",
-        "> hm\n\ntwo",
+        f"> hm\n\none{tools}",
+        f"> hm\n\ntwo{tools}",
         "And?\n\n[Attached: a.pdf]",
     ]
     first, one, two, last = session.messages
@@ -199,9 +212,13 @@ async def test_jan(tmp_path: Path) -> None:
     reasoning = {
         "content": [{"type": "reasoning", "text": {"value": "hm"}}, {"type": "text", "text": {"value": "Hi"}}]
     }
+    call = {
+        "tool": {"function": {"name": "weather", "arguments": '{"in": "Graz"}'}},
+        "response": {"content": [{"type": "text", "text": "17 degrees"}]},
+    }
     # Early versions wrote the newest message first.
     lines = [
-        jan_line("b", "assistant", "", 2000, status="stopped", **reasoning),
+        jan_line("b", "assistant", "", 2000, status="stopped", metadata={"tool_calls": [call]}, **reasoning),
         jan_line("a", "user", "Hello", 1000),
     ]
     jan(tmp_path / "threads" / "jan_1", *lines, '{"broken": ')
@@ -210,9 +227,10 @@ async def test_jan(tmp_path: Path) -> None:
     (session,) = await everything(store)
     assert [one.where for one in report.skipped] == ["threads/jan_1/messages.jsonl:3"]
     assert (session.id, session.title, session.model) == ("jan_1", "Jan talk", "phi")
+    asked = '[Asked: weather]\n\n```json\n{"in": "Graz"}\n```'
     assert [(one.id, one.content, one.role) for one in session.messages] == [
         ("a", "Hello", Role.USER),
-        ("b", "> hm\n\nHi", Role.ASSISTANT),
+        ("b", f"{asked}\n\n[Result]\n\n17 degrees\n\n> hm\n\nHi", Role.ASSISTANT),
     ]
     assert session.messages[1].status is MessageStatus.PARTIAL
     assert session.system_prompt == "Be kind."
@@ -240,12 +258,14 @@ RESPONSES = """
 LATER = """
     CREATE TABLE fragments (id INTEGER PRIMARY KEY, content TEXT);
     CREATE TABLE prompt_fragments (response_id TEXT, fragment_id INTEGER, "order" INTEGER);
+    CREATE TABLE system_fragments (response_id TEXT, fragment_id INTEGER, "order" INTEGER);
     CREATE TABLE attachments (id TEXT PRIMARY KEY, type TEXT, path TEXT, url TEXT, content BLOB);
     CREATE TABLE prompt_attachments (response_id TEXT, attachment_id TEXT, "order" INTEGER);
     CREATE TABLE tool_calls (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, arguments TEXT);
     CREATE TABLE tool_results (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, output TEXT);
-    INSERT INTO fragments VALUES (7, 'A fragment');
+    INSERT INTO fragments VALUES (7, 'A fragment'), (8, 'Be brief.');
     INSERT INTO prompt_fragments VALUES ('r1', 7, 0);
+    INSERT INTO system_fragments VALUES ('r1', 8, 0);
     INSERT INTO attachments VALUES ('a', 'image/png', NULL, 'https://a/b.png', x'00');
     INSERT INTO prompt_attachments VALUES ('r1', 'a', 0);
     INSERT INTO tool_calls VALUES (1, 'r1', 'now', '{}');
@@ -265,7 +285,7 @@ def database(path: Path, script: str) -> None:
         conn.executescript(script)
 
 
-async def from_database(path: Path) -> list[list[str]]:
+async def from_database(path: Path) -> list[TravellingSession]:
     store = InMemorySessionStore()
     report = await take(store, path)
     assert report.skipped == []
@@ -273,19 +293,20 @@ async def from_database(path: Path) -> list[list[str]]:
     assert sorted(path.parent.iterdir()) == [path]
     found = await everything(store)
     assert (await take(store, path)).messages == 0
-    return [contents(one) for one in found]
+    return found
 
 
 async def test_llm(tmp_path: Path) -> None:
     database(tmp_path / "logs.db", RESPONSES + LATER)
-    found = await from_database(tmp_path / "logs.db")
-    assert found[0] == [
+    first, *others = await from_database(tmp_path / "logs.db")
+    assert first.system_prompt == "Be brief.\n\nBe kind."
+    assert contents(first) == [
         "A fragment\n\nHello\n\n[Attached: https://a/b.png]",
         "Hi\n\n[Asked: now]\n\n```json\n{}\n```",
         "More\n\n[Result: now]\n\n```\nnoon\n```",
         "Sure",
     ]
-    assert found[1:] == [["Other", "Talk"], ["Alone"]]
+    assert [contents(one) for one in others] == [["Other", "Talk"], ["Alone"]]
 
 
 async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
@@ -299,7 +320,8 @@ async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
         path = tmp_path / name / "logs.db"
         path.parent.mkdir()
         database(path, LOGS.format(name=name, time=time))
-        assert await from_database(path) == [["Hello", "Hi", "More", "Sure"], ["Alone", "Yes"]]
+        found = [contents(one) for one in await from_database(path)]
+        assert found == [["Hello", "Hi", "More", "Sure"], ["Alone", "Yes"]]
 
 
 async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> None:
