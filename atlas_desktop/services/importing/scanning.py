@@ -38,6 +38,12 @@ def _whole(depth: int) -> bytes:
 
 _WHOLE = re.compile(_whole(_DEPTH), re.DOTALL)
 _OPENERS = {b"}": b"{", b"]": b"["}
+# How an object begins: its first key, and its second where the value of the first is plain.
+_KEY = rb'"(?:[^"\\]++|\\.)*+"'
+_PLAIN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s,"{}\[\]]++)\s*+,\s*+'
+_BEGINNING = re.compile(rb"\{\s*+(" + _KEY + rb")\s*+:(?:" + _PLAIN + rb"(" + _KEY + rb")\s*+:)?", re.DOTALL)
+_READ_AGAIN = 8
+"""So many times `longest` bytes of a file are read again at most, for what begins within what is broken."""
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 * 1024
 _WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads)\.item")
@@ -111,6 +117,16 @@ def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:
     yield from _Scanner(stream, LONGEST if longest is None else longest).pieces()
 
 
+def _like(data: bytes, at: int) -> "re.Pattern[bytes] | None":
+    """What begins as the object at this place does, behind a comma or on a line of its own."""
+    begun = _BEGINNING.match(data, at)
+    if begun is None:
+        return None
+    first, second = begun.groups()
+    more = b"" if second is None else _PLAIN + re.escape(second) + rb"\s*+:"
+    return re.compile(rb"[,\n]\s*+(\{\s*+" + re.escape(first) + rb"\s*+:" + more + b")", re.DOTALL)
+
+
 def decoded(data: bytes) -> Any:
     """The value of JSON text. Raises `Unreadable`."""
     try:
@@ -139,6 +155,9 @@ class _Scanner:
         self._count = {b"{": 0, b"[": 0}
         self._number = 0
         self._in_array: bool | None = None
+        self._like: re.Pattern[bytes] | None = None
+        self._again = _READ_AGAIN * longest
+        self._ended = False
 
     def pieces(self) -> Iterator[Piece]:
         step = _CHUNK
@@ -148,11 +167,10 @@ class _Scanner:
                 continue
             match = _NEXT.match(self._buffer, self._at)
             if match is None or match[1] == b'"':
-                if not self._more(step):
+                if (piece := self._read_on(step)) is not None:
+                    yield piece
+                if self._ended:
                     break
-                if len(self._buffer) > 2 * self._longest:
-                    yield self._piece(None, f"longer than {self._longest} bytes, and so is what follows")
-                    return
                 step = min(step * 2, _LARGEST_STEP)
                 continue
             step = _CHUNK
@@ -171,6 +189,37 @@ class _Scanner:
         yield from self._bare(len(self._buffer))
         if self._open:
             yield self._piece(None, "the file ends in the middle of it")
+
+    def _read_on(self, step: int) -> Piece | None:
+        """Reads on, unless the object that is being read takes too much, or the file has ended."""
+        too_long = self._start is not None and len(self._buffer) - self._start > self._longest
+        if too_long and (piece := self._go_back("not JSON", len(self._buffer))) is not None:
+            return piece
+        if not self._more(step):
+            piece = None if too_long else self._go_back("not JSON", len(self._buffer))
+            self._ended = piece is None
+            return piece
+        if len(self._buffer) <= 2 * self._longest:
+            return None
+        self._ended = True
+        self._open.clear()
+        self._at = len(self._buffer)
+        return self._piece(None, f"longer than {self._longest} bytes, and so is what follows")
+
+    def _go_back(self, why: str, end: int) -> Piece | None:
+        """To where, within the object that is being read, another one like those before it begins: brackets
+        or quotes of it do not match, and would swallow what follows. None when there is none."""
+        if self._start is None:
+            return None
+        like = self._like or _like(self._buffer, self._start)
+        found = None if like is None else like.search(self._buffer, self._start + 1, end)
+        if found is None or end - found.start(1) > self._again:
+            return None
+        self._again -= end - found.start(1)
+        self._at = found.start(1)
+        self._open.clear()
+        self._count = dict.fromkeys(self._count, 0)
+        return self._piece(None, why)
 
     def _bare(self, end: int) -> Iterator[Piece]:
         """What stands before the next bracket between two objects, unless it is but a comma."""
@@ -193,6 +242,7 @@ class _Scanner:
             # Brackets that do not match may have led too far.
             return None
         self._at = match.end()
+        self._like = self._like or _like(self._buffer, match.start(1))
         return self._piece(value)
 
     def _more(self, step: int) -> bool:
@@ -231,8 +281,9 @@ class _Scanner:
         try:
             value = decoded(self._buffer[self._start : self._at])
         except Unreadable as fault:
-            yield self._piece(None, fault.why)
+            yield self._go_back(fault.why, self._at) or self._piece(None, fault.why)
         else:
+            self._like = self._like or _like(self._buffer, self._start)
             yield self._piece(value)
 
     def _piece(self, value: Any, why: str = "") -> Piece:

@@ -194,6 +194,31 @@ def test_objects_are_found_one_by_one_and_a_broken_one_costs_only_itself(
     assert all(expected is None or one == expected for one, expected in zip(whole, values, strict=True))
 
 
+def braces(key: str) -> str:
+    said = {"id": key, "text": 'A "quote", a { and [brackets]'}
+    return json.dumps({"id": key, "title": "Braces {", "said": [said, {"id": "x", "text": "}"}]})
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_one_that_is_cut_short_does_not_swallow_those_behind_it(place: int) -> None:
+    """Wherever it is cut: within a string, a key, or a list that is never closed."""
+    for end in range(20, len(braces("torn"))):
+        texts = [braces(str(number)) for number in range(3)]
+        texts.insert(place, braces("torn")[:end])
+        document = f"[{','.join(texts)}]".encode()
+        read = list(pieces(io.BytesIO(document), 10_000))
+        assert [one.number for one in read if one.why] == [place + 1], document
+        assert [one.value["id"] for one in read if not one.why] == ["0", "1", "2"]
+
+
+def test_what_is_broken_is_not_read_again_without_end() -> None:
+    broken = b'[{"a": "b", "c": 1}' + b', {"a": "b", "c": [' * 20_000
+    read = list(pieces(io.BytesIO(broken), 300_000))
+    assert read[0].value == {"a": "b", "c": 1}
+    assert 1 < len(read) < 20
+    assert all(one.why for one in read[1:])
+
+
 # --- the whole of it ----------------------------------------------------------------------------------
 
 
