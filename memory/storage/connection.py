@@ -50,12 +50,17 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def in_folded(column: str) -> str:
-    """SQL for where its one parameter, which is folded, stands in a column as `fold` makes it; 0 is nowhere.
+def folded(column: str) -> str:
+    """SQL for a column as `fold` makes it.
 
     SQLite folds plain text by itself: each call of a function of ours waits for the interpreter.
     """
-    return f"instr(iif(octet_length({column}) = length({column}), lower({column}), fold({column})), ?)"
+    return f"iif(octet_length({column}) = length({column}), lower({column}), fold({column}))"
+
+
+def in_folded(column: str) -> str:
+    """SQL for where its one parameter, which is folded, stands in a folded column; 0 is nowhere."""
+    return f"instr({folded(column)}, ?)"
 
 
 def spaced(text: str) -> str:

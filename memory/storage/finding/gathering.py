@@ -19,12 +19,13 @@ from memory.storage.finding.plan import (
     Parts,
     Stream,
     conjunction,
+    plainly,
     session_conjunction,
     stream_of,
     surfaces,
     told_by_surface,
 )
-from memory.storage.finding.ranking import Surface, plain
+from memory.storage.finding.ranking import Surface, Typed, plain
 from memory.storage.finding.sql import TRUE, Compiler, Sql
 
 LOADED = 4000
@@ -120,9 +121,10 @@ class Gatherer:
             "SELECT content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
         )
         likely, exact = surfaces(Parts(indexed=(words,)), self._lens), told_by_surface(words)
+        sure = plainly(words)
         while batch := [text for (text,) in found.fetchmany(_LOOKED_AT_ONCE)]:
             near = [text for text in batch if _may_fit(text, likely, exact=exact)]
-            if near and (exact or self._lens.fitting(near, words)):
+            if near and (exact or any(_fits(text, sure) for text in near) or self._lens.fitting(near, words)):
                 return False
         return True
 
@@ -224,19 +226,40 @@ class Gatherer:
         )
         at_once = _LOOKED_AT_ONCE
         while batch := [Row(*one) for one in found.fetchmany(at_once)]:
-            yield from self._fitting(batch, (*self.parts.words, *self._texts))
+            yield from self._sure_first(batch, (*self.parts.words, *self._texts))
             at_once = min(4 * at_once, _AT_ONCE)
 
+    def _sure_first(self, rows: list[Row], wanted: tuple[Condition, ...]) -> Iterator[Row]:
+        """Those whose texts fit what is wanted of words: what is plain to see comes before the lens is asked
+        for the others, which takes longer than all the rest."""
+        likely = [row for row in rows if not wanted or _may_fit(row.text, self._surfaces, exact=self._exact)]
+        asked = tuple(one for one in wanted if not told_by_surface(one))
+        if not asked:
+            yield from likely
+            return
+        whole = All(asked) if len(asked) > 1 else asked[0]
+        sure = plainly(whole)
+        others = []
+        for row in likely:
+            if _fits(row.text, sure):
+                yield row
+            else:
+                others.append(row)
+        if others:
+            fit = self._lens.fitting([row.text for row in others], whole)
+            yield from (row for at, row in enumerate(others) if at in fit)
+
     def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:
-        """Those whose texts fit what is wanted of words."""
-        if not wanted:
-            return rows
-        likely = [row for row in rows if _may_fit(row.text, self._surfaces, exact=self._exact)]
-        wanted = tuple(one for one in wanted if not told_by_surface(one))
-        if not likely or not wanted:
-            return likely
-        fit = self._lens.fitting([row.text for row in likely], All(wanted) if len(wanted) > 1 else wanted[0])
-        return [row for at, row in enumerate(likely) if at in fit]
+        """As `_sure_first`, the latest stored first."""
+        return sorted(self._sure_first(rows, wanted), key=lambda row: -row.seq)
+
+
+def _fits(text: str, sure: Sequence[Sequence[Typed]] | None) -> bool:
+    """Whether a text fits for sure, as `plainly` tells."""
+    if sure is None or not text.isascii():
+        return False
+    folded = plain(text)
+    return all(any(one.is_in(folded) for one in choice) for choice in sure)
 
 
 def _may_fit(text: str, wanted: Sequence[Sequence[Surface]], *, exact: bool) -> bool:

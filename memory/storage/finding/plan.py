@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory.search.entities import All, AnyOf, Condition, Has, Is, Not, When, Words
 from memory.search.language import conditions
@@ -10,7 +11,7 @@ from memory.search.words import LETTERS_A_PIECE, is_unspaced
 from memory.storage.connection import Connection
 from memory.storage.finding.expressions import expression, only_words
 from memory.storage.finding.lens import Lens
-from memory.storage.finding.ranking import Surface, plain, surface
+from memory.storage.finding.ranking import Surface, Typed, plain, surface, typed
 from memory.storage.finding.sql import TRUE, Compiler, Sql, of_sessions
 from memory.storage.values import storable
 
@@ -168,6 +169,27 @@ def surfaces(parts: Parts, lens: Lens) -> list[list[Surface]]:
             if len(words) == len(leaves):
                 found.append([surface_of(leaf, lens) for leaf in words])
     return found
+
+
+@lru_cache(maxsize=16)
+def plainly(part: Condition) -> list[list[Typed]] | None:
+    """Words: a text in ASCII that has one of each list fits for sure; it may fit without. None when words as
+    they are typed do not tell."""
+    match part:
+        case All(parts):
+            each = [plainly(one) for one in parts]
+            return None if None in each else [choice for one in each for choice in one or ()]
+        case AnyOf(parts):
+            found = [plainly(one) for one in parts]
+            # What must hold together is no choice.
+            if any(one is None or len(one) != 1 for one in found):
+                return None
+            return [[words for one in found for choice in one or () for words in choice]]
+        case Words(text, prefix=False) if not is_unspaced(text):
+            words = typed(text)
+            return None if words is None else [[words]]
+        case _:
+            return None
 
 
 def told_by_surface(part: Condition) -> bool:

@@ -77,6 +77,32 @@ def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Su
     return Surface(roots, re.compile(r"\W+".join(parts)))
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Words as they are typed, one after the other. Where they stand so in a text in ASCII the index finds
+    them; it finds other forms of them too."""
+
+    words: tuple[str, ...]
+    together: str
+    pattern: re.Pattern[str]
+
+    def is_in(self, text: str) -> bool:
+        """`text` is in the form of `plain`."""
+        if not all(word in text for word in self.words):
+            return False
+        # Most words stand between spaces, where they are found many times faster.
+        return self.together in text or self.pattern.search(text) is not None
+
+
+def typed(text: str) -> Typed | None:
+    """None for words that the index may read otherwise."""
+    words = tuple(text.lower().split())
+    if not words or not text.isascii():
+        return None
+    pattern = re.compile(rf"(?<!\w){r'[^a-z0-9_]+'.join(map(re.escape, words))}(?!\w)")
+    return Typed(words, f" {' '.join(words)} ", pattern)
+
+
 def _root(stem: str) -> str:
     """What of a stem is in every word that it is made of: pony and ponies are poni, hoping is hope."""
     if any(char.isdigit() for char in stem):

@@ -26,7 +26,7 @@ from memory.search.entities import (
     Words,
 )
 from memory.search.words import LETTERS_A_PIECE, is_unspaced, searchable
-from memory.storage.connection import fold, in_folded
+from memory.storage.connection import fold, folded, in_folded
 from memory.storage.finding.expressions import expression
 from memory.storage.values import micros, storable
 
@@ -252,8 +252,8 @@ def _when(part: When, begin: str, end: str) -> Sql:
 
 
 def _named(column: str, name: str, *, prefix: bool) -> Sql:
-    folded = fold(storable(name))
-    return Sql(f"instr(fold({column}), ?) = 1" if prefix else f"fold({column}) = ?", (folded,))
+    wanted = fold(storable(name))
+    return Sql(f"{in_folded(column)} = 1" if prefix else f"{folded(column)} = ?", (wanted,))
 
 
 def _like(text: str) -> str:
