@@ -181,23 +181,24 @@ class RecallEngine:
         await self._room.follow()
         catalogue = self._room.catalogue
         bare, speakers = understood(wanted, catalogue.speakers)
-        stems = await self._evidence.stems(bare)
-        words = tuple(content_words(stems))
-        question = question_of(wanted, speakers, stems, words)
-        if wanted.recent_first and "message" in wanted.kinds and question.words:
-            hits = await self._lately(wanted, words, question)
-            if hits:
-                return Found(hits, window=True)
+        lately = wanted.recent_first and "message" in wanted.kinds
         # The room is read meanwhile, one thing after another: it has one thread.
-        embedding = asyncio.ensure_future(self._embedded(bare))
+        embedding = None if lately else asyncio.ensure_future(self._embedded(bare))
         try:
+            stems = await self._evidence.stems(bare)
+            words = tuple(content_words(stems))
+            question = question_of(wanted, speakers, stems, words)
+            if lately and question.words and (hits := await self._lately(wanted, words, question)):
+                return Found(hits, window=True)
+            embedding = embedding or asyncio.ensure_future(self._embedded(bare))
             most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
             places = await self._room.places(words, at_most=most) if "message" in wanted.kinds else []
             if self._mirror is not None:
                 await self._mirror.follow()
             vector = await embedding
         finally:
-            embedding.cancel()
+            if embedding is not None:
+                embedding.cancel()
         looked = Looked(words, places, vector, question)
         narrow = wanted.session is None and wanted.project is not None
         apart = not (narrow and wanted.widen and refers_back(wanted.query))
@@ -211,10 +212,11 @@ class RecallEngine:
     async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
         """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
         catalogue = self._room.catalogue
-        chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
+        every = self._room.scope(project=wanted.project, session=wanted.session).rows
+        chosen = recent(catalogue, every, self._span(), wanted.now)
         if not len(chosen):
             return []
-        looked = Looked(words, await self._window.places(catalogue, chosen), None, question)
+        looked = Looked(words, await self._window.places(catalogue, chosen, words), None, question)
         return await self._ranked(wanted, wanted.project, looked, Rows(catalogue, chosen), least=ANSWERS)
 
     async def _embedded(self, text: str) -> Sequence[float] | None:

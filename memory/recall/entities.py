@@ -1,6 +1,6 @@
 """The values of recall: what is looked for, what is found, and what is read of a room on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -148,11 +148,11 @@ class EntryChanges:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """In which messages a word occurs, and how often in each."""
+    """In which messages a word occurs: the message of every place, so that one that holds it twice is there
+    twice."""
 
     term: str
-    seqs: tuple[int, ...]
-    counts: tuple[int, ...]
+    seqs: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)

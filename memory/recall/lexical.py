@@ -26,9 +26,9 @@ class Places:
 def placed(catalogue: Catalogue, posting: Posting) -> Places:
     import numpy as np
 
-    rows = catalogue.rows_of(posting.seqs)
+    rows, counts = np.unique(catalogue.rows_of(posting.seqs), return_counts=True)
     known = rows != NOBODY
-    return Places(posting.term, rows[known], np.array(posting.counts, float)[known])
+    return Places(posting.term, rows[known], counts[known].astype(float))
 
 
 def lexical(

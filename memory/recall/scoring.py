@@ -114,16 +114,18 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
         "semantic": _given(evidence.whole_meaning, nothing),
         "neighbour": _given(evidence.near_meaning, nothing),
         "session": discount * ((1 - SESSION_MEANING) * trust * session[0] + SESSION_MEANING * session[1]),
-        "speaker": evidence.speaker.astype(float),
+        "speaker": evidence.speaker.astype(float) if evidence.speaker.any() else nothing,
         "time": nothing if evidence.time is None else evidence.time,
-        "dated": evidence.dated.astype(float),
-        "machine": evidence.machine.astype(float),
-        "question": evidence.asks.astype(float),
-        "stated": evidence.stated.astype(float),
+        "dated": evidence.dated.astype(float) if evidence.dated.any() else nothing,
+        "machine": evidence.machine.astype(float) if evidence.machine.any() else nothing,
+        "question": evidence.asks.astype(float) if evidence.asks.any() else nothing,
+        "stated": evidence.stated.astype(float) if evidence.stated.any() else nothing,
         "topic": nothing if evidence.topic is None else evidence.topic,
     }
     total = nothing.copy()
     for name, values in parts.items():
+        if values is nothing:
+            continue
         sign = -1.0 if name in {"machine", "question"} else 1.0
         total += sign * float(getattr(weights, name)) * values
     total = (total - weights.lowest) / (weights.highest - weights.lowest)

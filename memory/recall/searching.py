@@ -46,11 +46,10 @@ class Search:
     async def look(self) -> Nearest:
         """The nearest passages of what may be found. Memories belong to no session, and to all projects when
         to none, so they are looked for by themselves."""
-        messages = notes = _NOTHING
-        if "message" in self.wanted.kinds:
-            messages = await self._messages(self.vector)
-        if self.wanted.kinds & NOTES:
-            notes = await self.mirror.index.search(self.vector, limit=NEAREST, scope=Scope(NOTES))
+        said = [self._said()] if "message" in self.wanted.kinds else []
+        known = [Scope(NOTES)] if self.wanted.kinds & NOTES else []
+        found = await self.mirror.index.search_each(self.vector, limit=NEAREST, scopes=said + known)
+        messages, notes = found[0] if said else _NOTHING, found[-1] if known else _NOTHING
         return nearest(self.room.catalogue, self.room.shelf, messages, notes)
 
     async def look_again(
@@ -127,7 +126,7 @@ class Search:
             return None
         asked = np.asarray(self.vector) + ECHO * np.mean(list(found.values()), axis=0)
         asked /= np.linalg.norm(asked)
-        messages = await self._messages(asked.tolist())
+        messages = await self.mirror.index.search(asked.tolist(), limit=NEAREST, scope=self._said())
         return meaning(rows, notes, nearest(self.room.catalogue, self.room.shelf, messages, _NOTHING))
 
     async def _vectors(self, owners: dict[tuple[str, int], int]) -> "dict[int, NDArray[np.float32]]":
@@ -141,9 +140,8 @@ class Search:
             if (one.owner_id, one.part) in owners
         }
 
-    async def _messages(self, vector: Sequence[float]) -> Near:
-        scope = Scope(frozenset({"message"}), self.project, self.wanted.session)
-        return await self.mirror.index.search(vector, limit=NEAREST, scope=scope)
+    def _said(self) -> Scope:
+        return Scope(frozenset({"message"}), self.project, self.wanted.session)
 
 
 def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:

@@ -1,7 +1,6 @@
 """Session memory: what was said in the last hours, looked through first and without a model."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
 from memory.recall.lexical import Places, placed
 from memory.recall.ports import EvidenceStore
-from memory.recall.selecting import in_scope, micros
+from memory.recall.selecting import micros
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,33 +32,34 @@ class Window:
 
     def __init__(self, evidence: EvidenceStore) -> None:
         self._evidence = evidence
-        self._stems: dict[str, Counter[str]] = {}
+        self._stems: dict[str, list[str]] = {}
 
-    async def places(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> list[Places]:
-        """Where each word of these messages occurs. Raises what storage raises."""
+    async def places(
+        self, catalogue: Catalogue, rows: "NDArray[np.int64]", wanted: Collection[str]
+    ) -> list[Places]:
+        """Where each of these words occurs in these messages. Raises what storage raises."""
         texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[rows]])
         await self._read(texts)
-        places: dict[str, list[tuple[int, int]]] = {}
+        places: dict[str, list[int]] = {}
         for text in texts:
-            for word, count in self._stems[text.text].items():
-                places.setdefault(word, []).append((text.seq, count))
-        found = (Posting(word, *map(tuple, zip(*own, strict=True))) for word, own in places.items())
-        return [placed(catalogue, one) for one in found]
+            for word in self._stems[text.text]:
+                if word in wanted:
+                    places.setdefault(word, []).append(text.seq)
+        return [placed(catalogue, Posting(word, own)) for word, own in places.items()]
 
     async def _read(self, texts: Sequence[Text]) -> None:
         held = {text.text: self._stems[text.text] for text in texts if text.text in self._stems}
         new = [text.text for text in texts if text.text not in held]
         if new:
-            held.update(zip(new, map(Counter, await self._evidence.stems_of(new)), strict=True))
+            held.update(zip(new, await self._evidence.stems_of(new), strict=True))
         # What has left the window is let go of.
         self._stems = held
 
 
 def recent(
-    catalogue: Catalogue, span: Span, now: datetime, *, project: str | None, session: str | None
+    catalogue: Catalogue, chosen: "NDArray[np.int64]", span: Span, now: datetime
 ) -> "NDArray[np.int64]":
-    """The rows of the newest messages within the span, oldest first."""
-    chosen = in_scope(catalogue, project=project, session=session)
+    """Of these rows those of the newest messages within the span, oldest first."""
     times = catalogue.time[chosen]
     since = micros(now - timedelta(hours=span.hours))
     inside = chosen[(times >= since) & (times <= micros(now))]

@@ -109,6 +109,8 @@ class ChangeNotes:
     def since(self, kind: str, version: int) -> frozenset[int | str]:
         """What of a kind changed after a version. Messages go by `seq`, sessions and memories by id, vectors
         by their owner's."""
+        if version >= self._version:
+            return frozenset()
         return frozenset(key for key, at in self._seen[kind].items() if at > version)
 
     def _note(self, kind: str, key: int | str) -> None:

@@ -13,6 +13,7 @@ from memory.vectors.entities import (
     VectorChanges,
     VectorCounts,
     VectorKey,
+    VectorPage,
 )
 
 
@@ -33,9 +34,7 @@ class SqlVectorStore:
     async def put(self, model: str, made: Sequence[Embedded]) -> int:
         return await self._database.write(lambda conn: vectors.put(conn, model, made))
 
-    async def scan(
-        self, model: str, *, after: VectorKey | None = None, limit: int = 2000
-    ) -> list[StoredVector]:
+    async def scan(self, model: str, *, after: VectorKey | None = None, limit: int = 2000) -> VectorPage:
         return await self._database.read(lambda conn: vectors.scan(conn, model, after, limit))
 
     async def of(

@@ -107,13 +107,13 @@ class InMemoryEvidenceStore:
         self._rows.require_open()
         found = []
         for term in terms:
-            places = {
-                self._seq(message): count
+            places = [
+                self._seq(message)
                 for message in self._finished()
-                if (count := _occurrences(message.content, term))
-            }
-            if places and len(places) <= at_most:
-                found.append(Posting(term, tuple(places), tuple(places.values())))
+                for _ in range(_occurrences(message.content, term))
+            ]
+            if places and len(set(places)) <= at_most:
+                found.append(Posting(term, places))
         return found
 
     async def texts(self, seqs: Sequence[int]) -> list[Text]:

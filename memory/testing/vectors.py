@@ -18,6 +18,8 @@ from memory.vectors.entities import (
     VectorChanges,
     VectorCounts,
     VectorKey,
+    VectorPage,
+    micros,
 )
 from models.messages import Role
 
@@ -108,13 +110,11 @@ class InMemoryVectorStore:
                 taken += 1
         return taken
 
-    async def scan(
-        self, model: str, *, after: VectorKey | None = None, limit: int = 2000
-    ) -> list[StoredVector]:
+    async def scan(self, model: str, *, after: VectorKey | None = None, limit: int = 2000) -> VectorPage:
         self._rows.require_open()
         start = ("", "", -1) if after is None else (after.kind, after.owner_id, after.part)
         found = [row for row in self._stored(model) if (row.kind, row.owner_id, row.part) > start]
-        return found[: max(limit, 0)]
+        return VectorPage.of(found[: max(limit, 0)])
 
     async def of(
         self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()
@@ -176,11 +176,11 @@ class InMemoryVectorStore:
     def _vector(self, owner: str, part: int, data: bytes) -> StoredVector:
         memory = self._rows.memories.get(owner)
         if memory is not None:
-            return StoredVector("memory", owner, part, None, memory.project, memory.created_at, data)
+            return StoredVector("memory", owner, part, None, memory.project, micros(memory.created_at), data)
         told = self._rows.messages.get(owner)
         kind, one = ("message", told) if told is not None else ("summary", self._summary(owner))
         session = self._rows.session(one.session_id)
-        return StoredVector(kind, owner, part, session.id, session.project, one.created_at, data)
+        return StoredVector(kind, owner, part, session.id, session.project, micros(one.created_at), data)
 
     def _summary(self, owner: str) -> Summary:
         return next(one for one in self._context.standing() if one.id == owner)
@@ -196,8 +196,8 @@ class BruteForceVectorIndex:
     def __init__(self) -> None:
         self._rows: list[StoredVector] = []
 
-    async def add(self, rows: Sequence[StoredVector]) -> None:
-        self._rows += rows
+    async def add(self, page: VectorPage) -> None:
+        self._rows += page.rows()
 
     async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         self._rows = [
@@ -218,6 +218,11 @@ class BruteForceVectorIndex:
             complete=len(scored) < limit,
         )
 
+    async def search_each(
+        self, vector: Sequence[float], *, limit: int, scopes: Sequence[Scope]
+    ) -> list[Near]:
+        return [await self.search(vector, limit=limit, scope=scope) for scope in scopes]
+
     async def count(self) -> int:
         return len(self._rows)
 
@@ -234,6 +239,6 @@ def _within(row: StoredVector, scope: Scope) -> bool:
         (scope.kinds is None or row.kind in scope.kinds)
         and scope.project in {None, row.project}
         and scope.session in {None, row.session_id}
-        and (scope.since is None or row.created_at >= scope.since)
-        and (scope.before is None or row.created_at < scope.before)
+        and (scope.since is None or row.created_at >= micros(scope.since))
+        and (scope.before is None or row.created_at < micros(scope.before))
     )

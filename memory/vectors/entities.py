@@ -1,8 +1,14 @@
 """The values of vectors: what is to be embedded, what is stored, what a search finds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return round(moment.timestamp() * 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +32,60 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One passage's vector with what a search filters by. `data` is little-endian float32."""
+    """One passage's vector with what a search filters by. `created_at` is in microseconds since 1970, `data`
+    little-endian float32."""
 
     kind: str
     owner_id: str
     part: int
     session_id: str | None
     project: str | None
-    created_at: datetime
+    created_at: int
     data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPage:
+    """Stored vectors as columns: a hundred thousand rows would be as many objects. `data` holds the vectors,
+    all of one length, one after another."""
+
+    kinds: Sequence[str] = ()
+    owners: Sequence[str] = ()
+    parts: Sequence[int] = ()
+    sessions: Sequence[str | None] = ()
+    projects: Sequence[str | None] = ()
+    times: Sequence[int] = ()
+    data: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, rows: Sequence[StoredVector]) -> Self:
+        return cls(
+            [row.kind for row in rows],
+            [row.owner_id for row in rows],
+            [row.part for row in rows],
+            [row.session_id for row in rows],
+            [row.project for row in rows],
+            [row.created_at for row in rows],
+            b"".join(row.data for row in rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.data) // (4 * len(self.owners)) if self.owners else 0
+
+    @property
+    def last(self) -> "VectorKey":
+        """Where a scan goes on after a page that is not empty."""
+        return VectorKey(self.kinds[-1], self.owners[-1], self.parts[-1])
+
+    def rows(self) -> Iterator[StoredVector]:
+        size = 4 * self.dimension
+        columns = self.kinds, self.owners, self.parts, self.sessions, self.projects, self.times
+        for at, values in enumerate(zip(*columns, strict=True)):
+            yield StoredVector(*values, self.data[at * size : (at + 1) * size])
 
 
 @dataclass(frozen=True, slots=True)

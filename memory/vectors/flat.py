@@ -8,16 +8,16 @@ one after another, with a second one for half of each product, which lets go of 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from memory.vectors.entities import Near, Scope, StoredVector
+from memory.vectors.entities import Near, Scope, VectorPage, micros
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+_Compared = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float32]"]
 
 BLOCK = 8192
 """Rows that are made room for at a time: nothing is copied when there are more."""
@@ -33,8 +33,12 @@ class _Codes:
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
-    def of(self, text: str | None) -> int:
-        return _NONE if text is None else self._known.setdefault(text, len(self._known))
+    def of(self, texts: Sequence[str | None]) -> list[int]:
+        known = self._known
+        for text in texts:
+            if text not in known and text is not None:
+                known[text] = len(known)
+        return [_NONE if text is None else known[text] for text in texts]
 
     def known(self, texts: Collection[str]) -> list[int]:
         return [code for text in texts if (code := self._known.get(text)) is not None]
@@ -48,16 +52,21 @@ class FlatVectorIndex:
         self._helper = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vectors")
         self._clear()
 
-    async def add(self, rows: Sequence[StoredVector]) -> None:
-        if rows:
-            await self._alone(lambda: self._add(rows))
+    async def add(self, page: VectorPage) -> None:
+        if len(page):
+            await self._alone(lambda: self._add(page))
 
     async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         if owners or sessions:
             await self._alone(lambda: self._remove(frozenset(owners), sessions))
 
     async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near:
-        return await self._alone(lambda: self._search(vector, limit, scope))
+        return (await self.search_each(vector, limit=limit, scopes=[scope]))[0]
+
+    async def search_each(
+        self, vector: Sequence[float], *, limit: int, scopes: Sequence[Scope]
+    ) -> list[Near]:
+        return await self._alone(lambda: self._search(vector, limit, scopes))
 
     async def count(self) -> int:
         return await self._alone(lambda: len(self._owners) - self._dead)
@@ -76,36 +85,33 @@ class FlatVectorIndex:
         self._dimension = 0
         self._dead = 0
 
-    def _add(self, rows: Sequence[StoredVector]) -> None:
+    def _add(self, page: VectorPage) -> None:
         import numpy as np
 
-        if not self._dimension:
-            self._dimension = len(rows[0].data) // 4
-        vectors = np.frombuffer(b"".join(row.data for row in rows), "<f4").reshape(len(rows), self._dimension)
+        count = len(page)
+        self._dimension = self._dimension or page.dimension
+        vectors = np.frombuffer(page.data, "<f4").reshape(count, self._dimension)
         columns = np.array(
             [
-                (
-                    1,
-                    row.part,
-                    self._kinds.of(row.kind),
-                    self._sessions.of(row.session_id),
-                    self._projects.of(row.project),
-                    _micros(row.created_at),
-                )
-                for row in rows
+                [1] * count,
+                page.parts,
+                self._kinds.of(page.kinds),
+                self._sessions.of(page.sessions),
+                self._projects.of(page.projects),
+                page.times,
             ],
             np.int64,
         )
         done = 0
-        while done < len(rows):
+        while done < count:
             at = len(self._owners) % BLOCK
             if at == 0:
                 self._blocks.append(np.zeros((BLOCK, self._dimension), np.float32))
-                self._columns.append(np.zeros((columns.shape[1], BLOCK), np.int64))
-            take = min(BLOCK - at, len(rows) - done)
+                self._columns.append(np.zeros((len(columns), BLOCK), np.int64))
+            take = min(BLOCK - at, count - done)
             self._blocks[-1][at : at + take] = vectors[done : done + take]
-            self._columns[-1][:, at : at + take] = columns[done : done + take].T
-            self._owners += [row.owner_id for row in rows[done : done + take]]
+            self._columns[-1][:, at : at + take] = columns[:, done : done + take]
+            self._owners += page.owners[done : done + take]
             done += take
 
     def _remove(self, owners: frozenset[str], sessions: Collection[str]) -> None:
@@ -143,14 +149,18 @@ class FlatVectorIndex:
                 self._owners.append(owners[number * BLOCK + int(place)])
                 kept += 1
 
-    def _search(self, vector: Sequence[float], limit: int, scope: Scope) -> Near:
+    def _search(self, vector: Sequence[float], limit: int, scopes: Sequence[Scope]) -> list[Near]:
         import numpy as np
 
         if not self._owners or limit <= 0 or len(vector) != self._dimension:
-            return Near((), (), (), complete=not self._owners)
-        query = np.asarray(vector, np.float32)
-        compared = self._compared(query, scope)
-        found, parts, similarities = (list(own) for own in zip(*compared, strict=True))
+            return [Near((), (), (), complete=not self._owners) for _ in scopes]
+        blocks = self._compared(np.asarray(vector, np.float32), scopes)
+        return [self._nearest([block[at] for block in blocks], limit) for at in range(len(scopes))]
+
+    def _nearest(self, compared: Sequence[_Compared], limit: int) -> Near:
+        import numpy as np
+
+        found, parts, similarities = zip(*compared, strict=True)
         places, part, similarity = np.concatenate(found), np.concatenate(parts), np.concatenate(similarities)
         complete = len(places) < limit
         if len(places) > limit:
@@ -165,15 +175,16 @@ class FlatVectorIndex:
             complete=complete,
         )
 
-    def _compared(self, query: "NDArray[np.float32]", scope: Scope) -> "list[tuple[NDArray[Any], ...]]":
-        """For each block: which rows count, which passages these are, and their cosines. Two threads take
-        one block after the other; on a busy machine nobody waits for more than the other's last one."""
+    def _compared(self, query: "NDArray[np.float32]", scopes: Sequence[Scope]) -> list[list[_Compared]]:
+        """For each block and scope: which rows count, which passages these are, and their cosines. Two
+        threads take one block after the other; on a busy machine nobody waits for more than the other's last
+        one."""
         numbers = iter(range(len(self._blocks)))
-        found: dict[int, tuple[NDArray[Any], ...]] = {}
+        found: dict[int, list[_Compared]] = {}
 
         def work() -> None:
             for number in numbers:
-                found[number] = self._compare(number, query, scope)
+                found[number] = self._compare(number, query, scopes)
 
         helper = self._helper.submit(work) if len(self._blocks) > 1 else None
         work()
@@ -181,16 +192,23 @@ class FlatVectorIndex:
             helper.result()
         return [found[number] for number in range(len(self._blocks))]
 
-    def _compare(self, number: int, query: "NDArray[np.float32]", scope: Scope) -> "tuple[NDArray[Any], ...]":
+    def _compare(self, number: int, query: "NDArray[np.float32]", scopes: Sequence[Scope]) -> list[_Compared]:
         import numpy as np
 
         block, columns = self._blocks[number], self._columns[number]
-        inside = np.flatnonzero(self._within(columns, scope))
+        insides = [np.flatnonzero(self._within(columns, scope)) for scope in scopes]
         # Where few of the rows count, these few are picked out; else all are multiplied, which is faster.
-        few = len(inside) < _FEW_SHARE * BLOCK
         # Not `@`: BLAS shares it among threads, and on a busy machine all wait for the last of them.
-        similarity = np.vecdot(_picked(block, inside) if few else block, query)
-        return inside + number * BLOCK, columns[1][inside], similarity if few else similarity[inside]
+        few = sum(map(len, insides)) < _FEW_SHARE * BLOCK
+        every = None if few else np.vecdot(block, query)
+        return [
+            (
+                inside + number * BLOCK,
+                columns[1][inside],
+                np.vecdot(_picked(block, inside), query) if every is None else every[inside],
+            )
+            for inside in insides
+        ]
 
     def _within(self, columns: "NDArray[np.int64]", scope: Scope) -> "NDArray[np.bool_]":
         """Which rows of one block a search may find."""
@@ -203,9 +221,9 @@ class FlatVectorIndex:
         if scope.session is not None:
             found &= _is_one_of(sessions, self._sessions.known([scope.session]))
         if scope.since is not None:
-            found &= times >= _micros(scope.since)
+            found &= times >= micros(scope.since)
         if scope.before is not None:
-            found &= times < _micros(scope.before)
+            found &= times < micros(scope.before)
         return found
 
 
@@ -223,7 +241,3 @@ def _is_one_of(values: "NDArray[np.int64]", codes: Sequence[int]) -> "NDArray[np
     for code in codes:
         found |= values == code
     return found
-
-
-def _micros(moment: datetime) -> int:
-    return round(moment.timestamp() * 1_000_000)

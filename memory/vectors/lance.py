@@ -7,10 +7,9 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from typing import Any, TypeVar
 
-from memory.vectors.entities import Near, Scope, StoredVector
+from memory.vectors.entities import Near, Scope, VectorPage, micros
 
 T = TypeVar("T")
 
@@ -31,9 +30,9 @@ class LanceVectorIndex:
         self._dimension = 0
         self._changes = 0
 
-    async def add(self, rows: Sequence[StoredVector]) -> None:
-        if rows:
-            await self._alone(lambda: self._add(rows))
+    async def add(self, page: VectorPage) -> None:
+        if len(page):
+            await self._alone(lambda: self._add(page))
 
     async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         if owners or sessions:
@@ -41,6 +40,11 @@ class LanceVectorIndex:
 
     async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near:
         return await self._alone(lambda: self._search(vector, limit, scope))
+
+    async def search_each(
+        self, vector: Sequence[float], *, limit: int, scopes: Sequence[Scope]
+    ) -> list[Near]:
+        return [await self.search(vector, limit=limit, scope=scope) for scope in scopes]
 
     async def count(self) -> int:
         return await self._alone(lambda: 0 if self._table is None else int(self._table.count_rows()))
@@ -51,9 +55,9 @@ class LanceVectorIndex:
     async def _alone(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _add(self, rows: Sequence[StoredVector]) -> None:
+    def _add(self, page: VectorPage) -> None:
         arrow = _load()
-        dimension = len(rows[0].data) // 4
+        dimension = page.dimension
         schema = arrow.schema(
             [
                 ("owner", arrow.string()),
@@ -65,16 +69,16 @@ class LanceVectorIndex:
                 ("vector", arrow.list_(arrow.float32(), dimension)),
             ]
         )
-        numbers = arrow.py_buffer(b"".join(row.data for row in rows))
-        flat = arrow.Array.from_buffers(arrow.float32(), len(rows) * dimension, [None, numbers])
+        numbers = arrow.py_buffer(page.data)
+        flat = arrow.Array.from_buffers(arrow.float32(), len(page) * dimension, [None, numbers])
         batch = arrow.table(
             [
-                arrow.array([row.owner_id for row in rows], arrow.string()),
-                arrow.array([row.part for row in rows], arrow.int32()),
-                arrow.array([row.kind for row in rows], arrow.string()),
-                arrow.array([row.session_id for row in rows], arrow.string()),
-                arrow.array([row.project for row in rows], arrow.string()),
-                arrow.array([_micros(row.created_at) for row in rows], arrow.int64()),
+                arrow.array(page.owners, arrow.string()),
+                arrow.array(page.parts, arrow.int32()),
+                arrow.array(page.kinds, arrow.string()),
+                arrow.array(page.sessions, arrow.string()),
+                arrow.array(page.projects, arrow.string()),
+                arrow.array(page.times, arrow.int64()),
                 arrow.FixedSizeListArray.from_arrays(flat, dimension),
             ],
             schema=schema,
@@ -145,9 +149,9 @@ def _conditions(scope: Scope) -> list[str]:
     if scope.session is not None:
         found.append(f"session = {_text(scope.session)}")
     if scope.since is not None:
-        found.append(f"time >= {_micros(scope.since)}")
+        found.append(f"time >= {micros(scope.since)}")
     if scope.before is not None:
-        found.append(f"time < {_micros(scope.before)}")
+        found.append(f"time < {micros(scope.before)}")
     return found
 
 
@@ -158,7 +162,3 @@ def _list(values: Sequence[str]) -> str:
 def _text(value: str) -> str:
     doubled = value.replace("'", "''")
     return f"'{doubled}'"
-
-
-def _micros(moment: datetime) -> int:
-    return round(moment.timestamp() * 1_000_000)

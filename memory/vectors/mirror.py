@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
-from memory.vectors.entities import StoredVector, VectorKey
+from memory.vectors.entities import StoredVector, VectorKey, VectorPage
 from memory.vectors.ports import VectorIndex, VectorStore
 
 T = TypeVar("T")
@@ -65,8 +65,7 @@ class IndexMirror:
         after: VectorKey | None = None
         while page := await self._store.scan(model, after=after, limit=PAGE):
             await self._add(page)
-            last = page[-1]
-            after = VectorKey(last.kind, last.owner_id, last.part)
+            after = page.last
 
     async def _follow(self) -> None:
         if self.model is None or self._version is None:
@@ -86,15 +85,14 @@ class IndexMirror:
         gone = {row.owner_id for row in rows if row.session_id in moved} | changes.owners
         await self._index.remove(owners=gone & self._owners)
         self._owners -= gone
-        await self._add([row for row in rows if row.owner_id in gone])
+        await self._add(VectorPage.of([row for row in rows if row.owner_id in gone]))
         self._version = changes.version
 
-    async def _add(self, rows: list[StoredVector]) -> None:
-        await self._index.add(rows)
-        for row in rows:
-            self._owners.add(row.owner_id)
-            if row.session_id is not None:
-                self._projects[row.session_id] = row.project
+    async def _add(self, page: VectorPage) -> None:
+        await self._index.add(page)
+        self._owners.update(page.owners)
+        belonging = dict(zip(page.sessions, page.projects, strict=True))
+        self._projects.update({own: project for own, project in belonging.items() if own is not None})
 
 
 async def _whole(work: Coroutine[Any, Any, T]) -> T:

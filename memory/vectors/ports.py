@@ -12,6 +12,7 @@ from memory.vectors.entities import (
     VectorChanges,
     VectorCounts,
     VectorKey,
+    VectorPage,
 )
 
 
@@ -33,9 +34,7 @@ class VectorStore(Protocol):
         erased since it was read is left out. Returns how many texts were taken."""
         ...
 
-    async def scan(
-        self, model: str, *, after: VectorKey | None = None, limit: int = 2000
-    ) -> list[StoredVector]:
+    async def scan(self, model: str, *, after: VectorKey | None = None, limit: int = 2000) -> VectorPage:
         """The stored vectors in the order of their keys."""
         ...
 
@@ -62,13 +61,19 @@ class VectorStore(Protocol):
 class VectorIndex(Protocol):
     """Vectors in memory, with ids and what is filtered by, never text. Nothing of it is ever written."""
 
-    async def add(self, rows: Sequence[StoredVector]) -> None:
+    async def add(self, page: VectorPage) -> None:
         """Owners that are added must not be in the index."""
         ...
 
     async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None: ...
 
     async def search(self, vector: Sequence[float], *, limit: int, scope: Scope) -> Near: ...
+
+    async def search_each(
+        self, vector: Sequence[float], *, limit: int, scopes: Sequence[Scope]
+    ) -> list[Near]:
+        """As `search`, in each of the scopes."""
+        ...
 
     async def count(self) -> int: ...
 

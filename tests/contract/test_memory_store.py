@@ -247,7 +247,7 @@ async def test_memories_are_embedded_before_messages(store: SessionStore) -> Non
     await store.memories.change(memory.id, MemoryPatch(text="In Bergen"))
     await store.memories.change(other.id, MemoryPatch(state=MemoryState.ARCHIVED))
     assert (await store.vectors.changes(start.version)).owners == {memory.id, other.id}
-    assert [row.owner_id for row in await store.vectors.scan(MODEL)] == [said.id]
+    assert list((await store.vectors.scan(MODEL)).owners) == [said.id]
     assert [one.text for one in await store.vectors.unembedded(MODEL)] == ["work: In Bergen"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vectors.embedding import packed
-from memory.vectors.entities import Scope, StoredVector
+from memory.vectors.entities import Scope, StoredVector, VectorPage, micros
 from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.lance import LanceVectorIndex
 from memory.vectors.ports import VectorIndex
@@ -35,7 +35,12 @@ def row(
     project: str | None = None,
     hours: int = 0,
 ) -> StoredVector:
-    return StoredVector(kind, owner, part, session, project, NOON + timedelta(hours=hours), packed(vector))
+    time = micros(NOON + timedelta(hours=hours))
+    return StoredVector(kind, owner, part, session, project, time, packed(vector))
+
+
+async def add(index: VectorIndex, *rows: StoredVector) -> None:
+    await index.add(VectorPage.of(rows))
 
 
 async def owners(index: VectorIndex, scope: Scope = EVERYTHING, limit: int = 10) -> list[str]:
@@ -47,11 +52,11 @@ async def test_an_empty_index_finds_nothing_and_says_that_this_is_all(index: Vec
     assert (near.owners, near.complete) == ((), True)
     assert await index.count() == 0
     await index.remove(owners=["a"])
-    await index.add([])
+    await index.add(VectorPage())
 
 
 async def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> None:
-    await index.add([row("far", [0.0, 1.0]), row("near", [0.8, 0.6]), row("same", [1.0, 0.0], part=3)])
+    await add(index, row("far", [0.0, 1.0]), row("near", [0.8, 0.6]), row("same", [1.0, 0.0], part=3))
     near = await index.search([1.0, 0.0], limit=10, scope=EVERYTHING)
     assert near.owners == ("same", "near", "far")
     assert near.parts == (3, 0, 0)
@@ -60,19 +65,18 @@ async def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> N
 
 
 async def test_a_limit_cuts_and_says_so(index: VectorIndex) -> None:
-    await index.add([row(f"m{n}", [1.0 - n / 10, 0.0]) for n in range(5)])
+    await add(index, *(row(f"m{n}", [1.0 - n / 10, 0.0]) for n in range(5)))
     near = await index.search([1.0, 0.0], limit=2, scope=EVERYTHING)
     assert near.owners == ("m0", "m1")
     assert not near.complete
 
 
 async def test_filters(index: VectorIndex) -> None:
-    await index.add(
-        [
-            row("a", [1.0, 0.0], project="it's", session="one", hours=0),
-            row("b", [0.9, 0.0], project="other", session="two", hours=1),
-            row("c", [0.8, 0.0], kind="summary", session="two", hours=2),
-        ]
+    await add(
+        index,
+        row("a", [1.0, 0.0], project="it's", session="one", hours=0),
+        row("b", [0.9, 0.0], project="other", session="two", hours=1),
+        row("c", [0.8, 0.0], kind="summary", session="two", hours=2),
     )
     assert await owners(index, Scope(project="it's")) == ["a"]
     assert await owners(index, Scope(session="two")) == ["b", "c"]
@@ -84,7 +88,7 @@ async def test_filters(index: VectorIndex) -> None:
 
 
 async def test_what_is_removed_is_not_found_again(index: VectorIndex) -> None:
-    await index.add([row("a", [1.0, 0.0]), row("a", [0.9, 0.0], part=1), row("b", [0.8, 0.0], session="t")])
+    await add(index, row("a", [1.0, 0.0]), row("a", [0.9, 0.0], part=1), row("b", [0.8, 0.0], session="t"))
     await index.remove(owners=["a"])
     assert await owners(index) == ["b"]
     await index.remove(sessions=["t"])
@@ -94,7 +98,7 @@ async def test_what_is_removed_is_not_found_again(index: VectorIndex) -> None:
 
 async def test_many_small_changes_keep_it_right(index: VectorIndex) -> None:
     for n in range(30):
-        await index.add([row(f"m{n:02}", [1.0 - n / 100, 0.0])])
+        await add(index, row(f"m{n:02}", [1.0 - n / 100, 0.0]))
         if n % 3 == 0:
             await index.remove(owners=[f"m{n:02}"])
     assert await index.count() == 20
@@ -102,7 +106,7 @@ async def test_many_small_changes_keep_it_right(index: VectorIndex) -> None:
 
 
 async def test_cleared_it_takes_vectors_of_another_length(index: VectorIndex) -> None:
-    await index.add([row("a", [1.0, 0.0])])
+    await add(index, row("a", [1.0, 0.0]))
     await index.clear()
-    await index.add([row("b", [1.0, 0.0, 0.0])])
+    await add(index, row("b", [1.0, 0.0, 0.0]))
     assert list((await index.search([1.0, 0.0, 0.0], limit=5, scope=EVERYTHING)).owners) == ["b"]

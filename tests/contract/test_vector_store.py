@@ -4,7 +4,7 @@ from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
-from memory.vectors.entities import Embedded, Unembedded, VectorKey
+from memory.vectors.entities import Embedded, Unembedded, VectorKey, micros
 from tests.contract.talk import assistant, begin, talk, user
 
 MODEL = "f1"
@@ -52,13 +52,13 @@ async def test_passages_come_back_in_order_with_what_is_filtered_by(store: Sessi
     session, message = await store.create_session(NewSession("a", project="Home"), user("long"))
     (text,) = await store.vectors.unembedded(MODEL)
     await store.vectors.put(MODEL, [embedded(text, [1.0, 0.0], [0.0, 1.0])])
-    rows = await store.vectors.scan(MODEL)
+    rows = list((await store.vectors.scan(MODEL)).rows())
     assert [(row.owner_id, row.part, row.data) for row in rows] == [
         (message.id, 0, packed([1.0, 0.0])),
         (message.id, 1, packed([0.0, 1.0])),
     ]
     assert {(row.kind, row.session_id, row.project, row.created_at) for row in rows} == {
-        ("message", session.id, "Home", message.created_at)
+        ("message", session.id, "Home", micros(message.created_at))
     }
     assert (await store.vectors.counts()).by_model == {MODEL: 2}
 
@@ -69,8 +69,8 @@ async def test_a_scan_goes_on_where_it_was(store: SessionStore) -> None:
     seen: list[str] = []
     after: VectorKey | None = None
     while page := await store.vectors.scan(MODEL, after=after, limit=2):
-        seen += [row.owner_id for row in page]
-        after = VectorKey(page[-1].kind, page[-1].owner_id, page[-1].part)
+        seen += page.owners
+        after = page.last
     assert len(seen) == len(set(seen)) == 5
     assert seen == sorted(seen)
 
@@ -90,14 +90,14 @@ async def test_a_text_that_changed_meanwhile_is_not_taken(store: SessionStore) -
     (text,) = await store.vectors.unembedded(MODEL)
     await store.update_message(message.id, MessagePatch(content="after"))
     assert await store.vectors.put(MODEL, [embedded(text)]) == 0
-    assert await store.vectors.scan(MODEL) == []
+    assert not len(await store.vectors.scan(MODEL))
 
 
 async def test_new_words_take_the_vectors_of_the_old_ones_away(store: SessionStore) -> None:
     _, message = await begin(store, "before")
     await embed_all(store)
     await store.update_message(message.id, MessagePatch(content="after"))
-    assert await store.vectors.scan(MODEL) == []
+    assert not len(await store.vectors.scan(MODEL))
     assert [one.text for one in await store.vectors.unembedded(MODEL)] == ["after"]
 
 
@@ -109,7 +109,7 @@ async def test_forgetting_and_erasing_take_vectors_along(store: SessionStore) ->
     await store.forget_message(message.id)
     assert len(await store.vectors.scan(MODEL)) == 2
     await store.erase_session(session.id)
-    assert [row.owner_id for row in await store.vectors.scan(MODEL)] == [kept.id]
+    assert list((await store.vectors.scan(MODEL)).owners) == [kept.id]
 
 
 async def test_vectors_of_other_models_can_go(store: SessionStore) -> None:
@@ -143,9 +143,9 @@ async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: S
     assert [one.kind for one in rest] == ["message", "message"]
     assert [one.owner_id for one in await store.vectors.unembedded(MODEL, limit=1)] == [made.id]
     assert await embed_all(store) == 3
-    found = [row for row in await store.vectors.scan(MODEL) if row.kind == "summary"]
+    found = [row for row in (await store.vectors.scan(MODEL)).rows() if row.kind == "summary"]
     assert [(row.owner_id, row.session_id, row.created_at) for row in found] == [
         (made.id, session.id, made.created_at)
     ]
     await store.forget_message(said[0].id)
-    assert {row.owner_id for row in await store.vectors.scan(MODEL)} == {said[1].id}
+    assert set((await store.vectors.scan(MODEL)).owners) == {said[1].id}

@@ -45,7 +45,7 @@ def vectors_of(paths: Paths, key: RoomKey) -> list[tuple[float, ...]]:
         try:
             found = []
             for model in (await store.vectors.counts()).by_model:
-                found += [one.data for one in await store.vectors.scan(model)]
+                found += [one.data for one in (await store.vectors.scan(model)).rows()]
             return [struct.unpack(f"<{len(data) // 4}f", data) for data in found]
         finally:
             await store.close()

@@ -51,7 +51,7 @@ async def test_no_file_holds_a_canary_in_use_killed_or_closed(tmp_path: Path, fi
     vectors = [
         struct.unpack(f"<{len(one.data) // 4}f", one.data)
         for model in (await stage.store.vectors.counts()).by_model
-        for one in await stage.store.vectors.scan(model)
+        for one in (await stage.store.vectors.scan(model)).rows()
     ]
     texts |= {"passphrase": passphrase, "recovery key": recovery_key}
     needles = needles_of(texts, key_bytes(keys.open))

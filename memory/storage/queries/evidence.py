@@ -2,7 +2,6 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections import Counter
 from collections.abc import Collection, Sequence
 from sys import intern
 
@@ -65,7 +64,9 @@ def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
         rows = conn.execute(
             "SELECT seq FROM unspaced WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
         ).fetchall()
-        found = [(seq, 1) for (seq,) in rows]
+        found = [seq for (seq,) in rows]
+        if len(found) > at_most:
+            return None
     else:
         kind = "piece" if is_unspaced(term) else "word"
         known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
@@ -75,11 +76,8 @@ def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
         (places,) = conn.execute(
             f"SELECT json_group_array(doc) FROM temp.{kind}_places WHERE term = ?", (term,)
         ).fetchone()
-        found = list(Counter(json.loads(places)).items())
-    if not found or len(found) > at_most:
-        return None
-    seqs, counts = zip(*found, strict=True)
-    return Posting(term, seqs, counts)
+        found = json.loads(places)
+    return Posting(term, found) if found else None
 
 
 def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:

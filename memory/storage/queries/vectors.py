@@ -7,20 +7,22 @@ from sys import intern
 
 from memory.knowledge.wording import reading
 from memory.storage.connection import Connection
-from memory.storage.values import moment
-from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey
+from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey, VectorPage
 
-_STORED = """
-    SELECT v.kind, v.owner_id, v.part, v.session_id, p.name, v.data,
-        coalesce(m.created_at, y.created_at, k.created_at, s.created_at, 0)
-    FROM vectors AS v
-    LEFT JOIN sessions AS s ON s.id = v.session_id
-    LEFT JOIN memories AS k ON v.kind = 'memory' AND k.id = v.owner_id
-    LEFT JOIN projects AS p ON p.id = coalesce(s.project_id, k.project_id)
-    LEFT JOIN messages AS m ON v.kind = 'message' AND m.id = v.owner_id AND m.session_id = v.session_id
-    LEFT JOIN summaries AS y ON v.kind = 'summary' AND y.id = v.owner_id
-"""
+_Row = tuple[str, str, int, str | None, int, bytes, str | None]
+"""Kind, owner, part, session, time, vector, and the project's id where it is not that of the session."""
 
+# Each kind has its owners in a table of its own; what says when they were made is looked up there alone.
+_OWNERS = {
+    "chunk": ("NULL", "NULL", ""),
+    "memory": ("o.created_at", "o.project_id", "LEFT JOIN memories AS o ON o.id = v.owner_id"),
+    "message": (
+        "o.created_at",
+        "NULL",
+        "LEFT JOIN messages AS o ON o.id = v.owner_id AND o.session_id = v.session_id",
+    ),
+    "summary": ("o.created_at", "NULL", "LEFT JOIN summaries AS o ON o.id = v.owner_id"),
+}
 
 # Memories and summaries come before all messages in the order of storing: they are few, and what is looked
 # for first.
@@ -138,34 +140,50 @@ def _still_says(conn: Connection, source: Unembedded) -> bool:
     return row is not None
 
 
-def scan(conn: Connection, model: str, after: VectorKey | None, limit: int) -> list[StoredVector]:
-    key = ("", "", -1) if after is None else (after.kind, after.owner_id, after.part)
-    return _stored(
-        conn,
-        """
-        v.model = ? AND (v.kind, v.owner_id, v.part) > (?, ?, ?)
-        ORDER BY v.kind, v.owner_id, v.part LIMIT ?
-        """,
-        (model, *key, max(limit, 0)),
-    )
+def scan(conn: Connection, model: str, after: VectorKey | None, limit: int) -> VectorPage:
+    key = VectorKey("", "", -1) if after is None else after
+    found: list[_Row] = []
+    for kind in sorted(_OWNERS):
+        if kind >= key.kind and len(found) < limit:
+            owner, part = (key.owner_id, key.part) if kind == key.kind else ("", -1)
+            found += _stored(
+                conn,
+                kind,
+                "(v.owner_id, v.part) > (?, ?) AND v.model = ? ORDER BY v.owner_id, v.part LIMIT ?",
+                (owner, part, model, limit - len(found)),
+            )
+    if not found:
+        return VectorPage()
+    kinds, owners, parts, sessions, times, data, projects = zip(*found, strict=True)
+    # The same strings as in what recall knows of the room: looked up by identity, which is faster.
+    own = _projects(conn, sessions, projects)
+    return VectorPage(kinds, tuple(map(intern, owners)), parts, sessions, own, times, b"".join(data))
 
 
 def of(
     conn: Connection, model: str, owners: Collection[str], sessions: Collection[str]
 ) -> list[StoredVector]:
-    return _stored(
-        conn,
-        """
-        v.model = ? AND (
-            (v.kind, v.owner_id) IN (
-                SELECT k.value, o.value FROM json_each(?) AS o,
-                    json_each('["message", "summary", "memory", "chunk"]') AS k
+    given = json.dumps(list(owners)), json.dumps(list(sessions))
+    found = [
+        row
+        for kind in sorted(_OWNERS)
+        for row in _stored(
+            conn,
+            kind,
+            """
+            v.model = ? AND (
+                v.owner_id IN (SELECT value FROM json_each(?))
+                OR v.session_id IN (SELECT value FROM json_each(?))
             )
-            OR v.session_id IN (SELECT value FROM json_each(?))
+            """,
+            (model, *given),
         )
-        """,
-        (model, json.dumps(list(owners)), json.dumps(list(sessions))),
-    )
+    ]
+    own = _projects(conn, [row[3] for row in found], [row[6] for row in found])
+    return [
+        StoredVector(kind, intern(owner), part, session, project, created, data)
+        for (kind, owner, part, session, created, data, _), project in zip(found, own, strict=True)
+    ]
 
 
 def counts(conn: Connection) -> dict[str, int]:
@@ -176,11 +194,32 @@ def drop_others(conn: Connection, model: str) -> int:
     return int(conn.execute("DELETE FROM vectors WHERE model <> ?", (model,)).rowcount)
 
 
-def _stored(conn: Connection, where: str, parameters: tuple[object, ...]) -> list[StoredVector]:
+def _stored(conn: Connection, kind: str, where: str, parameters: tuple[object, ...]) -> list[_Row]:
+    created, project, owners = _OWNERS[kind]
+    rows: list[_Row] = conn.execute(
+        f"""
+        SELECT v.kind, v.owner_id, v.part, v.session_id, coalesce({created}, 0), v.data, {project}
+        FROM vectors AS v {owners} WHERE v.kind = ? AND {where}
+        """,
+        (kind, *parameters),
+    ).fetchall()
+    return rows
+
+
+def _projects(
+    conn: Connection, sessions: Sequence[str | None], projects: Sequence[str | None]
+) -> list[str | None]:
+    """The names of the projects that rows belong to: by their session, else by the id of their own."""
+    rows = conn.execute(
+        """
+        SELECT s.id, p.name FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
+        WHERE s.id IN (SELECT value FROM json_each(?1))
+        UNION ALL SELECT id, name FROM projects WHERE id IN (SELECT value FROM json_each(?2))
+        """,
+        (json.dumps(list(set(sessions))), json.dumps(list(set(projects)))),
+    )
+    names: dict[str | None, str] = dict(rows.fetchall())
     return [
-        # The same string as in what recall knows of the room: looked up by identity, which is faster.
-        StoredVector(kind, intern(owner), part, session, project, moment(created), data)
-        for kind, owner, part, session, project, data, created in conn.execute(
-            f"{_STORED} WHERE {where}", parameters
-        )
+        names.get(project if session is None else session)
+        for session, project in zip(sessions, projects, strict=True)
     ]

@@ -71,7 +71,7 @@ async def test_one_session_is_embedded_after_its_reply(room: Room) -> None:
     (job,) = await room.store.jobs.list()
     assert (job.session_id, dict(job.payload)) == (session.id, {"session": session.id})
     await room.background.run()
-    assert {row.session_id for row in await room.store.vectors.scan("hash")} == {session.id}
+    assert set((await room.store.vectors.scan("hash")).sessions) == {session.id}
     assert other.id != session.id
 
 

@@ -33,7 +33,7 @@ async def test_vectors_are_little_endian_and_of_length_1() -> None:
     store, embedder = InMemorySessionStore(), HashEmbedder()
     await begin(store, "hello there")
     await VectorMaker(store.vectors, embedder).make_missing()
-    (row,) = await store.vectors.scan(embedder.fingerprint)
+    (row,) = (await store.vectors.scan(embedder.fingerprint)).rows()
     numbers = struct.unpack(f"<{embedder.dimension}f", row.data)
     assert sum(x * x for x in numbers) == pytest.approx(1.0, abs=1e-6)
 
@@ -42,7 +42,7 @@ async def test_a_long_text_has_a_vector_for_each_passage() -> None:
     store, embedder = InMemorySessionStore(), HashEmbedder()
     await begin(store, "One sentence of several. " * 60)
     await VectorMaker(store.vectors, embedder).make_missing()
-    rows = await store.vectors.scan(embedder.fingerprint)
+    rows = list((await store.vectors.scan(embedder.fingerprint)).rows())
     assert [row.part for row in rows] == list(range(len(embedder.embedded)))
     assert len(rows) > 2
 

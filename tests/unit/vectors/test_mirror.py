@@ -1,7 +1,7 @@
 """The index follows the room, whatever is written to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,7 +11,7 @@ from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vectors.embedding import VectorMaker
-from memory.vectors.entities import Scope, StoredVector
+from memory.vectors.entities import Scope, VectorPage
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
 from models.testing import HashEmbedder
@@ -105,8 +105,8 @@ async def test_a_question_that_is_given_up_leaves_no_half_change(store: SessionS
             super().__init__()
             self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
-        async def add(self, rows: Sequence[StoredVector]) -> None:
-            await super().add(rows)
+        async def add(self, page: VectorPage) -> None:
+            await super().add(page)
             self.begun.set()
             await self.go_on.wait()
 
