@@ -92,7 +92,7 @@ async def test_scripts_without_spaces_are_found_by_pieces(store: SessionStore) -
     stems = await store.evidence.stems("東京タワー")
     assert {seq for one in await postings(store, stems) for seq in one.seqs} == {tower}
     short = await postings(store, await store.evidence.stems("京都"))
-    assert [one.seqs for one in short] == [(kyoto,)]
+    assert [list(one.seqs) for one in short] == [[kyoto]]
 
 
 async def test_texts_come_with_their_source(store: SessionStore) -> None:

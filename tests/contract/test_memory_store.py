@@ -26,7 +26,7 @@ from memory.knowledge.entities import (
 )
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
-from memory.vectors.entities import Embedded
+from memory.vectors.entities import Embedded, micros
 from tests.contract.knowing import MODEL, embed_all, fact, own, quoted
 from tests.contract.talk import begin, talk, user
 
@@ -241,7 +241,7 @@ async def test_memories_are_embedded_before_messages(store: SessionStore) -> Non
         "memory",
         None,
         "Home",
-        memory.created_at,
+        micros(memory.created_at),
     )
     start = await store.vectors.changes(None)
     await store.memories.change(memory.id, MemoryPatch(text="In Bergen"))

@@ -145,7 +145,7 @@ async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: S
     assert await embed_all(store) == 3
     found = [row for row in (await store.vectors.scan(MODEL)).rows() if row.kind == "summary"]
     assert [(row.owner_id, row.session_id, row.created_at) for row in found] == [
-        (made.id, session.id, made.created_at)
+        (made.id, session.id, micros(made.created_at))
     ]
     await store.forget_message(said[0].id)
     assert set((await store.vectors.scan(MODEL)).owners) == {said[1].id}
