@@ -83,9 +83,12 @@ class VectorPage:
 
     def rows(self) -> Iterator[StoredVector]:
         size = 4 * self.dimension
-        columns = self.kinds, self.owners, self.parts, self.sessions, self.projects, self.times
-        for at, values in enumerate(zip(*columns, strict=True)):
-            yield StoredVector(*values, self.data[at * size : (at + 1) * size])
+        columns = zip(
+            self.kinds, self.owners, self.parts, self.sessions, self.projects, self.times, strict=True
+        )
+        for at, (kind, owner, part, session, project, time) in enumerate(columns):
+            data = self.data[at * size : (at + 1) * size]
+            yield StoredVector(kind, owner, part, session, project, time, data)
 
 
 @dataclass(frozen=True, slots=True)

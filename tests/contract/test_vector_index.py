@@ -85,6 +85,9 @@ async def test_filters(index: VectorIndex) -> None:
     assert await owners(index, Scope(since=NOON + timedelta(hours=1))) == ["b", "c"]
     assert await owners(index, Scope(before=NOON + timedelta(hours=1))) == ["a"]
     assert await owners(index, Scope(project="' OR '1'='1")) == []
+    scopes = [Scope(session="two"), Scope(kinds=frozenset({"summary"}))]
+    each = await index.search_each([1.0, 0.0], limit=10, scopes=scopes)
+    assert [near.owners for near in each] == [("b", "c"), ("c",)]
 
 
 async def test_what_is_removed_is_not_found_again(index: VectorIndex) -> None:
