@@ -212,8 +212,7 @@ class RecallEngine:
     async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
         """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
         catalogue = self._room.catalogue
-        every = self._room.scope(project=wanted.project, session=wanted.session).rows
-        chosen = recent(catalogue, every, self._span(), wanted.now)
+        chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
         if not len(chosen):
             return []
         looked = Looked(words, await self._window.places(catalogue, chosen, words), None, question)

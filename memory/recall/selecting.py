@@ -16,11 +16,18 @@ def micros(moment: datetime) -> int:
     return round(moment.timestamp() * 1e6)
 
 
-def in_scope(catalogue: Catalogue, *, project: str | None, session: str | None) -> "NDArray[np.int64]":
-    """The rows of a session, of a project, or of all. Sessions in the bin, and those that add nothing to
-    memory, lend no row unless they are the one that is named."""
+def in_scope(
+    catalogue: Catalogue,
+    *,
+    project: str | None,
+    session: str | None,
+    among: "NDArray[np.int64] | None" = None,
+) -> "NDArray[np.int64]":
+    """The rows of a session, of a project, or of all; only those `among` these, if any are given. Sessions in
+    the bin, and those that add nothing to memory, lend no row unless they are the one that is named."""
     import numpy as np
 
+    among = np.flatnonzero(catalogue.alive) if among is None else among
     if session is not None:
         code = catalogue.session_codes.get(session)
         wanted = np.zeros(len(catalogue.sessions), np.bool_)
@@ -33,7 +40,7 @@ def in_scope(catalogue: Catalogue, *, project: str | None, session: str | None) 
         )
     if not len(wanted):
         return np.zeros(0, np.int64)
-    return np.flatnonzero(catalogue.alive & wanted[catalogue.session])
+    return among[wanted[catalogue.session[among]]]
 
 
 def may_be_found(

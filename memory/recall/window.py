@@ -9,7 +9,7 @@ from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
 from memory.recall.lexical import Places, placed
 from memory.recall.ports import EvidenceStore
-from memory.recall.selecting import micros
+from memory.recall.selecting import in_scope, micros
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,11 +57,13 @@ class Window:
 
 
 def recent(
-    catalogue: Catalogue, chosen: "NDArray[np.int64]", span: Span, now: datetime
+    catalogue: Catalogue, span: Span, now: datetime, *, project: str | None, session: str | None
 ) -> "NDArray[np.int64]":
-    """Of these rows those of the newest messages within the span, oldest first."""
-    times = catalogue.time[chosen]
+    """The rows of the newest messages within the span, oldest first."""
+    times = catalogue.time
     since = micros(now - timedelta(hours=span.hours))
-    inside = chosen[(times >= since) & (times <= micros(now))]
+    # By time first: few are left to be asked whose they are.
+    late = (catalogue.alive & (times >= since) & (times <= micros(now))).nonzero()[0]
+    inside = in_scope(catalogue, project=project, session=session, among=late)
     order = catalogue.time[inside].argsort(kind="stable")
     return inside[order][max(0, len(inside) - 2 * span.turns) :]
