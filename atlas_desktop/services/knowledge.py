@@ -195,9 +195,15 @@ class KnowledgeService:
         return made
 
     async def accept(self, refs: Sequence[str]) -> list[Memory]:
-        """Keeps them; what was rejected, archived or superseded is in use again."""
-        patch = MemoryPatch(state=MemoryState.KEPT)
-        return await self._change(refs, lambda _: patch, "accept")
+        """Keeps them; what was rejected, archived, superseded or over is in use again, with time anew."""
+        now, rules = self._clock.now(), rules_of(self._settings())
+
+        def kept(memory: Memory) -> MemoryPatch:
+            over = memory.expires_at is not None and memory.expires_at <= now
+            anew = expires_at(memory.tier, memory.importance, now, rules, project=memory.project)
+            return MemoryPatch(state=MemoryState.KEPT, expires_at=anew if over else UNSET)
+
+        return await self._change(refs, kept, "accept")
 
     async def accept_all(self) -> list[Memory]:
         """Keeps everything in the inbox, in one step that can be undone as one."""
@@ -244,8 +250,7 @@ class KnowledgeService:
     async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
         """What is remembered of a project that has ended goes some time after it; None: it goes on."""
         wanted = MemoryFilter(tiers=frozenset({MemoryTier.EPISODIC}), project=project)
-        days = self._settings().episodic_days
-        end = None if at is None else at + timedelta(days=days)
+        end = None if at is None else at + timedelta(days=self._settings().episodic_days)
         found = [one for one in await self._memories.select(wanted) if one.project == project]
         patches = [(one.id, MemoryPatch(expires_at=end)) for one in found]
         if not patches:

@@ -121,6 +121,9 @@ async def test_reject_pin_and_rescue() -> None:
     going = await learned(place, "Going", tier=MemoryTier.SHORT_TERM, expires_at=end)
     assert [fate.why for fate in await place.upkeep.fading()] == [Why.EXPIRED]
     await place.upkeep.collect()
+    (again,) = await place.knowledge.accept([going])
+    assert again.expires_at is not None
+    assert again.expires_at > place.clock.now()
     (back,) = await place.knowledge.rescue([going])
     assert (back.state, back.tier, back.expires_at) == (MemoryState.KEPT, MemoryTier.LONG_TERM, None)
     assert await place.upkeep.fading() == []
