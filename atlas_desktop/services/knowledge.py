@@ -24,7 +24,7 @@ from memory.knowledge.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.knowledge.expiry import rescued
+from memory.knowledge.expiry import rescued, with_project
 from memory.knowledge.profile import candidates, in_order
 from memory.knowledge.retention import Retention, expires_at
 from memory.knowledge.routing import route
@@ -249,10 +249,10 @@ class KnowledgeService:
 
     async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
         """What is remembered of a project that has ended goes some time after it; None: it goes on."""
-        wanted = MemoryFilter(tiers=frozenset({MemoryTier.EPISODIC}), project=project)
+        wanted = MemoryFilter(states=None, tiers=frozenset({MemoryTier.EPISODIC}), project=project)
         end = None if at is None else at + timedelta(days=self._settings().episodic_days)
         found = [one for one in await self._memories.select(wanted) if one.project == project]
-        patches = [(one.id, MemoryPatch(expires_at=end)) for one in found]
+        patches = with_project(found, await self._memories.changes(limit=_LOG), end)
         if not patches:
             return []
         action = "project_reopened" if at is None else "project_ended"

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memory.knowledge.entities import FINDABLE, Memory, MemoryPatch, MemoryState, MemoryTier
+from memory.knowledge.entities import FINDABLE, Memory, MemoryChange, MemoryPatch, MemoryState, MemoryTier
 from memory.knowledge.retention import PASSING, Retention, expires_at, life_left
 
+ARCHIVE = "archive"
+"""What garbage collection calls its archiving in the log of changes."""
 Weigh = Callable[[Memory], float]
 """The temporal weight of a memory now, 0 … 1, without a floor."""
 
@@ -101,6 +103,23 @@ def prolonged(memory: Memory, now: datetime, rules: Retention) -> MemoryPatch:
     """Another stretch of the same length, and a little more weight: its topic is alive."""
     until = expires_at(memory.tier, memory.importance, now, rules, project=None)
     return MemoryPatch(expires_at=until, importance=min(memory.importance + 0.1, 1.0))
+
+
+def with_project(
+    memories: Iterable[Memory], log: Iterable[MemoryChange], end: datetime | None
+) -> list[tuple[str, MemoryPatch]]:
+    """What becomes of what is remembered of a project that has ended and lasts to `end`, or goes on (None).
+
+    What garbage collection had archived meanwhile comes back to the inbox when the project goes on.
+    """
+    collected = {key for one in log if one.action == ARCHIVE and one.automatic for key in one.memory_ids}
+    made = []
+    for one in memories:
+        if one.state in FINDABLE:
+            made.append((one.id, MemoryPatch(expires_at=end)))
+        elif end is None and one.state is MemoryState.ARCHIVED and one.id in collected:
+            made.append((one.id, MemoryPatch(state=MemoryState.INBOX, expires_at=None)))
+    return made
 
 
 def rescued(memory: Memory) -> MemoryPatch:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from memory.knowledge.consolidation import Cluster, clusters, may_merge, merged
 from memory.knowledge.entities import FINDABLE, Memory, MemoryFilter, MemoryState, MemoryTier
-from memory.knowledge.expiry import Fate, Plan, archived, fading, plan, prolonged
+from memory.knowledge.expiry import ARCHIVE, Fate, Plan, archived, fading, plan, prolonged
 from memory.knowledge.near import near_counts, near_pairs, nearest, vectors_of
 from memory.knowledge.promotion import Ground, Standing, ground, promoted
 from memory.knowledge.retention import PASSING, Retention
@@ -19,7 +19,7 @@ from memory.ports import Clock, SessionStore
 from memory.recall.temporal import strength
 from models.messages import Role
 
-PROMOTE, CONSOLIDATE, ARCHIVE, PROLONG = "promote", "consolidate", "archive", "prolong"
+PROMOTE, CONSOLIDATE, PROLONG = "promote", "consolidate", "prolong"
 _LOG = 5000
 _OF_LATE = timedelta(days=30)
 

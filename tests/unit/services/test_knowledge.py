@@ -189,6 +189,10 @@ async def test_what_belongs_to_a_project_goes_some_time_after_it() -> None:
     assert (one.id, one.expires_at) == (key, ended + timedelta(days=30))
     (again,) = await place.knowledge.end_project("Boat", None)
     assert again.expires_at is None
+    await place.knowledge.end_project("Boat", ended - timedelta(days=31))
+    await place.upkeep.collect()
+    (back,) = await place.knowledge.end_project("Boat", None)
+    assert (back.id, back.state, back.expires_at) == (key, MemoryState.INBOX, None)
     assert await place.knowledge.end_project("Ship", ended) == []
 
 
