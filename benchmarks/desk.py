@@ -13,9 +13,6 @@ import gc
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +29,7 @@ from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 from tests.tui.desk import NamedModel, Stage, stage
+from tests.tui.watchdog import watched
 
 SIZE = (140, 45)
 BEGUN = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -39,29 +37,6 @@ CODE = "```python\nfor hour in range(24):\n    print(tide(hour))\n```"
 TABLE = "| day | walk |\n|-----|------|\n| 1 | 3 h |\n| 2 | 4 h |"
 WORDS = "The moon pulls the water, and the Earth turns under **two bulges** of it. " * 4
 REPLIES = (WORDS, f"{WORDS}\n\n{CODE}", f"- {WORDS}\n- {WORDS}", f"{WORDS}\n\n{TABLE}\n", WORDS)
-
-
-@dataclass
-class Watchdog:
-    """Notes how late the event loop is, every few milliseconds, and how long each piece of work took of the
-    processor."""
-
-    late: list[float] = field(default_factory=list)
-    work: list[float] = field(default_factory=list)
-
-    def note(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
-        def noting(handle: asyncio.Handle) -> None:
-            began = time.thread_time()
-            run(handle)
-            self.work.append(time.thread_time() - began)
-
-        return noting
-
-    async def run(self) -> None:
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(0.002)
-            self.late.append(time.perf_counter() - began - 0.002)
 
 
 class Pace:
@@ -72,19 +47,6 @@ class Pace:
 
     async def wait(self) -> None:
         await asyncio.sleep(0.008)
-
-
-@asynccontextmanager
-async def watched() -> AsyncIterator[Watchdog]:
-    dog = Watchdog()
-    task = asyncio.create_task(dog.run())
-    run = asyncio.Handle._run
-    cast("Any", asyncio.Handle)._run = dog.note(run)
-    try:
-        yield dog
-    finally:
-        cast("Any", asyncio.Handle)._run = run
-        task.cancel()
 
 
 def long_session(messages: int) -> TravellingSession:
@@ -153,7 +115,7 @@ async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> No
             work.append(time.process_time() - worked)
             await until(lambda: len(chat.transcript.blocks) >= 20)
             late.append(max(dog.late))
-            longest.append(max(dog.work))
+            longest.append(dog.longest)
     said("open 5,000 messages, to the first picture", took)
     said("  processor time of it", work)
     said("  longest gap of the loop, each time", late)
@@ -173,7 +135,7 @@ async def scrolling(pilot: Pilot[None], place: Stage) -> None:
             await asyncio.sleep(0.03)
     said("page up, to the picture", took)
     said("  gaps of the loop meanwhile", dog.late)
-    print(f"{'  longest piece of work meanwhile':<44} {1000 * max(dog.work):7.1f} ms")
+    print(f"{'  longest piece of work meanwhile':<44} {1000 * dog.longest:7.1f} ms")
     print(f"{'  widgets of messages at most':<44} {most}")
     ids = view._window.ids
     jumps = []

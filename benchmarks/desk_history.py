@@ -22,7 +22,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.history import HistoryScreen
-from benchmarks.desk import BEGUN, SIZE, watched
+from benchmarks.desk import BEGUN, SIZE
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room
@@ -30,6 +30,7 @@ from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 from tests.tui.desk import stage
+from tests.tui.watchdog import watched
 
 MESSAGES = 6
 # Words by their rank in Zipf's law, as in speech: w0 is in most messages, w300 in one of a hundred.

@@ -7,6 +7,7 @@ from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from memory.entities import Session
 
+STARRED = tr("calendar.starred")
 GROUPS = tuple(tr(f"calendar.{name}") for name in ("today", "yesterday", "this_week", "older"))
 
 
@@ -21,10 +22,12 @@ def group_of(moment: datetime, now: datetime) -> str:
 
 
 def grouped(sessions: Iterable[Session], now: datetime) -> Iterator[tuple[str, list[Session]]]:
-    """Sessions (most recently used first) in their groups; groups without any are left out."""
-    found: dict[str, list[Session]] = {group: [] for group in GROUPS}
+    """Sessions (most recently used first) in their groups, those with a star or a pin on top of all; groups
+    without any are left out."""
+    found: dict[str, list[Session]] = {group: [] for group in (STARRED, *GROUPS)}
     for session in sessions:
-        found[group_of(session.updated_at, now)].append(session)
+        on_top = session.starred or session.pinned_at is not None
+        found[STARRED if on_top else group_of(session.updated_at, now)].append(session)
     return ((group, members) for group, members in found.items() if members)
 
 

@@ -1,10 +1,21 @@
 """What the memory browser lists: read from the room, with where each memory comes from."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, OWN_WORDS, PROFILE, SUMMARIES, Entry, wanted
-from memory.entities import Session
+from atlas_desktop.services.branches import numbers
+from atlas_desktop.tui.widgets.memory_rows import (
+    FADING,
+    INBOX,
+    KINDS,
+    OWN_WORDS,
+    PROFILE,
+    SUMMARIES,
+    Entry,
+    wanted,
+)
+from memory.entities import Message, Session
 from memory.errors import SessionNotFound
 from memory.knowledge.entities import Memory, MemoryOrigin
 
@@ -18,11 +29,12 @@ _SESSIONS = 50
 
 
 class Shelf:
-    """Of one room; titles of conversations are read once."""
+    """Of one room; titles of conversations, and how their messages are numbered, are read once."""
 
     def __init__(self, room: "OpenRoom") -> None:
         self._room = room
         self._titles: dict[str, str] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
 
     async def entries(self, tab: str, containing: str, limit: int) -> list[Entry]:
         """At most `limit` rows of a tab, of those that hold these words."""
@@ -40,10 +52,11 @@ class Shelf:
         return await self._described(found, [""] * len(found))
 
     async def counts(self) -> dict[str, int]:
-        """How many are in use, in the inbox, and fading."""
+        """How many are in use, in the inbox, fading, and in each tab of a kind."""
         counts = await self._room.knowledge.counts()
         return {
             "all": sum(counts.by_kind.values()),
+            **{tab: sum(counts.by_kind.get(kind, 0) for kind in kinds) for tab, kinds in KINDS.items()},
             INBOX: counts.by_state.get("inbox", 0),
             FADING: len(await self._room.upkeep.fading()),
         }
@@ -52,12 +65,17 @@ class Shelf:
         found = []
         for view, reason in zip(await self._room.knowledge.views(memories), why, strict=True):
             first = view.sources[0] if view.sources else None
-            title = await self._title(first.source.session_id) if first is not None else _made(view.memory)
+            title, number = _made(view.memory), 0
+            if first is not None:
+                title = await self._title(first.source.session_id)
+                if first.message is not None:
+                    number = await self._number(first.message)
             found.append(
                 Entry(
                     memory=view.memory,
                     title=title,
                     message=None if first is None else first.message,
+                    number=number,
                     quote="" if first is None else first.source.quote,
                     half_life_days=view.half_life_days,
                     why=reason,
@@ -83,6 +101,13 @@ class Shelf:
                 session = None
             self._titles[session_id] = session.title if session is not None else ""
         return self._titles[session_id]
+
+    async def _number(self, message: Message) -> int:
+        """Which message of its conversation it is, as the conversation shows them."""
+        if message.session_id not in self._numbers:
+            nodes = await self._room.store.outline(message.session_id)
+            self._numbers[message.session_id] = await asyncio.to_thread(numbers, nodes)
+        return self._numbers[message.session_id].get(message.id, 0)
 
 
 def _made(memory: Memory) -> str:

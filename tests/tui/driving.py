@@ -8,7 +8,8 @@ from textual.screen import Screen
 
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.chat import ChatScreen
-from tests.tui.desk import Stage
+from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+from tests.tui.desk import PASSPHRASE, Stage
 
 
 async def settle(pilot: Pilot[None], *, but: str = "") -> None:
@@ -42,6 +43,35 @@ async def say(pilot: Pilot[None], text: str) -> None:
     """Types a message and sends it."""
     await type_text(pilot, text)
     await pilot.press("enter")
+
+
+async def command(pilot: Pilot[None], text: str) -> None:
+    """Types a command and sends it; what it may ask for before it is done is not waited for."""
+    await say(pilot, text)
+    await settle(pilot, but="rooms")
+
+
+async def open_private(pilot: Pilot[None], place: Stage, passphrase: str = PASSPHRASE) -> None:
+    """Answers the question for the passphrase of the private room."""
+    await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+    await type_text(pilot, passphrase)
+    await pilot.press("enter")
+
+
+async def make_private(pilot: Pilot[None], place: Stage, session_id: str | None = None) -> None:
+    """Moves a conversation (the one that is shown, or the one that is named) to the private room."""
+    if session_id is not None:
+        await turn_to(pilot, place, session_id)
+    await command(pilot, "/private")
+    await open_private(pilot, place)
+    await settle(pilot)
+
+
+async def turn_to(pilot: Pilot[None], place: Stage, session_id: str) -> ChatScreen:
+    """Turns to a conversation."""
+    chat(place.app).open_session(session_id)
+    await settle(pilot)
+    return chat(place.app)
 
 
 def chat(app: AtlasApp) -> ChatScreen:

@@ -18,8 +18,17 @@ from atlas_desktop.tui.turns import Conversation, TurnEnded
 from memory.entities import RoomKind
 from memory.errors import StorageFull
 from tests.tui.desk import NamedModel, Stage, talk
-from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
-from tests.tui.test_rooms import command, open_private
+from tests.tui.driving import (
+    assert_until,
+    chat,
+    make_private,
+    on,
+    say,
+    settle,
+    shown,
+    turn_to,
+    type_text,
+)
 
 Make = Callable[..., Stage]
 SIZE = (140, 40)
@@ -76,11 +85,7 @@ async def test_nothing_that_lies_over_a_private_conversation_stays_when_its_room
     session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
-        await command(pilot, "/private")
-        await open_private(pilot, place)
-        await settle(pilot)
+        await make_private(pilot, place, session.id)
         place.app.push_screen(MemoryScreen(place.app))
         place.app.push_screen(TextEditScreen("Instructions", "about the quillfish"))
         place.app.push_screen(HelpScreen(place.app.keys))
@@ -96,11 +101,7 @@ async def test_the_history_is_read_again_only_when_the_room_is_closed(make: Make
     session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
-        await command(pilot, "/private")
-        await open_private(pilot, place)
-        await settle(pilot)
+        await make_private(pilot, place, session.id)
         await type_text(pilot, "more of it")
         place.app.push_screen(HistoryScreen(place.app))
         await assert_until(pilot, lambda: "quillfish" in shown(place))
@@ -116,9 +117,7 @@ async def test_the_private_room_closes_although_its_drafts_cannot_be_written(
     place = make()
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        await command(pilot, "/private")
-        await open_private(pilot, place)
-        await settle(pilot)
+        await make_private(pilot, place)
         await type_text(pilot, "the quillfish")
 
         async def full(_place: str, _text: str) -> None:
@@ -140,9 +139,7 @@ async def test_what_is_typed_stays_with_its_conversation_when_others_are_opened_
     second = await talk(place.store, "Bread", [("How?", "With flour.")])
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        screen = chat(place.app)
-        screen.open_session(first.id)
-        await settle(pilot)
+        screen = await turn_to(pilot, place, first.id)
         await type_text(pilot, "words for tides")
         gate, show = asyncio.Event(), screen.transcript.show
         monkeypatch.setattr(screen.transcript, "show", held(show, gate))
@@ -165,9 +162,7 @@ async def test_what_was_being_typed_is_there_after_an_edit_that_was_left_for_ano
     session = await talk(place.store, "Tides", [("Why?", "The moon."), ("And when?", "Twice a day.")])
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        screen = chat(place.app)
-        screen.open_session(session.id)
-        await settle(pilot)
+        screen = await turn_to(pilot, place, session.id)
         await type_text(pilot, "my own words")
         await pilot.press("alt+up", "up", "e")
         await assert_until(pilot, lambda: screen.prompt.text == "And when?")
@@ -246,9 +241,7 @@ async def test_a_star_is_put_on_what_was_shown_when_the_key_was_pressed(
     second = await talk(place.store, "Bread", [("How?", "With flour.")])
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        screen = chat(place.app)
-        screen.open_session(first.id)
-        await settle(pilot)
+        screen = await turn_to(pilot, place, first.id)
         gate, room = asyncio.Event(), place.app.room
         monkeypatch.setattr(room.organising, "apply", held(room.organising.apply, gate))
         screen.action_star()

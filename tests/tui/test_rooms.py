@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from textual.pilot import Pilot
 
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
@@ -11,22 +10,22 @@ from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from atlas_desktop.words import modes
 from memory.drafts import UNBEGUN
 from memory.entities import MemoryMode, RoomKind
-from tests.tui.desk import PASSPHRASE, Stage, talk
-from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.tui.desk import Stage, talk
+from tests.tui.driving import (
+    assert_until,
+    chat,
+    command,
+    make_private,
+    on,
+    open_private,
+    say,
+    settle,
+    shown,
+    turn_to,
+    type_text,
+)
 
 WIDE = (140, 40)
-
-
-async def command(pilot: Pilot[None], text: str) -> None:
-    await type_text(pilot, text)
-    await pilot.press("enter")
-    await settle(pilot, but="rooms")
-
-
-async def open_private(pilot: Pilot[None], place: Stage, passphrase: str = PASSPHRASE) -> None:
-    await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
-    await type_text(pilot, passphrase)
-    await pilot.press("enter")
 
 
 async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_when_that_is_closed(
@@ -36,8 +35,7 @@ async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_whe
     session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
+        await turn_to(pilot, place, session.id)
         await command(pilot, "/private")
         await open_private(pilot, place, "not the passphrase")
         await assert_until(pilot, lambda: "does not open" in shown(place))
@@ -70,8 +68,7 @@ async def test_who_does_not_know_the_passphrase_gives_up_and_nothing_has_moved(
     session = await talk(place.store, "Tides", [("Why?", "The moon.")])
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
+        await turn_to(pilot, place, session.id)
         await command(pilot, "/private")
         await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
         await pilot.press("escape")
@@ -84,11 +81,7 @@ async def test_back_to_the_open_room_is_asked_for_first(make: Callable[..., Stag
     session = await talk(place.store, "Tides", [("Why?", "The moon.")])
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
-        await command(pilot, "/private")
-        await open_private(pilot, place)
-        await settle(pilot)
+        await make_private(pilot, place, session.id)
         for answer, room in (("#no", RoomKind.PRIVATE), ("#yes", RoomKind.OPEN)):
             await command(pilot, "/open")
             await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
@@ -141,8 +134,7 @@ async def test_a_saved_conversation_goes_on_off_the_record_as_a_copy(make: Calla
     session = await talk(place.store, "Tides", [("Why?", "The moon.")])
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        chat(place.app).open_session(session.id)
-        await settle(pilot)
+        await turn_to(pilot, place, session.id)
         await command(pilot, "/off")
         await settle(pilot)
         await say(pilot, "a secret")

@@ -1,5 +1,5 @@
 """The words of the interface are in its tables: every key is there, every text is used, and the code that
-draws holds no words of its own but those still listed here."""
+draws holds no words of its own."""
 
 import ast
 import re
@@ -16,12 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"
 TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*.py"))
 
-# Modules whose words have not been moved yet: this list only gets shorter. The registry of actions is a table
-# of words itself, and so is the module that names the parts of the interface.
+# The registry of actions is a table of words itself, and so is the module that names parts of the interface.
 TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
-STILL = {
-    "screens/why.py",
-}
 
 _STYLE = re.compile(r"^(?:(?:bold|italic|dim|not|none|on|underline|reverse|\$[\w-]+|\d+%|words|quiet)\s*)+$")
 _NAME = "Atlas"
@@ -70,9 +66,8 @@ def test_no_words_are_added_to_the_code_that_draws() -> None:
     for path in sorted(TUI.rglob("*.py")):
         if "action_lists" not in path.parts and (words := literal_words(path)):
             found[path.relative_to(TUI).as_posix()] = words
-    more = {name: words for name, words in found.items() if name not in STILL | TABLES_OF_THEIR_OWN}
+    more = {name: words for name, words in found.items() if name not in TABLES_OF_THEIR_OWN}
     assert not more, "put these words into atlas_desktop/words/en"
-    assert not {name for name in STILL if name not in found}, "good: take these off STILL"
 
 
 def _calls() -> Iterator[tuple[str, set[str], bool]]:

@@ -22,6 +22,7 @@ from atlas_desktop.tui.screens.chat_history import HistoryCommands
 from atlas_desktop.tui.screens.chat_importing import ImportActions
 from atlas_desktop.tui.screens.chat_memories import MemoryCommands
 from atlas_desktop.tui.screens.chat_messages import MessageActions
+from atlas_desktop.tui.screens.chat_modes import ModeActions
 from atlas_desktop.tui.screens.chat_rooms import RoomActions
 from atlas_desktop.tui.screens.chat_sessions import SessionActions
 from atlas_desktop.tui.screens.chat_talk import TalkActions
@@ -54,6 +55,7 @@ class ChatScreen(
     Completion,
     HistoryCommands,
     RoomActions,
+    ModeActions,
     SessionActions,
     ExportActions,
     ImportActions,

@@ -1,78 +1,27 @@
-"""The part of the conversation screen that has to do with rooms and memory modes."""
+"""The part of the conversation screen that moves conversations between rooms."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.screens.chat_changes import RoomChanges
+from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.prompt import Prompt
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
 from atlas_desktop.words.catalogue import tr
-from memory.entities import MemoryMode, Message, RoomKind
+from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.rooms import RoomsService
-    from atlas_desktop.tui.app import AtlasApp
     from memory.vault.keys import RoomKey
 
-GROUP = "rooms"
-_ROOM_ACTIONS = {
-    "make_private": RoomKind.PRIVATE,
-    "make_open": RoomKind.OPEN,
-}
-_MODE_ACTIONS = {
-    "go_off_record": MemoryMode.OFF,
-    "use_reads": MemoryMode.READS,
-    "use_blank": MemoryMode.BLANK,
-    "use_normal": MemoryMode.NORMAL,
-}
+_ACTIONS = ("make_private", "make_open", "close_private")
 
 
-class RoomActions(DOMNode):
-    """Mixed into the conversation screen. What a change does is said before it is made."""
-
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-    turning: asyncio.Lock
-    _warned = False
+class RoomActions(RoomChanges):
+    """Mixed into the conversation screen."""
 
     if TYPE_CHECKING:
 
-        @property
-        def transcript(self) -> Transcript: ...
-
-        @property
-        def prompt(self) -> Prompt: ...
-
-        def tell(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
-
-        async def _open(self, ref: str) -> None: ...
-
-        async def show_conversation(
-            self, conversation: Conversation, messages: tuple[Message, ...]
-        ) -> None: ...
-
-    @property
-    def _rooms(self) -> "RoomsService":
-        return self.atlas.desk.rooms
-
-    @property
-    def _here(self) -> RoomKind:
-        return self.atlas.room_of(self.current).store.room
-
-    def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.atlas.attempt(act(), group=GROUP, exclusive=True)
-
-    # --- rooms -----------------------------------------------------------------------------------
+        async def _keep(self, mode: MemoryMode) -> None: ...
 
     def action_make_private(self) -> None:
         self._do(self._make_private)
@@ -119,14 +68,6 @@ class RoomActions(DOMNode):
         elif opened:
             await self._move(RoomKind.PRIVATE)
         self._told()
-
-    async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
-        from atlas_desktop.services.attempts import Attempts
-        from atlas_desktop.tui.screens.passphrase import PassphraseScreen
-
-        attempts = Attempts(self.atlas.desk.paths.attempts)
-        opened: bool = await self.atlas.push_screen_wait(PassphraseScreen(title, words, enter, attempts))
-        return opened
 
     def action_make_open(self) -> None:
         self._do(self._make_open)
@@ -188,120 +129,9 @@ class RoomActions(DOMNode):
         self.atlas.say(tr("rooms.private_closed"))
         self.atlas.call_later(self.refresh_list)
 
-    # --- off the record, and memory modes ---------------------------------------------------------
-
-    def action_keep(self) -> None:
-        self._do(self._keep_now)
-
-    async def _keep_now(self) -> None:
-        if self._here is not RoomKind.OFF_RECORD:
-            self.atlas.say(tr("rooms.saved_already"))
-        else:
-            await self._keep(MemoryMode.NORMAL)
-
-    async def _keep(self, mode: MemoryMode) -> None:
-        conversation = self.current
-        if not await self._open_room_there():
-            return
-        if conversation.id is None:
-            conversation.begins_in, conversation.mode = RoomKind.OPEN, mode
-        else:
-            conversation.session = await self._rooms.keep(conversation.id, mode)
-        self._told()
-
-    async def _open_room_there(self) -> bool:
-        """A program that was begun off the record has opened no vault."""
-        desk = self.atlas.desk
-        if any(room.store.room is RoomKind.OPEN for room in desk.open_rooms):
-            return True
-
-        async def enter(passphrase: str) -> None:
-            self.atlas.look_after(await desk.enter(await desk.vault.unlock(passphrase)))
-
-        return await self._ask(tr("rooms.open"), tr("rooms.open_locked"), enter)
-
-    def action_go_off_record(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.OFF))
-
-    def action_use_reads(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.READS))
-
-    def action_use_blank(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.BLANK))
-
-    def action_use_normal(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.NORMAL))
-
-    async def _change_mode(self, mode: MemoryMode) -> None:
-        shown, here = self.current, self._here
-        off = here is RoomKind.OFF_RECORD
-        now = MemoryMode.OFF if off else shown.session.memory_mode if shown.session else shown.mode
-        change = modes.of_mode(now or MemoryMode.NORMAL, mode, room=here, begun=shown.id is not None)
-        if not await self._agreed(tr("rooms.change_mode"), change) or now is mode:
-            return
-        if off:
-            await self._keep(mode)
-        elif mode is MemoryMode.OFF:
-            await self._off_the_record(shown)
-        elif shown.id is not None:
-            shown.session = await self._rooms.set_mode(shown.id, mode)
-        else:
-            shown.mode = mode
-        self._told()
-
-    async def _off_the_record(self, shown: Conversation) -> None:
-        room = await self._rooms.off_record()
-        self.atlas.look_after(room)
-        if shown.id is None:
-            shown.begins_in = RoomKind.OFF_RECORD
-            return
-        copy = await self._rooms.off_the_record(shown.id)
-        await self._open(copy.id)
-
-    def warn_of_leaving(self, conversation: Conversation) -> None:
-        """Says once in a run that what is off the record is not saved, when it is left."""
-        left = self.current
-        unsaved = left.session is not None and left.session.room is RoomKind.OFF_RECORD
-        if unsaved and conversation is not left and not self._warned:
-            self._warned = True
-            self.atlas.say(modes.LEAVING_OFF_RECORD)
-
-    # --- what they share --------------------------------------------------------------------------
-
-    async def _agreed(self, title: str, change: modes.Consequence) -> bool:
-        """Says what will happen, and asks when it cannot be taken back."""
-        if not change.asks:
-            await self._say(change)
-            return True
-        from atlas_desktop.tui.screens.confirm import ConfirmScreen
-
-        question = ConfirmScreen(title, change.words, agree=tr("rooms.do_it"), refuse=tr("rooms.leave_it"))
-        agreed: bool = await self.atlas.push_screen_wait(question)
-        return agreed
-
-    async def _say(self, change: modes.Consequence) -> None:
-        if self.current.id is None:
-            self.atlas.say(change.words)
-        else:
-            await self.transcript.note(Remark(change.words))
-
-    def _told(self) -> None:
-        # What is being typed is kept where it now belongs, and nowhere else.
-        self.atlas.drafts.changed(self.current)
-        self.tell()
-        self.refresh_list()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in (*_ROOM_ACTIONS, *_MODE_ACTIONS, "keep", "close_private"):
-            return self._can(action)
-        return super().check_action(action, parameters)
-
-    def _can(self, action: str) -> bool | None:
-        desk = self.atlas.desk
-        if self.atlas.leaving or desk.room is None or self.current.busy or self.current.waiting:
+        if action not in _ACTIONS:
+            return super().check_action(action, parameters)
+        if self._cannot_change or self._begun_off_record:
             return None
-        if desk.room.store.room is RoomKind.OFF_RECORD and action != "keep":
-            return None
-        if action == "make_open":
-            return True if self._here is not RoomKind.OPEN else None
-        return True
+        return None if action == "make_open" and self._here is RoomKind.OPEN else True

@@ -1,6 +1,7 @@
 """The part of the conversation screen that opens, renames, deletes and lists conversations."""
 
 import asyncio
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
@@ -11,10 +12,17 @@ from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
+from memory.search.entities import All, Is, Mark, Not, Page, Query
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import Branch
     from atlas_desktop.tui.app import AtlasApp
+
+STARRED = Query(All((Is(Mark.STARRED), Not(Is(Mark.ARCHIVED)))))
+
+
+def _last_used(session: Session) -> tuple[datetime, str]:
+    return session.updated_at, session.id
 
 
 class SessionActions(DOMNode):
@@ -67,11 +75,17 @@ class SessionActions(DOMNode):
         sidebar.show(found, self.atlas.now(), self.current.id, replying)
 
     async def _recent(self, limit: int) -> list[Session]:
-        each: list[list[Session]] = await self.atlas.desk.of_each(
-            lambda room: room.sessions.recent(limit=limit), []
+        desk = self.atlas.desk
+        each: list[list[Session]] = await desk.of_each(lambda room: room.sessions.recent(limit=limit), [])
+        found = {s.id: s for of_room in each for s in of_room}
+        latest = sorted(found.values(), key=_last_used, reverse=True)[:limit]
+        # Those with a star are on top, however long ago they were used.
+        pages = await desk.of_each(
+            lambda room: room.store.find.sessions(STARRED, limit=PAGE, snippets=False), Page((), 0)
         )
-        found = [s for of_room in each for s in of_room]
-        return sorted(found, key=lambda s: (s.updated_at, s.id), reverse=True)[:limit]
+        starred = {hit.session.id: hit.session for page in pages for hit in page.hits}
+        others = (s for s in latest if s.id not in starred)
+        return [*sorted(starred.values(), key=_last_used, reverse=True), *others]
 
     async def _filtered(self, wanted: str, limit: int) -> list[Session]:
         # No first screen needs it.

@@ -1,7 +1,6 @@
 """The history browser: everything that was said, found as one types, looked at, and put in order."""
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -10,14 +9,15 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
-from textual.worker import Worker, WorkerCancelled, WorkerFailed
+from textual.worker import WorkerCancelled, WorkerFailed
 
-from atlas_desktop.services.finding import Asked, FindingService
+from atlas_desktop.services.finding import FindingService
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.history_reading import around
 from atlas_desktop.tui.history_rows import preview
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.history_actions import HistoryActions
+from atlas_desktop.tui.screens.history_seeking import Seeking
 from atlas_desktop.tui.screens.memory import Chosen
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
 from atlas_desktop.tui.widgets.filter_chips import BIN, MORE, QUICK, FilterChips, holds, toggled
@@ -25,26 +25,19 @@ from atlas_desktop.tui.widgets.history_list import HistoryList
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.search import unclear
-from memory.errors import MessageNotFound, QueryUnclear, RoomClosed, SavedSearchNotFound, SessionNotFound
-from memory.search.entities import Order, Page, Query, SessionHit
+from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
+from memory.search.entities import Order, Page, SessionHit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
     from memory.entities import Message
 
-PAGE = 30
-"""Conversations that are read at once."""
-MEANT_S = 0.25
-"""How long a question by meaning rests before it is asked: the model has to read it."""
 _PREVIEW_S = 0.03
-_EVERY = 2**31
 _WIDE = 110
 """Columns from which the preview stands beside the list."""
-_ANSWER = Asked("", Query())
 
 
-class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
+class HistoryScreen(HistoryActions, Seeking, Covering, Screen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
@@ -62,15 +55,8 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         self.atlas = app
         self._first_query = query
         self._finding = FindingService(app.desk)
-        self._asked = _ANSWER
-        self._order = Order.RECENT
-        self._page: Page[SessionHit] = Page((), 0)
-        self.shown = 0
-        """How often other rows were put in the place of all."""
         self._fetching: set[int] = set()
-        self._seeking: Worker[None] | None = None
         self.sought = query
-        self.binned = False
         self._list = HistoryList(app.now(), id="found")
         self._preview_text = Static("", id="preview", markup=False)
         self._keys = KeyLine()
@@ -104,67 +90,13 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         return self.query_one("#query", Input)
 
     @property
-    def seeking(self) -> bool:
-        """Whether what was typed last is still looked for."""
-        return self._seeking is not None and not self._seeking.is_finished
-
-    @property
     def text(self) -> str:
         return self.field.value
 
     def leave(self, chosen: Chosen | None) -> None:
         self.dismiss(chosen)
 
-    # --- finding ---------------------------------------------------------------------------------
-
-    def seek(self) -> None:
-        """Looks for what is typed; what was under way for the key before is given up."""
-        self._list.clear_selection()
-        self.sought = self.text
-        self._seeking = self.atlas.attempt(self._seek, group="history", exclusive=True)
-
-    async def _seek(self) -> None:
-        try:
-            asked = await self._finding.understand(self.text, typing=True)
-        except QueryUnclear as fault:
-            # What was found before stays: the query may be half typed.
-            self._explain(unclear(fault))
-            return
-        except SavedSearchNotFound:
-            self._explain(tr("history.no_saved"))
-            return
-        if asked.query.question:
-            self._explain(tr("history.looking"))
-            await asyncio.sleep(MEANT_S)
-        page = await self._fetch(asked, 0)
-        self._asked = asked
-        self._show(page, 0, 0)
-
-    def reload(self, *, keep: bool = True) -> None:
-        """Reads anew what is in sight, after a change; the cursor stays in its place."""
-        self.atlas.attempt(partial(self._reload, keep=keep), group="history", exclusive=True)
-
-    async def _reload(self, *, keep: bool) -> None:
-        row = self._list.cursor if keep else 0
-        first = row - row % PAGE
-        page = await self._fetch(self._asked, first)
-        if not page.hits and first:
-            first, row = 0, 0
-            page = await self._fetch(self._asked, 0)
-        self._show(page, first, min(row, max(page.total - 1, 0)))
-
-    async def _fetch(
-        self, asked: Asked, first: int, limit: int = PAGE, *, exhaustive: bool = False
-    ) -> Page[SessionHit]:
-        return await self._finding.sessions(
-            asked.query,
-            limit=limit,
-            offset=first,
-            order=self._order,
-            binned=self.binned,
-            snippets=limit == PAGE,
-            exhaustive=exhaustive,
-        )
+    # --- what is shown ---------------------------------------------------------------------------
 
     def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
         if not self.standing:
@@ -193,29 +125,6 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
                 empty.update(Content(tr(f"history.{word}")))
             self._explain("")
             self.tell()
-
-    def on_history_list_wanted(self, event: HistoryList.Wanted) -> None:
-        first = event.first - event.first % PAGE
-        if first not in self._fetching:
-            self._fetching.add(first)
-            self.atlas.attempt(partial(self._more, first, self.shown), group="history-more")
-
-    async def _more(self, first: int, shown: int) -> None:
-        page = await self._fetch(self._asked, first)
-        if shown != self.shown or not self.standing:
-            return
-        self._fetching.discard(first)
-        if page.hits:
-            self._page = page
-            self._list.put(dict(enumerate(page.hits, first)), max(page.total, self._list.total))
-        self.tell()
-
-    async def all_found(self) -> list[SessionHit]:
-        """Everything that fits, for what is done to all of it."""
-        page = await self._fetch(self._asked, 0, _EVERY, exhaustive=True)
-        return list(page.hits)
-
-    # --- what is shown ---------------------------------------------------------------------------
 
     @property
     def standing(self) -> bool:
@@ -339,7 +248,3 @@ class HistoryScreen(HistoryActions, Covering, Screen[Chosen | None]):
         """Puts a query into the field; the cursor stays where it is."""
         self.field.value = text
         self.field.cursor_position = len(text)
-
-    def change_order(self) -> None:
-        self._order = Order.BEST if self._order is Order.RECENT else Order.RECENT
-        self.reload(keep=False)

@@ -18,7 +18,7 @@ from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, TABS, Entry, details, nothing, row
+from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, KINDS, TABS, Entry, details, nothing, row
 from atlas_desktop.words.catalogue import tr
 from memory.errors import RoomClosed
 
@@ -41,18 +41,20 @@ class MemoryList(OptionList):
 
 
 class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
-    """Dismissed with what is to be opened, or None."""
+    """Dismissed with what is to be opened, or None. Without a `tab` it begins with the first that holds
+    something."""
 
     CSS_PATH = "memory.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "MemoryList"
     BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
 
-    def __init__(self, app: "AtlasApp", *, tab: str = INBOX) -> None:
+    def __init__(self, app: "AtlasApp", *, tab: str = "") -> None:
         super().__init__()
         self.atlas = app
         self._shelf = Shelf(app.room)
-        self._tab = tab
+        self._tab = tab or INBOX
+        self._looks_for_tab = not tab
         self._limit = PAGE
         self._entries: list[Entry] = []
         self._counts: dict[str, int] | None = None
@@ -105,8 +107,14 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
                 raise
             return
         self._counts = counts
-        if self.is_attached:
+        if not self.is_attached:
+            return
+        if self._looks_for_tab and not found and (filled := next((tab for tab in KINDS if counts[tab]), "")):
+            # Nobody is shown an empty inbox who has memories.
+            self.query_one(Tabs).active = filled
+        else:
             self._show(found, counts)
+        self._looks_for_tab = False
 
     def _show(self, found: list[Entry], counts: dict[str, int]) -> None:
         listing, kept = self._list, self.marked
@@ -141,6 +149,7 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         self._tab = event.tab.id or INBOX
+        self._looks_for_tab = self._looks_for_tab and self._tab == INBOX
         self._limit = PAGE
         self._list.highlighted = None
         self._refresh_tab()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -13,26 +14,15 @@ from textual.widgets import Static
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.meter import tier_line
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.words.catalogue import texts, tr
+from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.services.why import Item, Why
     from memory.context.entities import TierUse
+    from memory.recall.entities import Hit
     from models.messages import ChatMessage
 
-_FATES = {
-    "told": "told",
-    "repeats": "left out: its source stood in the prompt already",
-    "echo": "left out: it says nothing that was not said just then",
-    "too_far": "left out: too far from what was asked",
-    "no_room": "left out: no room for it",
-}
-_HIDDEN = {
-    "superseded": "Something newer holds instead of it.",
-    "archived": "It is in the archive.",
-    "rejected": "You rejected it.",
-    "expired": "Its time is over.",
-    "unapproved": "It waits for your approval.",
-}
 _BAR = 10
 _LEAST = 0.005
 _LONGEST = 240
@@ -57,7 +47,7 @@ class WhyScreen(Covering, ModalScreen[None]):
         VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", tr("why.close"))]
 
     def __init__(
         self, why: "Why", tiers: "Sequence[TierUse]" = (), prompt: "Sequence[ChatMessage]" = ()
@@ -69,10 +59,8 @@ class WhyScreen(Covering, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = {"reply": "Why this reply?", "memory": "Why this memory?"}.get(
-                self._why.kind, "Where this leads"
-            )
-            box.border_subtitle = "Esc closes"
+            box.border_title = tr(f"why.title.{self._why.kind}")
+            box.border_subtitle = tr("why.closes")
             with VerticalScroll():
                 yield from self._parts()
 
@@ -80,43 +68,35 @@ class WhyScreen(Covering, ModalScreen[None]):
         why = self._why
         yield Static(Content(_short(why.text)), classes="quiet", markup=False)
         if why.hidden:
-            yield Static(Content(_HIDDEN[why.hidden]), classes="words", markup=False)
+            yield Static(Content(tr(f"why.hidden.{why.hidden}")), classes="words", markup=False)
         if why.kind == "reply":
             yield from self._of_reply(why)
-        yield from _listed("Learned from", [f"“{_short(source.quote)}”" for source, _ in why.sources])
-        learned = [f"{_short(one.text)} ({one.state})" for one in why.memories]
-        yield from _listed("Learned from this", learned)
-        mentions = [
-            f"{hit.source.created_at.astimezone():%Y-%m-%d}: {_short(hit.text)}" for hit in why.mentions
-        ]
-        yield from _listed("Also mentioned in other conversations", mentions)
+        yield from _listed(tr("why.learned_from"), [f"“{_short(source.quote)}”" for source, _ in why.sources])
+        learned = [f"{_short(one.text)} ({tr(f'why.state.{one.state}')})" for one in why.memories]
+        yield from _listed(tr("why.learned"), learned)
+        yield from _listed(tr("why.mentions"), [_mention(hit) for hit in why.mentions])
         yield from self._as_sent()
 
     def _of_reply(self, why: "Why") -> Iterator[Static]:
-        yield _heading("The prompt, by tier")
+        yield _heading(tr("why.tiers"))
         most = max((tier.tokens for tier in self._tiers), default=1)
+        total = formats().number(sum(tier.tokens for tier in self._tiers))
         lines = [tier_line(tier, most) for tier in self._tiers]
-        total = sum(tier.tokens for tier in self._tiers)
-        yield Static(
-            Content(
-                "\n".join([*lines, f"{total:,} tokens in all; {why.shown} earlier messages word for word."])
-            ),
-            classes="words",
-            markup=False,
-        )
-        yield _heading("Told to the model from memory")
+        lines.append(f"{tr('why.tokens', tokens=total)} {tr('why.shown', count=why.shown)}")
+        yield Static(Content("\n".join(lines)), classes="words", markup=False)
+        yield _heading(tr("why.told"))
         if not why.told:
-            yield Static(Content("Nothing was told."), classes="quiet", markup=False)
+            yield Static(Content(tr("why.told_nothing")), classes="quiet", markup=False)
         for item in why.told:
             yield _item(item)
         if why.left_out:
-            yield _heading("Looked at and left out")
+            yield _heading(tr("why.left_out"))
             for item in why.left_out:
                 yield _item(item)
 
     def _as_sent(self) -> Iterator[Static]:
         if self._prompt:
-            yield _heading("The exact prompt")
+            yield _heading(tr("why.prompt"))
             text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in self._prompt)
             yield Static(Content(clean(text)), classes="quiet", markup=False)
 
@@ -142,16 +122,27 @@ def bar(part: float) -> str:
 
 def _item(item: "Item") -> Static:
     one = item.considered
-    text = _short(item.text) or "(it is not in this room any more)"
-    parts = [f"{name:<12}{bar(part)} {part:.2f}" for name, part in one.parts.items() if abs(part) >= _LEAST]
+    text = _short(item.text) or tr("why.gone")
+    fits = tr("why.score", score=round(100 * one.score))
+    parts = {_reason(name): part for name, part in one.parts.items() if abs(part) >= _LEAST}
+    wide = max(map(cell_len, parts), default=0)
     words = Content.assemble(
-        (f"{one.kind} ", "bold"),
+        (f"{tr(f'why.kind.{one.kind}')}: ", "bold"),
         text,
-        "\n",
-        (f"{_FATES[one.fate.value]} · score {one.score:.2f}", "$quiet"),
-        *(("\n" + line, "") for line in parts),
+        (f"\n{tr(f'why.fate.{one.fate}')} · {fits}", "$quiet"),
+        *(f"\n{set_cell_size(name, wide)}  {bar(part)}" for name, part in parts.items()),
     )
     return Static(words, classes="item", markup=False)
+
+
+def _reason(name: str) -> str:
+    """What a part of a score is called; one that is new here goes by its own name."""
+    key = f"part.{name}"
+    return tr(f"why.{key}") if key in texts("why") else name
+
+
+def _mention(hit: "Hit") -> str:
+    return f"{formats().date(hit.source.created_at.astimezone())}: {_short(hit.text)}"
 
 
 def _short(text: str) -> str:

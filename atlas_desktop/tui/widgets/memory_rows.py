@@ -9,6 +9,7 @@ from textual.content import Content
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.knowledge.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryState
@@ -24,7 +25,7 @@ TABS = {
     SUMMARIES: tr("memory.tab.summaries"),
     PROFILE: tr("memory.tab.profile"),
 }
-_KINDS = {
+KINDS = {
     "facts": {MemoryKind.FACT, MemoryKind.EVENT, MemoryKind.DIGEST},
     "preferences": {MemoryKind.PREFERENCE},
     "decisions": {MemoryKind.DECISION, MemoryKind.QUESTION},
@@ -48,18 +49,22 @@ WHY = {
     "expires_soon": tr("memory.why.expires_soon"),
 }
 OWN_WORDS = tr("memory.own_words")
+_USUAL = {MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.PROCEDURE}
 _LEAST_TITLE = 10
-_ROOMY = 84
+_DAYS = 10
+"""From so many days on, fractions of one are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `title` is that of the conversation it comes from, `why` (of `Why`) is for what is fading."""
+    """One row. `title` is that of the conversation it comes from, and `number` that of its message there (from
+    1; 0: not known); `why` (of `Why`) is for what is fading."""
 
     memory: Memory | None = None
     summary: Summary | None = None
     title: str = ""
     message: Message | None = None
+    number: int = 0
     quote: str = ""
     half_life_days: float = 0.0
     why: str = ""
@@ -82,7 +87,7 @@ def wanted(tab: str, containing: str) -> MemoryFilter:
     everything = MemoryFilter(containing=containing)
     if tab == INBOX:
         return replace(everything, states=frozenset({MemoryState.INBOX}))
-    return replace(everything, states=FINDABLE, kinds=frozenset(_KINDS[tab]))
+    return replace(everything, states=FINDABLE, kinds=frozenset(KINDS[tab]))
 
 
 def nothing(containing: str, tab: str) -> str:
@@ -103,39 +108,49 @@ def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
     """The text on one line, and below it what is known of it (without what the tab says of all its rows),
     both cut at `width` cells."""
     text = _cut(clean_line(entry.text), width)
-    facts = _facts(entry, now, tab, short_words=width < _ROOMY)
-    source = _source(entry, now)
+    facts = _facts(entry, now, tab)
     free = width - cell_len(facts) - 3
-    if source and free >= _LEAST_TITLE:
-        facts = f"{_cut(source, free)} · {facts}"
+    if free >= _LEAST_TITLE and (source := _source(entry, now, free)):
+        facts = f"{source} · {facts}"
     return Content.assemble(text, "\n", (_cut(facts, width), "$quiet"))
 
 
-def _source(entry: Entry, now: datetime) -> str:
-    if entry.message is not None:
-        return f"{short(entry.message.created_at, now)}, {clean_line(entry.title) or tr('memory.untitled')}"
-    return clean_line(entry.title)
+def _source(entry: Entry, now: datetime, room: int) -> str:
+    """Where it comes from, in at most so many cells: the title gives way."""
+    title = clean_line(entry.title)
+    if entry.message is None:
+        return _cut(title, room)
+    word = "source_at" if entry.number else "source"
+    facts = {"when": short(entry.message.created_at, now), "number": entry.number}
+    bare = cell_len(tr(f"memory.{word}", title="", **facts))
+    return _cut(tr(f"memory.{word}", title=_cut(title or tr("memory.untitled"), room - bare), **facts), room)
 
 
-def _facts(entry: Entry, now: datetime, tab: str, *, short_words: bool) -> str:
+def _facts(entry: Entry, now: datetime, tab: str) -> str:
     if entry.summary is not None:
         one = entry.summary
         marks = [tr("memory.covers", count=len(one.covers)), age(one.created_at, now) or tr("memory.new")]
         return " · ".join([*marks, *([OWN_WORDS] if one.edited else [])])
     assert entry.memory is not None
     memory = entry.memory
-    since, size = age(memory.created_at, now), "short" if short_words else "long"
+    since = age(memory.created_at, now)
     marks = [tr("memory.pinned")] if memory.pinned else []
     marks += [tr("memory.in_inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
     marks += [WHY[entry.why]] if entry.why in WHY else []
+    # What nearly all rows of a tab are is said by the tab.
+    usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
     marks += [
-        *([] if _KINDS.get(tab) == {memory.kind} else [memory.kind.value]),
+        *([] if memory.kind in usual else [tr(f"memory.kind.{memory.kind}")]),
         tr("memory.old", age=since) if since else tr("memory.new"),
-        tr(f"memory.half_life_{size}", days=f"{entry.half_life_days:.2g}"),
-        tr("memory.uses", count=memory.uses),
-        tr(f"memory.importance_{size}", weight=f"{memory.importance:.1f}"),
+        tr("memory.half_life", days=_days(entry)),
+        tr("memory.uses", count=memory.uses) if memory.uses else tr("memory.unused"),
+        tr("memory.importance", of_ten=round(10 * memory.importance)),
     ]
     return " · ".join(marks)
+
+
+def _days(entry: Entry) -> str:
+    return formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
 
 
 def _cut(text: str, width: int) -> str:
@@ -153,13 +168,12 @@ def details(entry: Entry, now: datetime) -> Content:
         parts.append(f"“{clean_line(entry.quote)}”{when}")
     memory = entry.memory
     if memory is not None:
-        kept = (
-            tr("memory.until", time=long(memory.expires_at, now)) if memory.expires_at else tr("memory.stays")
-        )
-        half = tr("memory.half_life_days", days=f"{entry.half_life_days:.2g}")
-        about = [memory.tier.replace("_", "-"), memory.state.value, kept, half]
+        until = memory.expires_at
+        kept = tr("memory.until", time=long(until, now)) if until else tr("memory.stays")
+        held = tr(f"memory.tier.{memory.tier}"), tr(f"memory.state.{memory.state}"), kept
+        about = [" · ".join(held), tr("memory.half_life_days", days=_days(entry))]
         about += [tr("memory.about", subject=clean_line(memory.subject))] if memory.subject else []
         about += [tr("memory.project", project=clean_line(memory.project))] if memory.project else []
         about += [tr("memory.version", number=memory.version)] if memory.version > 1 else []
-        parts.append(("\n\n" + " · ".join(about), "$quiet"))
+        parts.append(("\n\n" + "\n".join(about), "$quiet"))
     return Content.assemble(*parts)

@@ -1,6 +1,7 @@
 """Days, as lists are grouped by them."""
 
 TEXTS = {
+    "starred": "★ Starred",
     "today": "Today",
     "yesterday": "Yesterday",
     "this_week": "This week",

@@ -1,0 +1,102 @@
+"""What changes of the room and of the memory mode share: what they do is said, or asked for, before."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.widgets.message import Remark
+from atlas_desktop.tui.widgets.prompt import Prompt
+from atlas_desktop.tui.widgets.transcript import Transcript
+from atlas_desktop.words import modes
+from atlas_desktop.words.catalogue import tr
+from memory.entities import Message, RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.rooms import RoomsService
+    from atlas_desktop.tui.app import AtlasApp
+
+GROUP = "rooms"
+
+
+class RoomChanges(DOMNode):
+    """Mixed into the conversation screen by those that change where, and how, a conversation is kept."""
+
+    atlas: "AtlasApp"
+    turns: Turns
+    current: Conversation
+    turning: asyncio.Lock
+
+    if TYPE_CHECKING:
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        @property
+        def prompt(self) -> Prompt: ...
+
+        def tell(self) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+        async def _open(self, ref: str) -> None: ...
+
+        async def show_conversation(
+            self, conversation: Conversation, messages: tuple[Message, ...]
+        ) -> None: ...
+
+    @property
+    def _rooms(self) -> "RoomsService":
+        return self.atlas.desk.rooms
+
+    @property
+    def _here(self) -> RoomKind:
+        return self.atlas.room_of(self.current).store.room
+
+    @property
+    def _cannot_change(self) -> bool:
+        """Whether nothing can be changed at the moment."""
+        busy = self.current.busy or bool(self.current.waiting)
+        return self.atlas.leaving or self.atlas.desk.room is None or busy
+
+    @property
+    def _begun_off_record(self) -> bool:
+        """Whether the program has opened no vault: there is no other room to go to."""
+        room = self.atlas.desk.room
+        return room is not None and room.store.room is RoomKind.OFF_RECORD
+
+    def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.atlas.attempt(act(), group=GROUP, exclusive=True)
+
+    async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
+        from atlas_desktop.services.attempts import Attempts
+        from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+
+        attempts = Attempts(self.atlas.desk.paths.attempts)
+        opened: bool = await self.atlas.push_screen_wait(PassphraseScreen(title, words, enter, attempts))
+        return opened
+
+    async def _agreed(self, title: str, change: modes.Consequence) -> bool:
+        """Says what will happen, and asks when it cannot be taken back."""
+        if not change.asks:
+            await self._say(change)
+            return True
+        from atlas_desktop.tui.screens.confirm import ConfirmScreen
+
+        question = ConfirmScreen(title, change.words, agree=tr("rooms.do_it"), refuse=tr("rooms.leave_it"))
+        agreed: bool = await self.atlas.push_screen_wait(question)
+        return agreed
+
+    async def _say(self, change: modes.Consequence) -> None:
+        if self.current.id is None:
+            self.atlas.say(change.words)
+        else:
+            await self.transcript.note(Remark(change.words))
+
+    def _told(self) -> None:
+        # What is being typed is kept where it now belongs, and nowhere else.
+        self.atlas.drafts.changed(self.current)
+        self.tell()
+        self.refresh_list()
