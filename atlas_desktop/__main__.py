@@ -193,7 +193,12 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
         from atlas_desktop.cli.demo import throw_away_home
 
         with throw_away_home(ctx) as (inner, key):
-            return int(show(inner, key=key))
+            status = int(show(inner, key=key))
+        if args.and_back:
+            from atlas_desktop.relaunch import relaunch_locked
+
+            relaunch_locked(ctx.paths.home, off_record=False)
+        return status
     return int(launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked))
 
 

@@ -19,6 +19,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         help="look around in a throw-away home with sample conversations",
         description="Look around in a throw-away home with sample conversations; it ends with the program.",
     )
+    # Given by the interface to the program that it puts in its place.
+    parser.add_argument("--and-back", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(demo=True)
 
 

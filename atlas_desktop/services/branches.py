@@ -57,8 +57,8 @@ def places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
 
 
 def numbers(nodes: Sequence[Node]) -> dict[str, int]:
-    """Of each message, the place on the branch that it is on, counted from 1. `nodes` come as they were stored:
-    parents first. Instructions are not counted: no conversation shows them."""
+    """Of each message, its place on the branch that it is on, counted from 1. `nodes` come as they were
+    stored, parents first. Instructions are not counted: no conversation shows them."""
     found: dict[str, int] = {}
     for node in nodes:
         above = found.get(node.parent_id, 0) if node.parent_id is not None else 0

@@ -44,7 +44,7 @@ class AtlasApp(Modelling):
     `off_record` needs no vault: everything said lives in memory and ends with the program. With `private`
     (the private room's key, or True to ask for the passphrase) that room is opened too. A `locked`
     one stands in the place of another program: it opens by a deed of the person only, and shows what was
-    shown then. Without `relaunch` it cannot be locked.
+    shown then. Without `relaunch` it cannot be locked; `demo` locks it too, and shows sample conversations.
 
     `models` are the desk's unless others are given; `now` tells the local time.
     """
@@ -65,6 +65,7 @@ class AtlasApp(Modelling):
         private: "RoomKey | bool" = False,
         locked: bool = False,
         relaunch: Relaunch | None = None,
+        demo: Relaunch | None = None,
         models: ModelShelf | None = None,
         now: Now = _local_now,
     ) -> None:
@@ -83,7 +84,7 @@ class AtlasApp(Modelling):
         self._off_record = off_record
         self._private = private
         self._locked = locked
-        self._relaunch = relaunch
+        self._relaunch, self._demo = relaunch, demo
         self._drafts: Drafts | None = None
         self.take_settings()
 
@@ -277,8 +278,9 @@ class AtlasApp(Modelling):
     # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "lock":
-            return self.can_lock and super().check_action(action, parameters) is not False
+        if action in ("lock", "demo"):
+            can = self.can_lock if action == "lock" else self.can_demo
+            return can and super().check_action(action, parameters) is not False
         return super().check_action(action, parameters)
 
     def action_help(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from atlas_desktop.explain import AlreadyRunning
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
-from atlas_desktop.relaunch import can_relaunch, relaunch_locked
+from atlas_desktop.relaunch import can_relaunch, relaunch_demo, relaunch_locked
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
@@ -32,6 +32,10 @@ def launch(
         remove_private_temporary_folder(ctx.paths)
         relaunch_locked(ctx.paths.home, off_record=off_record)
 
+    def demo() -> NoReturn:
+        remove_private_temporary_folder(ctx.paths)
+        relaunch_demo(ctx.paths.home)
+
     ctx.paths.ensure()
     with held(ctx):
         key: RoomKey | None = None
@@ -49,6 +53,7 @@ def launch(
             private=private,
             locked=locked,
             relaunch=again,
+            demo=demo if again is not None and not off_record else None,
         )
 
 
@@ -85,6 +90,7 @@ def show(
     private: "RoomKey | bool" = False,
     locked: bool = False,
     relaunch: "Relaunch | None" = None,
+    demo: "Relaunch | None" = None,
 ) -> int:
     """Runs the interface; temporary files end with it."""
     # Textual paints at the next tick of this clock: at its usual 60 a key can wait 17 ms for nothing.
@@ -99,6 +105,7 @@ def show(
         private=private,
         locked=locked,
         relaunch=relaunch,
+        demo=demo,
     )
     try:
         app.run()

@@ -55,6 +55,7 @@ class Leaving(Reporting):
     _forced = False
     _on_terminal = False
     _relaunch: Relaunch | None = None
+    _demo: Relaunch | None = None
     _turns: "Turns | None" = None
     _vigil: Vigil | None = None
 
@@ -133,12 +134,23 @@ class Leaving(Reporting):
         open_now = self.desk.room is not None or isinstance(self.screen, RecoveryScreen)
         return self._relaunch is not None and open_now and not self.leaving
 
+    @property
+    def can_demo(self) -> bool:
+        """Whether sample conversations can take the place of what is shown, which is locked meanwhile."""
+        return self._demo is not None and self.can_lock
+
+    def action_demo(self) -> None:
+        if self.can_demo:
+            self.attempt(self._lock_if_wanted(self._demo), group="leave", exclusive=True)
+
     def action_lock(self) -> None:
         if self.can_lock:
             self.attempt(self._lock_if_wanted(), group="leave", exclusive=True)
 
-    async def _lock_if_wanted(self) -> None:
+    async def _lock_if_wanted(self, then: Relaunch | None = None) -> None:
+        """`then` puts another program in this one's place than the locked door."""
         if await self._may_go(tr("program.lock"), tr("program.lock_anyway")):
+            self._relaunch = then or self._relaunch
             await self.lock()
 
     async def lock(self) -> None:

@@ -26,6 +26,11 @@ def test_it_is_started_as_it_was_but_tells_nothing(
     assert made == [sys.executable, *own, "--home", str(HOME), "--locked"]
 
 
+def test_sample_conversations_come_before_the_locked_door() -> None:
+    made = command(HOME, demo=True, started=["atlas", "--off-record"], arguments=["--off-record"])
+    assert made[1:] == ["--home", str(HOME), "demo", "--and-back"]
+
+
 def test_off_the_record_stays_so() -> None:
     assert command(HOME, off_record=True, started=["atlas"], arguments=[])[-2:] == [
         "--locked",

@@ -74,6 +74,16 @@ ACTIONS: tuple[Action, ...] = (
         slash="/help",
     ),
     Action(
+        "app.demo",
+        "Look around in sample conversations",
+        "Lock what is yours, and look around in a throw-away home with sample conversations. Quitting them "
+        "brings back your locked door.",
+        Where.EVERYWHERE,
+        "demo",
+        "f10",
+        slash="/demo",
+    ),
+    Action(
         "app.lock",
         "Lock",
         "End the model, close everything, and show the locked door. What you are typing is kept, encrypted; "

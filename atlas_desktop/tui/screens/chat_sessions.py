@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.change_bar import UndoBar
+from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
@@ -73,6 +76,9 @@ class SessionActions(DOMNode):
             found = []
         replying = {c.id for c in self.turns.active if c.id}
         sidebar.show(found, self.atlas.now(), self.current.id, replying)
+        first = not found and not wanted and self.atlas.can_demo
+        key = key_words(keys_of(BY_ID["app.demo"], self.atlas.keys)) or BY_ID["app.demo"].slash
+        self.query_one(EmptyPage).offer_samples(key if first else "")
 
     async def _recent(self, limit: int) -> list[Session]:
         desk = self.atlas.desk
@@ -95,6 +101,9 @@ class SessionActions(DOMNode):
         asked = await finding.understand(wanted, typing=True)
         page = await finding.sessions(asked.query, limit=limit, snippets=False)
         return [hit.session for hit in page.hits]
+
+    def on_empty_page_demo(self) -> None:
+        self.atlas.action_demo()
 
     def on_sidebar_filtered(self) -> None:
         self._limit = PAGE

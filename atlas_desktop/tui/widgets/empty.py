@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -15,11 +16,15 @@ EXAMPLES = tuple(tr(f"chat.example.{number}") for number in (1, 2, 3))
 
 
 class EmptyPage(Vertical):
-    """A greeting and three examples; choosing one puts it into the prompt."""
+    """A greeting and three examples; choosing one puts it into the prompt. Who has said nothing yet is
+    offered sample conversations, too."""
 
     @dataclass
     class Chosen(Message):
         text: str
+
+    class Demo(Message):
+        """The sample conversations are wanted."""
 
     def compose(self) -> ComposeResult:
         options = [Option(Content.assemble(("› ", "$primary"), text)) for text in EXAMPLES]
@@ -31,6 +36,17 @@ class EmptyPage(Vertical):
                 markup=False,
             )
             yield OptionList(*options, id="examples", markup=False)
+            yield Static("", id="samples", markup=False)
+
+    def offer_samples(self, key: str) -> None:
+        """Says which key shows the sample conversations; nothing without one."""
+        line = self.query_one("#samples", Static)
+        line.display = bool(key)
+        line.update(Content.assemble((key, "bold $primary"), f" {tr('chat.samples')}") if key else "")
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self.query_one("#samples"):
+            self.post_message(self.Demo())
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

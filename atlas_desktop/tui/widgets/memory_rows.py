@@ -57,8 +57,8 @@ _DAYS = 10
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `title` is that of the conversation it comes from, and `number` that of its message there (from
-    1; 0: not known); `why` (of `Why`) is for what is fading."""
+    """One row. `title` is that of the conversation it comes from, and `number` its message's place there
+    (from 1; 0: not known); `why` (of `Why`) is for what is fading."""
 
     memory: Memory | None = None
     summary: Summary | None = None
