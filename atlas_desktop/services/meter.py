@@ -29,11 +29,16 @@ def meter(view: ContextView) -> str:
     return "\n".join(lines)
 
 
+def tier_name(tier: str) -> str:
+    """A tier as people call it."""
+    return _NAMES.get(tier, tier)
+
+
 def tier_line(tier: TierUse, most: int) -> str:
     """A tier's tokens, its bar (as long as its part of `most`), and how many things are in it."""
     filled = max(1, round(_WIDTH * tier.tokens / most))
     count = f"  {len(tier.ids)}" if tier.ids else ""
-    return f"{_NAMES.get(tier.tier, tier.tier):<19}{tier.tokens:>8,}  {'█' * filled}{count}"
+    return f"{tier_name(tier.tier):<19}{tier.tokens:>8,}  {'█' * filled}{count}"
 
 
 def next_prompt(view: ContextView) -> str:

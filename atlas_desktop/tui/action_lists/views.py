@@ -13,6 +13,16 @@ ACTIONS: tuple[Action, ...] = (
         priority=True,
     ),
     Action(
+        "view.aside",
+        "What is known here",
+        "Show, beside the conversation, how full its context is and what Atlas remembers of it; "
+        "again: fold that away.",
+        Where.CHAT,
+        "toggle_aside",
+        "alt+m",
+        slash="/here",
+    ),
+    Action(
         "view.up",
         "Scroll up",
         "One page up in the conversation; older messages are loaded at the top.",

@@ -12,8 +12,10 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from atlas_desktop.services.unbroken import unbroken
-from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.actions import BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.compositing import SparingCompositor
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.screens.chat_aside import AsideActions
 from atlas_desktop.tui.screens.chat_completion import Completion
 from atlas_desktop.tui.screens.chat_context import ContextActions
 from atlas_desktop.tui.screens.chat_exporting import ExportActions
@@ -29,6 +31,7 @@ from atlas_desktop.tui.screens.chat_talk import TalkActions
 from atlas_desktop.tui.screens.chat_tools import ToolActions
 from atlas_desktop.tui.screens.chat_variants import VariantActions
 from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.widgets.aside import Aside
 from atlas_desktop.tui.widgets.bars import HeadLine, Standing, StatusLine
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.chips import Chips
@@ -56,6 +59,7 @@ class ChatScreen(
     HistoryCommands,
     RoomActions,
     ModeActions,
+    AsideActions,
     SessionActions,
     ExportActions,
     ImportActions,
@@ -95,6 +99,7 @@ class ChatScreen(
                 yield Chips(id="chips")
                 yield Prompt(id="prompt")
                 yield StatusLine(id="status")
+            yield Aside(id="aside")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -145,6 +150,7 @@ class ChatScreen(
                 used=shown.used,
                 limit=self.atlas.context_length,
                 speed=shown.speed,
+                lock=self._lock_words,
             )
         )
         waiting = self.query_one("#waiting", Static)
@@ -153,6 +159,11 @@ class ChatScreen(
         if self._live is not None and shown.busy:
             self._live.doing(shown.doing)
         self.refresh_bindings()
+
+    @property
+    def _lock_words(self) -> str:
+        key = key_words(keys_of(BY_ID["app.lock"], self.atlas.keys))
+        return tr("chat.lock", key=key) if key and self.atlas.can_lock else ""
 
     async def show_conversation(
         self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None" = None
@@ -212,6 +223,8 @@ class ChatScreen(
 
     def action_back(self) -> None:
         self.remove_class("-over")
+        if self.has_class("-narrow"):
+            self.remove_class("-aside")
         if self._editing is not None and self.prompt.has_focus:
             self.stop_editing()
         self.prompt.focus()

@@ -85,13 +85,15 @@ def _cut(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the status line tells. `used` and `limit` are tokens; `speed` is tokens a second, 0 unknown."""
+    """What the status line tells. `used` and `limit` are tokens; `speed` is tokens a second, 0 unknown.
+    `lock` says how to lock, where there is room for it."""
 
     doing: str = ""
     background: str = ""
     used: int = 0
     limit: int = 0
     speed: float = 0.0
+    lock: str = ""
 
 
 class StatusLine(Widget):
@@ -120,6 +122,9 @@ class StatusLine(Widget):
             facts.append(said)
         if now.speed:
             facts.append(tr("chat.speed", speed=now.speed))
-        right = " · ".join(facts)
-        gap = " " * max(2, self.content_size.width - cell_len(left) - cell_len(right))
+        right, width = " · ".join(facts), self.content_size.width
+        with_lock = " · ".join((*facts, now.lock))
+        if now.lock and cell_len(left) + cell_len(with_lock) + 2 <= width:
+            right = with_lock
+        gap = " " * max(2, width - cell_len(left) - cell_len(right))
         return Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right)
