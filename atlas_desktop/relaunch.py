@@ -45,7 +45,7 @@ def relaunch_demo(home: Path) -> NoReturn:
     _become(command(home, demo=True, started=sys.orig_argv, arguments=sys.argv[1:]))
 
 
-def _become(argv: Sequence[str]) -> NoReturn:
+def _become(argv: list[str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(argv[0], argv)  # noqa: S606 - this very program, without a shell

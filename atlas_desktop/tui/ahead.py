@@ -60,5 +60,5 @@ def calm_the_collector() -> None:
     second each time. What is there by now stays, so it is left out; the rest is looked at less often.
     """
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(5_000, 5, 400)
     gc.enable()

@@ -6,10 +6,11 @@ that are not. For one more word of a reply these are all the widgets of the scre
 
 from collections.abc import Iterable
 
-from textual._compositor import Compositor
+from textual._compositor import Compositor, ReflowResult
 from textual._styles_cache import StylesCache
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 
 def forget_what_is_gone() -> None:
@@ -23,6 +24,12 @@ def forget_what_is_gone() -> None:
 
 class SparingCompositor(Compositor):
     """Paints the same as Textual's own, and has only those lines made that are painted."""
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Notes that everything has a place now: after a scroll Textual would find all of them once more."""
+        result = super().reflow(parent, size)
+        self._full_map_invalidated = False
+        return result
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         if crop is None:

@@ -1,7 +1,7 @@
 """How the interface looks and what it listens to, and how both follow the settings while it runs."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.binding import Binding
@@ -16,6 +16,8 @@ from atlas_desktop.words import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from textual.screen import Screen
 
 
 class Looks(Rescue):
@@ -39,6 +41,19 @@ class Looks(Rescue):
         # When it starts Textual has every style read once more, for the colours that they were read with.
         if self._dom_ready:
             super().refresh_css(animate)
+
+    def _load_screen_css(self, screen: "Screen[Any]") -> None:
+        """Reads the styles of a screen that is shown for the first time, and these alone.
+
+        Textual has all styles there are read anew and every widget styled by them, while nobody can type. The
+        rules of a screen's file are about what is on that screen, which is styled when it is made.
+        """
+        if screen.CSS:
+            super()._load_screen_css(screen)
+            return
+        for path in screen.css_path:
+            if not self.stylesheet.has_source(str(path)):
+                self.stylesheet.read(path)
 
     def setting_changed(self, key: str) -> None:
         """Follows a change as far as that can be done while the program runs."""

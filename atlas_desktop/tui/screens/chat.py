@@ -122,6 +122,10 @@ class ChatScreen(
         return self.query_one(Prompt)
 
     @property
+    def sidebar(self) -> Sidebar:
+        return self.query_one(Sidebar)
+
+    @property
     def transcript(self) -> Transcript:
         return self.query_one(Transcript)
 
@@ -194,16 +198,20 @@ class ChatScreen(
             messages = tuple(
                 replace(m, content=conversation.said[: self._drawn]) if m.id == live else m for m in messages
             )
-        self.set_class(bool(messages), "-talking")
+        if messages:
+            self.add_class("-talking")
         if branch is None:
             await self.transcript.show(messages)
         else:
             read = partial(self.atlas.room_of(conversation).branches.page, branch.session.id)
             await self.transcript.show(messages, branch.ids, read, branch.places)
+        if not messages:
+            # Last: the class of a screen is looked up again by every widget on it.
+            self.remove_class("-talking")
         blocks = self.transcript.blocks
         if conversation.busy and blocks:
             self._live = blocks[-1]
-        self.remove_class("-over")
+        self.sidebar.remove_class("-over")
         self.prompt.focus()
         self.tell()
         self.tell_attachments()
@@ -222,9 +230,9 @@ class ChatScreen(
             self._take_back()
 
     def action_back(self) -> None:
-        self.remove_class("-over")
+        self.sidebar.remove_class("-over")
         if self.has_class("-narrow"):
-            self.remove_class("-aside")
+            self.query_one(Aside).remove_class("-shown")
         if self._editing is not None and self.prompt.has_focus:
             self.stop_editing()
         self.prompt.focus()
@@ -244,7 +252,7 @@ class ChatScreen(
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stop":
-            return bool((self.current.busy or self.current.waiting) and not self.has_class("-over"))
+            return bool((self.current.busy or self.current.waiting) and not self.sidebar.has_class("-over"))
         if action == "regenerate":
             return True if self.current.id and not self.current.busy and not self.current.waiting else None
         if action in ("show_context", "summarise"):

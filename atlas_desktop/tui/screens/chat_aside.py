@@ -26,11 +26,11 @@ class AsideActions(DOMNode):
         self._tell_aside()
 
     def action_toggle_aside(self) -> None:
-        self.toggle_class("-aside")
+        self.query_one(Aside).toggle_class("-shown")
         self._tell_aside()
 
     def _tell_aside(self) -> None:
-        if self.has_class("-aside") and not self.atlas.leaving:
+        if self.query_one(Aside).has_class("-shown") and not self.atlas.leaving:
             self.atlas.attempt(self._look_beside(), group="aside", exclusive=True)
 
     async def _look_beside(self) -> None:

@@ -15,7 +15,7 @@ from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
-from memory.search.entities import All, Is, Mark, Not, Page, Query
+from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import Branch
@@ -86,7 +86,7 @@ class SessionActions(DOMNode):
         found = {s.id: s for of_room in each for s in of_room}
         latest = sorted(found.values(), key=_last_used, reverse=True)[:limit]
         # Those with a star are on top, however long ago they were used.
-        pages = await desk.of_each(
+        pages: list[Page[SessionHit]] = await desk.of_each(
             lambda room: room.store.find.sessions(STARRED, limit=PAGE, snippets=False), Page((), 0)
         )
         starred = {hit.session.id: hit.session for page in pages for hit in page.hits}
@@ -166,10 +166,11 @@ class SessionActions(DOMNode):
 
     @property
     def _folded(self) -> bool:
-        return not self.has_class("-over") if self.has_class("-narrow") else self.has_class("-folded")
+        bar = self._sidebar
+        return not bar.has_class("-over") if self.has_class("-narrow") else bar.has_class("-folded")
 
     def action_toggle_sidebar(self) -> None:
-        self.toggle_class("-over" if self.has_class("-narrow") else "-folded")
+        self._sidebar.toggle_class("-over" if self.has_class("-narrow") else "-folded")
         if self._folded:
             self.query_one("#prompt").focus()
         elif self.has_class("-narrow"):

@@ -71,5 +71,6 @@ def words_of(known: Known) -> Content:
 
 
 def _listed(heading: str, texts: Sequence[str]) -> list[str | Content | tuple[str, str]]:
-    lines = [f"• {clean_line(text)}\n" for text in texts] or [(f"{tr('chat.aside.none')}\n", "$quiet")]
-    return ["\n", (tr(heading), "bold $accent"), "\n", *lines]
+    said = "".join(f"• {clean_line(text)}\n" for text in texts)
+    nothing = (f"{tr('chat.aside.none')}\n", "$quiet")
+    return ["\n", (tr(heading), "bold $accent"), "\n", said or nothing]

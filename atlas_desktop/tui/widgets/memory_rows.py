@@ -121,9 +121,10 @@ def _source(entry: Entry, now: datetime, room: int) -> str:
     if entry.message is None:
         return _cut(title, room)
     word = "source_at" if entry.number else "source"
-    facts = {"when": short(entry.message.created_at, now), "number": entry.number}
-    bare = cell_len(tr(f"memory.{word}", title="", **facts))
-    return _cut(tr(f"memory.{word}", title=_cut(title or tr("memory.untitled"), room - bare), **facts), room)
+    when = short(entry.message.created_at, now)
+    bare = cell_len(tr(f"memory.{word}", title="", when=when, number=entry.number))
+    title = _cut(title or tr("memory.untitled"), room - bare)
+    return _cut(tr(f"memory.{word}", title=title, when=when, number=entry.number), room)
 
 
 def _facts(entry: Entry, now: datetime, tab: str) -> str:

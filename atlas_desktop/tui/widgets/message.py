@@ -71,6 +71,13 @@ class MessageBlock(Vertical):
     }
     """
 
+    near = True
+    """Whether it is in the view, or nearly. What is inside of one that is far away has no place on the screen."""
+
+    @property
+    def is_scrollable(self) -> bool:
+        return super().is_scrollable and (self.near or self.streaming)
+
     def __init__(self, message: Message, now: datetime, place: tuple[int, int] | None = None) -> None:
         """`place` says which of several variants it is, counted from 1."""
         super().__init__(classes="mine" if message.role is Role.USER else "theirs")

@@ -2,11 +2,15 @@
 what is far from it is let go of."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime
 
 from textual.containers import Vertical
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
+from textual.scrollbar import ScrollBar
+from textual.widget import Widget
 
 from atlas_desktop.tui.compositing import forget_what_is_gone
 from atlas_desktop.tui.widgets.beyond import Beyond
@@ -49,6 +53,7 @@ class ReadingOn(Selecting):
         self._places: dict[str, tuple[int, int]] = {}
         self._known: list[Message] = []
         self._changing = asyncio.Lock()
+        self._arranged: int | None = None
         self._top = Beyond("chat.older")
         self._bottom = Beyond("chat.newer")
 
@@ -161,18 +166,17 @@ class ReadingOn(Selecting):
 
     async def _mount_above(self, page: Sequence[Message]) -> None:
         at_the_end = self.scroll_y >= self.max_scroll_y and self.at_the_newest
-        below = self.virtual_size.height - self.scroll_y
         if not at_the_end:
             self.release_anchor()
-        mounting = self._messages.mount(*self._made(page), after=self._top)
-        self._window.first -= len(page)
-        await mounting
-        if not self._is_there:
-            return
-        self._count()
-        await self._laid_out()
+        with nullcontext() if at_the_end else self._steady():
+            mounting = self._messages.mount(*self._made(page), after=self._top)
+            self._window.first -= len(page)
+            await mounting
+            if not self._is_there:
+                return
+            self._count()
+            await self._laid_out()
         if not at_the_end:
-            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
             await self._trim(above=False)
 
     async def _mount_below(self, page: Sequence[Message]) -> None:
@@ -206,15 +210,34 @@ class ReadingOn(Selecting):
         # What was read above does not follow on what stays.
         self._known = []
         gone = children[1 : children.index(blocks[extra])]
-        below = self.virtual_size.height - self.scroll_y
         following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
         self._window.first += extra
-        await self._messages.remove_children(gone)
-        forget_what_is_gone()
-        self._count()
-        if not following:
-            await self._laid_out()
-            self.scroll_to(y=self.virtual_size.height - below, animate=False, immediate=True, force=True)
+        with nullcontext() if following else self._steady():
+            await self._messages.remove_children(gone)
+            forget_what_is_gone()
+            self._count()
+            if not following:
+                await self._laid_out()
+
+    @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """What is mounted or let go of above the view moves nothing that is seen."""
+        self._arranged = self.virtual_size.height
+        try:
+            yield
+        finally:
+            self._arranged = None
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
+        """Where everything is. In the moment that it is known how much higher all of it is, the view goes
+        down by as much, as an anchored one does: nothing is laid out or painted in the wrong place."""
+        found = super().arrange(size, optimal)
+        if self._arranged is not None and (more := found.total_region.bottom - self._arranged):
+            self._arranged += more
+            self.set_reactive(Widget.scroll_y, self.scroll_y + more)
+            self.set_reactive(Widget.scroll_target_y, self.scroll_target_y + more)
+            self.vertical_scrollbar.set_reactive(ScrollBar.position, self.scroll_y)
+        return found
 
     async def _laid_out(self) -> None:
         laid_out = asyncio.Event()

@@ -7,6 +7,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
 from atlas_desktop.tui.actions import Where, bindings
@@ -21,9 +23,21 @@ FIRST = 2
 
 
 class Messages(Vertical):
-    """The messages that are mounted."""
+    """The messages that are mounted. Only those around the view have the parts of theirs laid out: each part
+    that has a place costs every layout something, seen or not."""
 
     virtual_size = UNSCROLLED
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
+        found = super().arrange(size, optimal)
+        view = self.parent
+        if isinstance(view, Transcript):
+            top, height = round(view.scroll_y), view.size.height
+            for place in found.placements:
+                if isinstance(place.widget, MessageBlock):
+                    block = place.region
+                    place.widget.near = block.bottom > top - height and block.y < top + 2 * height
+        return found
 
 
 class Transcript(ReadingOn):
