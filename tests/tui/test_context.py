@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from rich.cells import cell_len
 from textual.widgets import OptionList, TextArea
 
 from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
+from atlas_desktop.tui.widgets.long_text import broken
 from memory.entities import Session
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
 from tests.tui.desk import NOW, NamedModel, Stage, talk
@@ -38,6 +41,34 @@ async def test_f5_shows_the_meter_and_the_exact_next_prompt(make: Make) -> None:
         assert "A fine answer." in text
         await pilot.press("escape")
         assert chat(place.app).prompt.has_focus
+
+
+async def test_what_is_known_here_stands_beside_the_conversation(make: Make) -> None:
+    place = make(model=NamedModel(["A fine answer.", "Another."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("alt+m")
+        await assert_until(pilot, lambda: "Nothing is said yet." in shown(place))
+        await say(pilot, "My bus is the 12")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "recent, verbatim" in shown(place))
+        (said, _) = await place.store.branch("last")
+        source = MemorySource(said.id, said.session_id, "My bus is the 12")
+        learned = NewMemory(MemoryKind.FACT, "Takes bus 12", MemoryOrigin.PATTERN, (source,))
+        await place.store.memories.add(learned)
+        await say(pilot, "And now?")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "• Takes bus 12" in shown(place))
+        await pilot.press("alt+m")
+        await assert_until(pilot, lambda: "Takes bus 12" not in shown(place))
+
+
+def test_a_long_text_is_broken_at_spaces_and_nothing_of_it_is_lost() -> None:
+    text = "one two three\n\n" + "漢字" * 9 + "\nabcdefghijkl"
+    lines = list(broken(text, 8))
+    assert all(cell_len(line) <= 8 for line in lines)
+    assert lines[:3] == ["one two", "three", ""]
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "").replace("\n", "")
 
 
 async def test_typed_commands_are_done_and_not_said(make: Make) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NoReturn
 
 import pytest
@@ -24,6 +25,10 @@ from tests.tui.desk import NOW, PASSPHRASE, FakeVault, NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
+
+
+class Demonstrated(Exception):
+    """Stands for the process that shows sample conversations in this one's place."""
 
 
 class Relaunched(Exception):
@@ -48,6 +53,30 @@ async def run_until_locked(app: AtlasApp, drive: Callable[[Pilot[None]], object]
 
     with pytest.raises(Relaunched):
         await app.run_async(headless=True, auto_pilot=pilot_it)
+
+
+async def test_sample_conversations_are_shown_once_everything_is_closed(make: Make) -> None:
+    place = make()
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    def demo() -> NoReturn:
+        assert closed
+        raise Demonstrated
+
+    place.store.close = close  # type: ignore[method-assign]
+    app = lockable(place, key=place.vault.key, demo=demo)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        offer = "F10 shows a vault with sample conversations"
+        await assert_until(pilot, lambda: offer in shown(replace(place, app=app)))
+        await pilot.press("f10")
+        await assert_until(pilot, lambda: not app.is_running)
+
+    with pytest.raises(Demonstrated):
+        await run_until_locked(app, drive)
 
 
 async def test_a_lock_closes_everything_and_a_new_program_opens_what_was_shown(make: Make) -> None:

@@ -294,6 +294,7 @@ async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make
     place = make(store=store, clock=FakeClock(NOW))
     async with place.app.run_test(size=(100, 30)) as pilot:
         await browse(pilot, place, text="Has remarks on walls")
+        assert "Walls, message 1 · " in shown(place)
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await assert_until(pilot, lambda: "Remark 0 about a wall." in shown(place))

@@ -9,6 +9,7 @@ from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from memory.entities import TitleSource
+from memory.organising.entities import MarksPatch
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.tui.desk import NOW, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
@@ -23,15 +24,16 @@ async def with_history() -> tuple[InMemorySessionStore, list[str]]:
     return store, [session.id for session in await history(clock, store)]
 
 
-async def test_conversations_are_listed_by_day(make: Make) -> None:
-    store, _ = await with_history()
+async def test_conversations_are_listed_by_day_with_those_with_a_star_on_top(make: Make) -> None:
+    store, ids = await with_history()
+    await store.organising.apply([ids[0]], MarksPatch(starred=True))
     place = make(store=store)
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
         text = shown(place)
-        positions = [text.index(group) for group in ("Today", "Yesterday", "This week", "Older")]
+        positions = [text.index(group) for group in ("★ Starred", "Today", "Yesterday", "This week", "Older")]
         assert positions == sorted(positions)
-        assert text.index("Tides, the moon") < text.index("Yesterday")
+        assert text.index("Choosing a bicycle") < text.index("Tides, the moon") < text.index("Yesterday")
 
 
 async def test_enter_in_the_list_opens(make: Make) -> None:

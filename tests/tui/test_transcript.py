@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.widgets.reading_on import MOST, PAGE
 from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message, NewMessage, NewSession
@@ -66,6 +69,8 @@ async def test_scrolling_up_loads_what_is_above_and_lets_go_of_what_is_below(mak
         assert len(view.blocks) <= MOST
         assert [block.message.id for block in view.blocks] == ids[view._window.first : view._window.end]
         assert "newer message" not in shown(place)
+        # What is far from the view has no parts that every layout would go through.
+        assert {block.near for block in view.blocks} == {True, False}
         # Nobody scrolls: what is near the view is read, and no more.
         assert view._window.older > LONG // 2
         assert view.scroll_y >= 2 * view.size.height
@@ -78,6 +83,34 @@ async def test_scrolling_up_loads_what_is_above_and_lets_go_of_what_is_below(mak
         await settle(pilot)
         assert len(view.blocks) <= MOST
         assert [block.message.id for block in view.blocks] == ids[view._window.first : view._window.end]
+
+
+async def test_what_is_mounted_above_moves_nothing_that_is_seen(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, _ = await long_session(60)
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: "message 59" in shown(place))
+        view = chat(place.app).transcript
+        await settle(pilot)
+        seen: set[str] = set()
+        paint = type(view.screen)._compositor_refresh
+
+        def painted(screen: ChatScreen) -> None:
+            paint(screen)
+            seen.add(next(line for line in shown(place).splitlines() if "message" in line))
+
+        view.scroll_to(y=10, animate=False, immediate=True)
+        await pilot.pause()
+        monkeypatch.setattr(ChatScreen, "_compositor_refresh", painted)
+        before = view._window.older
+        view._fill()
+        await settle(pilot)
+        assert view._window.older < before
+        place.app.screen.refresh()
+        await pilot.pause()
+        assert len(seen) == 1
 
 
 async def test_a_message_is_jumped_to_and_what_is_said_next_stands_at_the_end(make: Make) -> None:

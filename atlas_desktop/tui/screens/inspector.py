@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.meter import meter, next_prompt
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.widgets.long_text import LongText
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _BOX = """
     }}
     .hint {{ color: $quiet; height: auto; }}
     .heading {{ color: $accent; text-style: bold; margin-top: 1; }}
+    #beginning {{ height: auto; max-height: 60%; }}
     VerticalScroll {{ height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }}
     OptionList {{ height: auto; max-height: 12; border: none; padding: 0; background: $surface; }}
     TextArea {{ height: 1fr; min-height: 4; margin-bottom: 1; }}
@@ -60,13 +62,13 @@ class InspectorScreen(Covering, ModalScreen[None]):
         with Vertical(classes="box") as box:
             box.border_title = tr("inspector.title")
             box.border_subtitle = tr("inspector.closes")
-            with VerticalScroll():
+            with VerticalScroll(id="beginning"):
                 yield Static(Content(clean(meter(self._view))), id="meter", markup=False)
                 if self._summaries:
                     yield Static(tr("inspector.summaries"), classes="heading", markup=False)
                     yield OptionList(*[_option(s) for s in self._summaries], id="summaries", markup=False)
-                yield Static(tr("inspector.next"), classes="heading", markup=False)
-                yield Static(Content(clean(next_prompt(self._view))), id="prompt-text", markup=False)
+            yield Static(tr("inspector.next"), classes="heading", markup=False)
+            yield LongText(next_prompt(self._view), id="prompt-text")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         chosen = self._summaries[event.option_index]

@@ -9,11 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static
 
-from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.meter import tier_line
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.widgets.long_text import LongText
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
 
@@ -44,6 +46,7 @@ class WhyScreen(Covering, ModalScreen[None]):
         .words { height: auto; }
         .quiet { color: $quiet; height: auto; }
         .item { height: auto; margin-bottom: 1; padding-left: 1; border-left: outer $border-blurred; }
+        #as-sent { height: 20; color: $quiet; }
         VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }
     }
     """
@@ -64,7 +67,7 @@ class WhyScreen(Covering, ModalScreen[None]):
             with VerticalScroll():
                 yield from self._parts()
 
-    def _parts(self) -> Iterator[Static]:
+    def _parts(self) -> Iterator[Widget]:
         why = self._why
         yield Static(Content(_short(why.text)), classes="quiet", markup=False)
         if why.hidden:
@@ -94,11 +97,11 @@ class WhyScreen(Covering, ModalScreen[None]):
             for item in why.left_out:
                 yield _item(item)
 
-    def _as_sent(self) -> Iterator[Static]:
+    def _as_sent(self) -> Iterator[Widget]:
         if self._prompt:
             yield _heading(tr("why.prompt"))
             text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in self._prompt)
-            yield Static(Content(clean(text)), classes="quiet", markup=False)
+            yield LongText(text, id="as-sent")
 
     def action_close(self) -> None:
         self.dismiss(None)

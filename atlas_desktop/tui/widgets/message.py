@@ -72,7 +72,7 @@ class MessageBlock(Vertical):
     """
 
     near = True
-    """Whether it is in the view, or nearly. What is inside of one that is far away has no place on the screen."""
+    """Whether it is in the view, or nearly. What is inside of one that is far away has no place."""
 
     @property
     def is_scrollable(self) -> bool:

@@ -32,7 +32,7 @@ class Messages(Vertical):
         found = super().arrange(size, optimal)
         view = self.parent
         if isinstance(view, Transcript):
-            top, height = round(view.scroll_y), view.size.height
+            top, height = round(view.scroll_y), self.screen.size.height
             for place in found.placements:
                 if isinstance(place.widget, MessageBlock):
                     block = place.region

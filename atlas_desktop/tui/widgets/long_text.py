@@ -1,0 +1,59 @@
+"""A text of any length: its lines are broken beside the loop, and drawn when they are seen."""
+
+import asyncio
+from collections.abc import Iterator
+
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from atlas_desktop.services.cleaning import clean
+
+TAB = 8
+
+
+class LongText(ScrollView, can_focus=True):
+    """Shows what is in a text, cleaned, and nothing else. Arrows and pages scroll it."""
+
+    DEFAULT_CSS = """
+    LongText { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto; }
+    """
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._text = text
+        self._lines: list[str] = []
+        self._width = 0
+
+    def on_resize(self, _event: events.Resize) -> None:
+        # The scrollbar has its place whether it is there already or not.
+        width = max(self.size.width - 1, 1)
+        if width != self._width:
+            self._width = width
+            self.run_worker(self._break(width), exclusive=True)
+
+    async def _break(self, width: int) -> None:
+        self._lines = await asyncio.to_thread(lambda: list(broken(clean(self._text), width)))
+        self.virtual_size = Size(width, len(self._lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        at = y + self.scroll_offset.y
+        text = self._lines[at] if at < len(self._lines) else ""
+        return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)
+
+
+def broken(text: str, width: int) -> Iterator[str]:
+    """The lines of a text in at most `width` cells, broken at spaces where there are any."""
+    for line in text.split("\n"):
+        rest = line.expandtabs(TAB)
+        while cell_len(rest) > width:
+            piece = chop_cells(rest[: 2 * width], width)[0]
+            space = piece.rfind(" ")
+            cut = space + 1 if space > 0 else len(piece)
+            yield rest[:cut].rstrip(" ")
+            rest = rest[cut:]
+        yield rest
