@@ -30,8 +30,16 @@ AHEAD = (
     "atlas_desktop.words.en.program",
     "psutil",
     "numpy",
+    # Behind a key of the conversation: no key waits for an import.
+    "atlas_desktop.tui.screens.history",
+    "atlas_desktop.tui.screens.memory",
+    "atlas_desktop.tui.screens.insights",
+    "atlas_desktop.tui.screens.help",
+    "atlas_desktop.tui.screens.inspector",
+    "textual.command",
 )
-"""What the way from the passphrase to the conversation imports, in the order in which it is needed."""
+"""What the way from the passphrase to the conversation imports, in the order in which it is needed, and
+what is a key away from there."""
 
 
 def load_conversation() -> None:
