@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from textual import events
 from textual.message import Message
+from textual.widgets import Input
 
 from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.help import HelpScreen
 from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
@@ -37,7 +39,7 @@ SIZE = (140, 40)
 def press_at_once(app: AtlasApp, *keys: str) -> None:
     """Keys that come in one read of the terminal: none waits for what the one before has done."""
     for key in keys:
-        app.post_message(events.Key(key, None))
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
 
 
 def held(work: Callable[..., Awaitable[Any]], gate: asyncio.Event) -> Any:
@@ -278,3 +280,14 @@ async def test_a_draft_that_cannot_be_kept_costs_no_other_and_is_kept_the_next_t
         assert await store.draft(first.id) == "words for Tides"
         await drafts.keep_all()
         assert await store.draft(second.id) == "words for Bread"
+
+
+async def test_what_is_typed_right_after_a_tab_goes_to_the_next_field(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        place.app.push_screen(FieldsScreen("Two", ["First", "Second"]))
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        press_at_once(place.app, "a", "tab", "b")
+        await settle(pilot)
+        assert [field.value for field in place.app.screen.query(Input)] == ["a", "b"]
