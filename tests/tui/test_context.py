@@ -52,7 +52,7 @@ async def test_what_is_known_here_stands_beside_the_conversation(make: Make) -> 
         await say(pilot, "My bus is the 12")
         await settle(pilot)
         await assert_until(pilot, lambda: "recent, verbatim" in shown(place))
-        (said, _) = await place.store.branch("last")
+        (said, _) = await place.store.branch((await place.store.get_session("last")).id)
         source = MemorySource(said.id, said.session_id, "My bus is the 12")
         learned = NewMemory(MemoryKind.FACT, "Takes bus 12", MemoryOrigin.PATTERN, (source,))
         await place.store.memories.add(learned)
