@@ -70,7 +70,7 @@ async def test_sample_conversations_are_shown_once_everything_is_closed(make: Ma
     app = lockable(place, key=place.vault.key, demo=demo)
 
     async def drive(pilot: Pilot[None]) -> None:
-        offer = "F10 shows a vault with sample conversations"
+        offer = "F10 shows sample conversations"
         await assert_until(pilot, lambda: offer in shown(replace(place, app=app)))
         await pilot.press("f10")
         await assert_until(pilot, lambda: not app.is_running)

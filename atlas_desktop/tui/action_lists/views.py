@@ -20,6 +20,7 @@ ACTIONS: tuple[Action, ...] = (
         Where.CHAT,
         "toggle_aside",
         "alt+m",
+        priority=True,
         slash="/here",
     ),
     Action(

@@ -122,9 +122,11 @@ class StatusLine(Widget):
             facts.append(said)
         if now.speed:
             facts.append(tr("chat.speed", speed=now.speed))
-        right, width = " · ".join(facts), self.content_size.width
-        with_lock = " · ".join((*facts, now.lock))
-        if now.lock and cell_len(left) + cell_len(with_lock) + 2 <= width:
-            right = with_lock
+        width = self.content_size.width
+        # Where there is no room for all of it, what is last gives way.
+        facts = [*facts, now.lock] if now.lock else facts
+        while len(facts) > 1 and cell_len(left) + 2 + cell_len(" · ".join(facts)) > width:
+            facts = facts[:-1]
+        right = " · ".join(facts)
         gap = " " * max(2, width - cell_len(left) - cell_len(right))
         return Content.assemble((left, "$foreground" if now.doing else "$quiet"), gap, right)

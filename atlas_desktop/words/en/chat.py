@@ -45,7 +45,7 @@ TEXTS = {
     "example.1": "Help me plan a weekend of hiking with a friend",
     "example.2": "Explain how tides work, in five sentences",
     "example.3": "Draft a polite note to my landlord about the heating",
-    "samples": "shows a vault with sample conversations, to look around in first",
+    "samples": "shows sample conversations to look around in",
     "aside.context": "Context",
     "aside.used": "{used} of {limit} tokens ({share:.0%})",
     "aside.nothing_said": "Nothing is said yet.",
