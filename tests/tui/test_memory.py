@@ -278,7 +278,7 @@ def test_rows_keep_to_their_width() -> None:
     entry = Entry(memory=memory, title="A long title of a conversation", half_life_days=28.9)
     for width in (20, 40, 76, 100, 200):
         lines = row(entry, width, NOW).plain.split("\n")
-        assert len(lines) == 2
+        assert len(lines) == (2 if width == 200 else 3)
         assert all(cell_len(line) <= width for line in lines)
     assert "1 y old" in row(entry, 200, NOW).plain
 

@@ -50,7 +50,7 @@ WHY = {
 }
 OWN_WORDS = tr("memory.own_words")
 _USUAL = {MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.PROCEDURE}
-_LEAST_TITLE = 10
+_LEAST_SOURCE = 30
 _DAYS = 10
 """From so many days on, fractions of one are left out."""
 
@@ -105,14 +105,15 @@ def age(since: datetime, now: datetime) -> str:
 
 
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
-    """The text on one line, and below it what is known of it (without what the tab says of all its rows),
-    both cut at `width` cells."""
-    text = _cut(clean_line(entry.text), width)
-    facts = _facts(entry, now, tab)
-    free = width - cell_len(facts) - 3
-    if free >= _LEAST_TITLE and (source := _source(entry, now, free)):
-        facts = f"{source} · {facts}"
-    return Content.assemble(text, "\n", (_cut(facts, width), "$quiet"))
+    """The text on one line, and below it where it comes from and what is known of it (without what the tab
+    says of all its rows): beside each other, or on two lines where there is no room. All are cut at `width`."""
+    lines = [_facts(entry, now, tab)]
+    free = width - cell_len(lines[0]) - 3
+    if source := _source(entry, now, width):
+        beside = free >= min(cell_len(source), _LEAST_SOURCE)
+        lines = [f"{_source(entry, now, free)} · {lines[0]}"] if beside else [source, *lines]
+    below = "\n".join(_cut(line, width) for line in lines)
+    return Content.assemble(_cut(clean_line(entry.text), width), "\n", (below, "$quiet"))
 
 
 def _source(entry: Entry, now: datetime, room: int) -> str:

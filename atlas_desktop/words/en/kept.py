@@ -13,7 +13,7 @@ TEXTS = {
     "no_project": "No project",
     "personas": "Personas",
     "personas_hint": "Who the model is in this conversation. "
-    "A new one begins a new epoch; /persona none ends it.",
+    "It holds from your next words on; /persona none ends it.",
     "personas_none": "There are none yet. Press a to write one: a name, and what the model is to be.",
     "persona_hint": "What it is told before everything else. "
     "Sessions that took it up keep the words they have.",
