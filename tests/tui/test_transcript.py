@@ -91,6 +91,7 @@ async def test_what_is_mounted_above_moves_nothing_that_is_seen(make: Make) -> N
         await settle(pilot)
         before = view._window.older
         view.scroll_to(y=10, animate=False, immediate=True)
+        await pilot.pause()
         seen = next(line for line in shown(place).splitlines() if "message" in line)
         await settle(pilot)
         assert view._window.older < before

@@ -106,7 +106,7 @@ def age(since: datetime, now: datetime) -> str:
 
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
     """The text on one line, and below it where it comes from and what is known of it (without what the tab
-    says of all its rows): beside each other, or on two lines where there is no room. All are cut at `width`."""
+    says of all its rows): side by side, or on two lines where there is no room. All are cut at `width`."""
     lines = [_facts(entry, now, tab)]
     free = width - cell_len(lines[0]) - 3
     if source := _source(entry, now, width):

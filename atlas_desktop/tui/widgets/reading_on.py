@@ -169,12 +169,14 @@ class ReadingOn(Selecting):
         if not at_the_end:
             self.release_anchor()
         with nullcontext() if at_the_end else self._steady():
-            mounting = self._messages.mount(*self._made(page), after=self._top)
-            self._window.first -= len(page)
-            await mounting
-            if not self._is_there:
-                return
-            self._count()
+            # Nothing is painted before all of it is there to be laid out.
+            with self.app.batch_update():
+                mounting = self._messages.mount(*self._made(page), after=self._top)
+                self._window.first -= len(page)
+                await mounting
+                if not self._is_there:
+                    return
+                self._count()
             await self._laid_out()
         if not at_the_end:
             await self._trim(above=False)
@@ -213,9 +215,10 @@ class ReadingOn(Selecting):
         following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
         self._window.first += extra
         with nullcontext() if following else self._steady():
-            await self._messages.remove_children(gone)
+            with self.app.batch_update():
+                await self._messages.remove_children(gone)
+                self._count()
             forget_what_is_gone()
-            self._count()
             if not following:
                 await self._laid_out()
 
@@ -231,6 +234,8 @@ class ReadingOn(Selecting):
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
         """Where everything is. In the moment that it is known how much higher all of it is, the view goes
         down by as much, as an anchored one does: nothing is laid out or painted in the wrong place."""
+        if self._arranged is not None:
+            self._clear_arrangement_cache()
         found = super().arrange(size, optimal)
         if self._arranged is not None and (more := found.total_region.bottom - self._arranged):
             self._arranged += more
