@@ -287,7 +287,7 @@ async def test_what_is_typed_right_after_a_tab_goes_to_the_next_field(make: Make
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         place.app.push_screen(FieldsScreen("Two", ["First", "Second"]))
-        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await assert_until(pilot, lambda: isinstance(place.app.screen.focused, Input))
         press_at_once(place.app, "a", "tab", "b")
         await settle(pilot)
         assert [field.value for field in place.app.screen.query(Input)] == ["a", "b"]
