@@ -49,11 +49,11 @@ class Watchdog:
         """How much more time everything took than on a processor that does nothing else (1: no more)."""
         return max(1.0, statistics.median(self.paces) / _YARDSTICK_S) if self.paces else 1.0
 
-    def too_long(self) -> list[str]:
+    def too_long(self, limit: float = LIMIT_S) -> list[str]:
         """The pieces of work above the limit, as `73 ms: Transcript(…)`, in the time of an idle processor."""
         slow = self.slowness
         found = ((took / slow, what) for took, what in self.heavy)
-        return [f"{1000 * took:.0f} ms: {what}" for took, what in found if took > MARGIN * LIMIT_S]
+        return [f"{1000 * took:.0f} ms: {what}" for took, what in found if took > MARGIN * limit]
 
     def note(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
         """`asyncio.Handle._run` that takes the time."""

@@ -36,7 +36,7 @@ class Messages(Vertical):
             for place in found.placements:
                 if isinstance(place.widget, MessageBlock):
                     block = place.region
-                    place.widget.near = block.bottom > top - height and block.y < top + 2 * height
+                    place.widget.near = block.bottom > top - height // 4 and block.y < top + height * 5 // 4
         return found
 
 
