@@ -94,7 +94,7 @@ async def look_around(pilot: Pilot[None], place: Stage) -> None:
 
 @pytest.mark.parametrize(
     ("steps", "limit"),
-    # A page of long messages that comes into sight is laid out and painted at once: that takes more than it may.
+    # A page of long messages that comes into sight is laid out and painted at once: more than it may take.
     [(read, 0.08), (hear, LIMIT_S), (find, LIMIT_S), (look_around, LIMIT_S)],
 )
 async def test_nothing_keeps_the_loop(make: Make, steps: Steps, limit: float) -> None:
