@@ -167,7 +167,6 @@ class Tour:
         terminal.see("market on Fridays")
         terminal.press("F3")
         terminal.see("2 memories in use")
-        terminal.press("Right")
         terminal.see("my bus is the 12|My bus is the 12")
         self._take("memories", terminal)
         terminal.press("DC")
