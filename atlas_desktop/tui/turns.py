@@ -1,19 +1,20 @@
 """Turns under way, apart from the widgets that show them: a reply goes on while another page is open."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from textual.message import Message as Event
-
-from atlas_desktop.services.events import Accepted, Delta, Notice, Replied
+from atlas_desktop.services.events import Accepted, Delta, Notice
+from atlas_desktop.services.parts import part_options
 from atlas_desktop.services.turn import Turn
+from atlas_desktop.tui.turn_events import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from memory.entities import MemoryMode, Message, RoomKind, Session
 from memory.errors import MemoryFault
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
+    from textual.message import Message as Event
     from textual.message_pump import MessagePump
     from textual.worker import Worker
 
@@ -31,20 +32,25 @@ GROUP = "turns"
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a turn is to do: say a text, in the place of the message it `edits` if any; or go on with the
-    reply it `continues`; or, with none of them, answer the newest message again."""
+    reply it `continues`; or, with none of them, answer the newest message again.
+
+    `part` is the number of a part of a longer text, counted from 1, and how many there are.
+    """
 
     text: str | None = None
     edits: str | None = None
     continues: str | None = None
+    part: tuple[int, int] = (1, 1)
 
 
 @dataclass(eq=False)
 class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
-    `said` is what has come of the reply under way; `waiting` are messages to send after it; `used` is the
-    number of tokens of the last prompt and reply; `begins_in` is the room that it is to begin in, if not in
-    the one that was opened first, `mode` and `project` what it is to begin with.
+    `said` is what has come of the reply under way; `parts` are those of a long text that are still to be
+    said, `waiting` messages to send after all that; `used` is the number of tokens of the last prompt and
+    reply; `begins_in` is the room that it is to begin in, if not in the one that was opened first, `mode` and
+    `project` what it is to begin with.
     """
 
     session: Session | None = None
@@ -55,6 +61,7 @@ class Conversation:
     attached: "list[NewAttachment]" = field(default_factory=list)
     draft: str = ""
     waiting: list[str] = field(default_factory=list)
+    parts: list[Wanted] = field(default_factory=list)
     turn: Turn | None = None
     reply: Message | None = None
     said: str = ""
@@ -89,70 +96,6 @@ class Conversation:
         if self.stopping:
             return "stopping"
         return "writing" if self.said else "reading"
-
-
-@dataclass
-class TurnAccepted(Event):
-    """What the person said is stored, and the reply's empty row with it.
-
-    `again` says that the newest message is answered once more; `edits` is the message in whose place
-    something was said; `continues` that the reply was there before and is gone on with.
-    """
-
-    conversation: Conversation
-    accepted: Accepted
-    again: bool
-    edits: str | None = None
-    continues: bool = False
-
-
-@dataclass
-class TurnGrew(Event):
-    """More of the reply is in `conversation.said`."""
-
-    conversation: Conversation
-
-    def can_replace(self, message: Event) -> bool:
-        return isinstance(message, TurnGrew) and message.conversation is self.conversation
-
-
-@dataclass
-class TurnNoticed(Event):
-    """Something to know while the turn goes on."""
-
-    conversation: Conversation
-    text: str
-    code: str = ""
-
-
-@dataclass
-class Compacted(Event):
-    """Older turns of a session were summarised."""
-
-    compaction: "Compaction"
-
-
-@dataclass
-class TurnEnded(Event):
-    """The turn is over: with `replied`, with an `error`, or (neither) because the program is closing.
-
-    `unsent` is the text that could not be stored, if that is what failed.
-    """
-
-    conversation: Conversation
-    reply: Message | None = None
-    said: str = ""
-    replied: Replied | None = None
-    error: Exception | None = None
-    unsent: str = ""
-
-
-@dataclass
-class JobMoved(Event):
-    """A job in the background has started or ended."""
-
-    job: "Job"
-    stage: "Stage"
 
 
 class Turns:
@@ -201,7 +144,21 @@ class Turns:
         """Goes on with the newest reply, which was stopped or cut."""
         self._start(conversation, Wanted(continues=reply_id))
 
+    async def in_parts(self, conversation: Conversation, text: str) -> list[str]:
+        """What to say, one turn after another, when a text is too long for one; else the text alone."""
+        options = await self._options(conversation)
+        chat = self._app.room_of(conversation).chat
+        return await chat.in_parts(text, session=conversation.id, options=options)
+
+    def send_parts(self, conversation: Conversation, parts: Sequence[str], *, edits: str | None) -> None:
+        """Says parts one after the other, the first in the place of the message `edits` if any."""
+        total = len(parts)
+        wanted = [Wanted(text, part=(number, total)) for number, text in enumerate(parts, 1)]
+        conversation.parts = wanted[1:]
+        self._start(conversation, replace(wanted[0], edits=edits))
+
     def stop(self, conversation: Conversation) -> None:
+        conversation.parts.clear()
         if conversation.busy:
             conversation.stopping = True
         if conversation.turn is not None:
@@ -228,8 +185,8 @@ class Turns:
         self._running.append(conversation)
         conversation.worker = self._app.attempt(self._run(conversation, wanted), group=GROUP)
 
-    async def _make(self, conversation: Conversation, wanted: Wanted) -> Turn:
-        """The turn that says what is wanted, or that answers the newest message again."""
+    async def _options(self, conversation: Conversation) -> "TurnOptions":
+        """How a turn of this conversation is made."""
         room = self._app.room_of(conversation)
         # It looks at the folder of models.
         options = await asyncio.to_thread(self._app.desk.turn_options)
@@ -239,6 +196,12 @@ class Turns:
         options = await self._with_persona(room, conversation, options)
         if room.store.room is RoomKind.OFF_RECORD:
             options = replace(options, memory_mode=MemoryMode.OFF)
+        return options
+
+    async def _make(self, conversation: Conversation, wanted: Wanted) -> Turn:
+        """The turn that says what is wanted, or that answers the newest message again."""
+        room = self._app.room_of(conversation)
+        options = part_options(await self._options(conversation), *wanted.part)
         if wanted.text is not None and wanted.edits is None:
             options = replace(options, attachments=tuple(conversation.attached))
             return room.chat.turn(wanted.text, session=conversation.id, options=options)
@@ -261,7 +224,7 @@ class Turns:
             return options
         return replace(options, params=replace(options.params, temperature=heat))
 
-    def _post(self, event: Event) -> None:
+    def _post(self, event: "Event") -> None:
         if self.listener is not None:
             self.listener.post_message(event)
 
@@ -274,7 +237,10 @@ class Turns:
                 turn.stop()
             async for event in self._app.room_of(conversation).background.attend(turn):
                 if isinstance(event, Accepted):
-                    ended.unsent = ""
+                    ended.unsent, left = "", None
+                    if conversation.id not in (None, event.session.id):
+                        left, conversation = conversation, self._moved(conversation)
+                        ended.conversation = conversation
                     conversation.session = event.session
                     conversation.reply = event.reply
                     self._known[event.session.id] = conversation
@@ -283,7 +249,7 @@ class Turns:
                     elif wanted.edits is None:
                         del conversation.attached[: len(turn.options.attachments)]
                     again, further = wanted == Wanted(), wanted.continues is not None
-                    post(TurnAccepted(conversation, event, again, wanted.edits, further))
+                    post(TurnAccepted(conversation, event, again, wanted.edits, further, left))
                 elif isinstance(event, Delta):
                     conversation.said += event.text
                     post(TurnGrew(conversation))
@@ -300,3 +266,17 @@ class Turns:
             conversation.stopping = False
             self._running.remove(conversation)
             post(ended)
+            if ended.replied is None:
+                conversation.parts.clear()
+            elif conversation.parts:
+                self._start(conversation, conversation.parts.pop(0))
+
+    def _moved(self, left: Conversation) -> Conversation:
+        """Where a turn goes on that has begun a session of its own; what waits to be said goes along."""
+        fresh = Conversation(turn=left.turn, worker=left.worker, stopping=left.stopping)
+        fresh.waiting, left.waiting = left.waiting, []
+        fresh.attached, left.attached = left.attached, []
+        left.turn = left.worker = None
+        left.stopping = False
+        self._running[self._running.index(left)] = fresh
+        return fresh

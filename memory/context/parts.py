@@ -1,6 +1,7 @@
 """A text that is too long for one message, in parts: cut at paragraphs, else sentences, else words."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from models.ports import TokenCounter
@@ -12,11 +13,13 @@ _BORDERS = (
     re.compile(r"\s*\S+\s*", re.DOTALL),
 )
 
+_JOINERS = frozenset("\u200d\ufe0f")
+
 
 async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
-    """Parts of at most `most` tokens each, in order; all words of the text, none of them cut.
+    """Parts of at most `most` tokens each, in order, with all words of the text.
 
-    A single word (or a text without any border) that is longer stays whole, as a part of its own.
+    A word is cut only when it is longer than a part by itself, as a key or a line of data can be.
     """
     parts: list[str] = []
     held, size = "", 0
@@ -39,7 +42,23 @@ async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str
             else:
                 finer += await _counted(border.findall(piece), counter)
         found = finer
+    while any(tokens > most and len(piece) > 1 for piece, tokens in found):
+        halves: list[tuple[str, int]] = []
+        for piece, tokens in found:
+            if tokens <= most or len(piece) < 2:
+                halves.append((piece, tokens))
+            else:
+                halves += await _counted(_halves(piece), counter)
+        found = halves
     return found
+
+
+def _halves(piece: str) -> tuple[str, ...]:
+    """Both halves of a piece; what belongs to the character before stays with it, where that can be."""
+    at = len(piece) // 2
+    while at > 1 and (unicodedata.combining(piece[at]) or _JOINERS.intersection(piece[at - 1 : at + 1])):
+        at -= 1
+    return piece[:at], piece[at:]
 
 
 async def _counted(pieces: Sequence[str], counter: TokenCounter) -> list[tuple[str, int]]:

@@ -95,8 +95,16 @@ class Compactor:
         made = [await self._remake(s, quick=quick) for s in sorted(stale, key=lambda s: s.level)]
         return [summary for summary in made if summary]
 
-    async def improve(self, *, limit: int = 20) -> list[Summary]:
-        """Makes stale summaries anew, and fallbacks that the present model was not asked about yet."""
+    async def left_by_another(self, model: str) -> bool:
+        """Whether another model was asked in vain for a summary, and this one (a fingerprint) was not."""
+        found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
+        return any(summary.fallback and summary.model not in (None, model) for summary in found)
+
+    async def improve(self, *, limit: int | None = 20) -> list[Summary]:
+        """Makes stale summaries anew, and fallbacks that the present model was not asked about yet.
+
+        Of `limit` summaries, or (None) of all that are waiting.
+        """
         found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
         if not found:
             return []

@@ -1,5 +1,6 @@
 """What the model is given, seen and steered from the conversation."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -17,6 +18,7 @@ from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)
+LONG = "\n\n".join(f"Paragraph {n} tells of pier {n} and of all that was sold there." for n in range(30))
 
 
 async def with_a_long_talk(turns: int = 12) -> tuple[InMemorySessionStore, Session]:
@@ -134,3 +136,68 @@ async def test_who_comes_back_after_a_pause_is_told_what_it_was_about(make: Make
         await say(pilot, "Go on")
         await settle(pilot)
         assert all("Last time" not in m.content for m in place.model.prompts[-1])
+
+
+async def test_what_is_too_long_is_refused_and_then_said_in_parts(make: Make) -> None:
+    gate = asyncio.Event()
+    gate.set()
+    place = make(model=NamedModel(["Fine, thank you."], context_length=400, gate=gate))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        chat(place.app).prompt.text = LONG
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "too long for the model" in shown(place))
+        assert place.model.prompts == []
+        session = chat(place.app).current.id
+        assert session is not None
+        await say(pilot, "/split")
+        await assert_until(pilot, lambda: "the last one. Answer now." in shown(place))
+        await settle(pilot)
+        branch = await place.store.branch(session)
+        said = [m.content for m in branch if m.role is Role.USER]
+        assert len(said) > 2
+        assert all(text.startswith(f"Part {n} of {len(said)}") for n, text in enumerate(said, 1))
+        whole = "\n".join(said)
+        assert all(paragraph in whole for paragraph in LONG.split("\n\n"))
+        assert [m.content for m in branch if m.role is Role.ASSISTANT] == ["Fine, thank you."] * len(said)
+
+        # Esc ends it: what was not said yet is not said.
+        gate.clear()
+        asked = len(place.model.prompts)
+        await pilot.press("ctrl+n")
+        chat(place.app).prompt.text = f"/split {LONG}"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: len(place.model.prompts) > asked)
+        await pilot.press("escape")
+        gate.set()
+        await settle(pilot)
+        assert len(place.model.prompts) == asked + 1
+        assert not chat(place.app).current.parts
+
+
+async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) -> None:
+    clock = FakeClock(NOW)
+    place = make(store=InMemorySessionStore(clock), clock=clock, model=NamedModel(["A fine answer."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        place.desk.settings_file.set("sessions.new_session", "automatic")
+        await say(pilot, "Let us paint the boat green")
+        await settle(pilot)
+        first = chat(place.app).current
+        clock.advance(timedelta(hours=2))
+        await say(pilot, "What do hedgehogs eat")
+        chat(place.app).prompt.text = "half typed"
+        await assert_until(pilot, lambda: "A new session has begun" in shown(place))
+        await settle(pilot)
+        second = chat(place.app).current
+        assert second is not first
+        assert second.id != first.id
+        assert (chat(place.app).prompt.text, first.draft) == ("half typed", "")
+        texts = [block.message.content for block in chat(place.app).transcript.blocks]
+        assert texts == ["What do hedgehogs eat", "A fine answer."]
+        assert first.id is not None
+        chat(place.app).open_session(first.id)
+        await assert_until(pilot, lambda: chat(place.app).current is first)
+        assert chat(place.app).transcript.blocks[0].message.content == "Let us paint the boat green"
+        assert second.session is not None
+        assert place.app.turns.of(second.session) is second

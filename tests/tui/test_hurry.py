@@ -16,7 +16,8 @@ from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.pick import Choice, PickScreen
 from atlas_desktop.tui.screens.text_edit import TextEditScreen
-from atlas_desktop.tui.turns import Conversation, TurnEnded
+from atlas_desktop.tui.turn_events import TurnEnded
+from atlas_desktop.tui.turns import Conversation
 from memory.entities import RoomKind
 from memory.errors import StorageFull
 from tests.tui.desk import NamedModel, Stage, talk

@@ -147,6 +147,16 @@ ACTIONS: tuple[Action, ...] = (
         slash="/summarise",
     ),
     Action(
+        "chat.split",
+        "Say it in parts",
+        "Say a text that is too long for the model in parts that fit: what follows `/split`, else your "
+        "newest message. Each part is a turn; the last one is answered.",
+        Where.CHAT,
+        "split",
+        slash="/split",
+        words=True,
+    ),
+    Action(
         "chat.earlier_variant",
         "Earlier answer",
         "Go back to the answer before this one, where the newest message was answered more than once.",

@@ -257,6 +257,8 @@ class ChatScreen(
             return True if self.current.id and not self.current.busy and not self.current.waiting else None
         if action in ("show_context", "summarise"):
             return True if self.current.id else None
+        if action == "split":
+            return True if (self.current.id or any(parameters)) and not self.current.busy else None
         if action in ("page_up", "page_down"):
             return not self.query_one(Sidebar).sessions.has_focus
         return super().check_action(action, parameters)

@@ -6,31 +6,37 @@ from textual.dom import DOMNode
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
-from atlas_desktop.tui.turns import Compacted, Conversation
+from atlas_desktop.tui.turn_events import Compacted
+from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from models.errors import ModelsError
+from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.tui.app import AtlasApp
-    from memory.entities import Session
+    from memory.entities import Message, Session
 
 WARM = "warm"
+_NEAR_THE_END = 8
 
 
 class ContextActions(DOMNode):
     """Mixed into the conversation screen."""
 
     atlas: "AtlasApp"
+    turns: Turns
     current: Conversation
 
     if TYPE_CHECKING:
 
         @property
         def transcript(self) -> Transcript: ...
+
+        def tell(self) -> None: ...
 
     def action_show_context(self) -> None:
         self.atlas.attempt(self._show_context(), group="context", exclusive=True)
@@ -54,6 +60,31 @@ class ContextActions(DOMNode):
         made = await self.atlas.room.epochs.summarise_now(self.current.id)
         if made is not None:
             self.post_message(Compacted(made))
+
+    def action_split(self, words: str = "") -> None:
+        """Says a text in parts that fit; without one, the newest message, which was too long."""
+        self.atlas.attempt(self._split(words), group="split", exclusive=True)
+
+    async def _split(self, words: str) -> None:
+        shown = self.current
+        whole = None if words else await self._newest_said()
+        if not words and whole is None:
+            self.atlas.say(tr("chat.nothing_said"))
+            return
+        parts = await self.turns.in_parts(shown, words if whole is None else whole.content)
+        if whole is not None and len(parts) < 2:
+            self.atlas.say(tr("chat.fits"))
+        elif shown is self.current and not shown.busy:
+            # The first part of what did not fit takes its place.
+            self.turns.send_parts(shown, parts, edits=whole.id if whole else None)
+            self.tell()
+
+    async def _newest_said(self) -> "Message | None":
+        """The person's newest message."""
+        if self.current.id is None:
+            return None
+        branch = await self.atlas.room_of(self.current).branches.open(self.current.id, newest=_NEAR_THE_END)
+        return next((m for m in reversed(branch.newest) if m.role is Role.USER), None)
 
     async def on_compacted(self, event: Compacted) -> None:
         """One line with what the summary saved; the details are a key away."""

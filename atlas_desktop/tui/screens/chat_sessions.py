@@ -11,6 +11,7 @@ from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
+from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
@@ -37,6 +38,12 @@ class SessionActions(DOMNode):
     turning: asyncio.Lock
 
     if TYPE_CHECKING:
+        _editing: Message | None
+
+        @property
+        def prompt(self) -> Prompt: ...
+
+        def stop_editing(self) -> None: ...
 
         def tell(self) -> None: ...
 
@@ -132,6 +139,17 @@ class SessionActions(DOMNode):
         self.refresh_list()
         if not conversation.busy and not again:
             await self.resumed(branch.session)
+
+    async def move_on(self, conversation: Conversation) -> None:
+        """Shows a conversation that has begun by itself out of the one that is shown; what is being typed,
+        and what was, go along. Call it while holding `turning`."""
+        if self._editing is not None:
+            self.stop_editing()
+        sent = self.prompt.history_of_sent
+        conversation.draft = self.prompt.text
+        self.prompt.put("")
+        await self.show_conversation(conversation, ())
+        self.prompt.history_of_sent = sent
 
     async def sessions_renamed(self, ids: list[str]) -> None:
         """Shows new titles of conversations that were named in the background."""

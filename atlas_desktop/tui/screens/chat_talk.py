@@ -11,15 +11,8 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.documents import DOCUMENTS
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.tui.actions import Action, Where, typed
-from atlas_desktop.tui.turns import (
-    Conversation,
-    JobMoved,
-    TurnAccepted,
-    TurnEnded,
-    TurnGrew,
-    TurnNoticed,
-    Turns,
-)
+from atlas_desktop.tui.turn_events import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
+from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
@@ -67,6 +60,8 @@ class TalkActions(DOMNode):
         def refresh_list(self) -> None: ...
 
         def count_variants(self) -> None: ...
+
+        async def move_on(self, conversation: Conversation) -> None: ...
 
         async def sessions_renamed(self, ids: list[str]) -> None: ...
 
@@ -185,6 +180,8 @@ class TalkActions(DOMNode):
         if self.atlas.leaving:
             return
         async with self.turning:
+            if event.left is self.current:
+                await self.move_on(event.conversation)
             there = self.transcript.find(event.accepted.reply.id) is not None
             if event.conversation is self.current and (event.continues or not there):
                 await self._show_start(event)

@@ -64,6 +64,7 @@ TEXTS = {
     "forget_it": "Forget",
     "forget_not": "Keep",
     "forget_how": "Write /forget last, /forget this or /forget ID.",
+    "fits": "Your newest message fits as it is. Write /split followed by a long text.",
     "nothing_said": "You have said nothing here yet.",
     "remember_how": "Write /remember followed by what is to be remembered.",
     "adds_nothing": "This conversation adds nothing to memory.",

@@ -37,12 +37,20 @@ async def test_it_is_cut_at_the_coarsest_border_that_does() -> None:
     assert await in_parts("a b c d e f", WordCounter(), 4) == ["a b", "c d", "e f"]
 
 
-async def test_a_word_that_is_larger_stays_whole() -> None:
-    class Letters:
-        async def count(self, texts: Sequence[str]) -> list[int]:
-            return [len(text) for text in texts]
+class Letters:
+    """Counts one token a character."""
 
-    assert await in_parts("a verylongword here", Letters(), 8) == ["a", "verylongword", "here"]
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+
+@given(st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=200), st.integers(4, 60))
+async def test_a_word_is_cut_only_when_it_is_larger_than_a_part(word: str, most: int) -> None:
+    parts = await in_parts(word, Letters(), most)
+    assert "".join(parts) == word
+    assert all(len(part) <= most for part in parts)
+    assert (len(parts) == 1) == (len(word) <= most)
+    assert await in_parts("a verylongword here", Letters(), 8) == ["a", "verylo", "ngword", "here"]
 
 
 async def test_an_empty_text_has_no_parts() -> None:
