@@ -14,6 +14,7 @@ from memory.context.boundaries import (
     Reminder,
     boundary,
     cosine,
+    names_topic,
     reminder,
     topic,
 )
@@ -65,7 +66,7 @@ class ContinuityService:
         )
         now, turns = self._clock.now(), session.message_count // 2
         found = boundary(rules, now=now, last=session.updated_at, turns=turns)
-        if found is not None:
+        if found is not None or not names_topic(text):
             return found
         newest = await self._store.branch(session.id, session.head_id, newest=_LOOKED_AT)
         said = [m for m in newest if m.role is Role.USER]

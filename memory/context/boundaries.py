@@ -8,7 +8,14 @@ from enum import StrEnum
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message
+from memory.lifecycle.languages import script
+from memory.lifecycle.phrases import phrases
+from memory.lifecycle.ranking import content_words
 from models.messages import Role
+
+_ENOUGH, _LEAST = 3, 2
+_SPACED = frozenset({"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "ARMENIAN", "GEORGIAN", "HANGUL"})
+_LEAST_LETTERS = 8
 
 
 class Boundary(StrEnum):
@@ -51,6 +58,19 @@ def boundary(
     if similarity is not None and similarity < rules.similarity:
         return Boundary.TOPIC
     return None
+
+
+def names_topic(text: str) -> bool:
+    """Whether a message says by itself what it is about, so that its likeness to another means something.
+
+    "Go on.", "Why?" and "Translate that to German." are about what was said before, and unlike it all the
+    same. It takes three words that carry meaning, or two and none that leans on something said before; where
+    words are not set apart, so many letters.
+    """
+    if script(text) not in _SPACED:
+        return sum(char.isalpha() for char in text) >= _LEAST_LETTERS
+    found = len(set(content_words(text)))
+    return found >= _ENOUGH or (found == _LEAST and phrases().leaning.search(text) is None)
 
 
 def topic(vectors: Sequence[Sequence[float]], *, decay: float = 0.8) -> list[float]:

@@ -39,6 +39,11 @@ class Phrases:
         return self._any("refusal")
 
     @cached_property
+    def leaning(self) -> re.Pattern[str]:
+        """Words that lean on what was said before."""
+        return self._any("leaning")
+
+    @cached_property
     def chatter(self) -> re.Pattern[str]:
         """What a model says to the person instead of a summary."""
         return self._any("chatter")

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context.boundaries import Boundary, BoundaryRules, boundary, cosine, reminder, topic
+from memory.context.boundaries import (
+    Boundary,
+    BoundaryRules,
+    boundary,
+    cosine,
+    names_topic,
+    reminder,
+    topic,
+)
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message
 from models.messages import Role
@@ -73,3 +81,33 @@ def test_who_was_away_for_a_moment_is_not_reminded() -> None:
     soon = NOON + timedelta(minutes=29)
     assert reminder([said(1, "Hello")], [], now=soon, after=timedelta(minutes=30)) is None
     assert reminder([], [], now=soon, after=timedelta(0)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks!",
+        "Go on.",
+        "Why?",
+        "Give me three alternatives, please",
+        "Translate that to German.",
+        "Kannst du das kürzer sagen?",
+        "Et en français ?",
+        "好的",
+    ],
+)
+def test_what_leans_on_the_words_before_names_no_topic(text: str) -> None:
+    assert not names_topic(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I unclog a sink?",
+        "Write a poem for the birthday of my grandmother",
+        "Welche Impfungen brauche ich für Kenia?",
+        "怎么做素食千层面比较好吃",
+    ],
+)
+def test_what_says_by_itself_what_it_is_about_names_one(text: str) -> None:
+    assert names_topic(text)

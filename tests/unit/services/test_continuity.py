@@ -72,6 +72,13 @@ async def test_before_a_boundary_nothing_is_told(how: str) -> None:
     assert (again.session.id, notices) == (done.session.id, [])
 
 
+async def test_an_answer_of_a_word_is_no_change_of_topic() -> None:
+    scene = Scene(settings("automatic", topic_similarity=0.3))
+    done, _ = await scene.say(SEA)
+    again, notices = await scene.say("Go on.", done.session)
+    assert (again.session.id, notices) == (done.session.id, [])
+
+
 async def test_a_session_begun_by_itself_takes_along_what_it_was_begun_with() -> None:
     scene = Scene(settings("automatic"))
     options = TurnOptions(memory_mode=MemoryMode.BLANK, system="Be brief.", project="sails")
