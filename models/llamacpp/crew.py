@@ -19,6 +19,8 @@ OTHERS = 0.5
 """Processors that others may use before a thread makes room: what an interface draws stays below."""
 BACK = 0.15
 """How much less others must use before it comes back."""
+REST_S = 0.5
+"""After so long without an evaluation nothing is known of what others do now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,32 @@ class Crew:
         self._processors = processors
         self._read = read
         self._before = read()
+        self._worked = self._before.at
         self._busy = 0
+        self._doubt = False
+
+    def doubt(self, now: float) -> bool:
+        """Whether others were at work while nothing was evaluated, so that a little should be tried first.
+
+        What others did during a rest is over, or is not: all threads begin, and a short evaluation tells.
+        """
+        if now - self._worked >= REST_S:
+            self._look()
+            self._doubt, self._busy = self._busy > 0, 0
+            self._worked = now
+        return self._doubt
 
     def threads(self, wished: int, now: float) -> int:
-        """`now` is on the clock of `time.perf_counter`."""
+        """For an evaluation that begins. `now` is on the clock of `time.perf_counter`."""
+        self.doubt(now)
         if now - self._before.at >= MOMENT_S:
             self._look()
+            self._doubt = False
         return max(1, min(wished, self._processors - self._busy))
+
+    def worked(self, now: float) -> None:
+        """An evaluation has ended."""
+        self._worked = now
 
     def _look(self) -> None:
         """How many processors others keep busy."""

@@ -31,6 +31,7 @@ WORTH_KEEPING = 256
 # A batch that is pre-empted is lost: work that gives way to the chat reads in smaller ones, the smaller the
 # more often it is interrupted, so that it gets on however short the pauses are.
 LEAST_BATCH = 8
+TRIAL_BATCH = 32
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ class Speaker:
         self, prompt: list[int], start: int, cancelled: Callable[[], bool]
     ) -> Generator[None, None, int]:
         """Reads the rest of a prompt in batches; returns how many tokens it was."""
-        batch = self.batch
+        batch = min(TRIAL_BATCH, self.batch) if self.context.in_doubt() else self.batch
         while len(self.context.tokens) < len(prompt) and not cancelled():
             at = len(self.context.tokens)
             if self.context.evaluate(prompt[at : at + batch]):

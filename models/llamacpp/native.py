@@ -211,6 +211,7 @@ class Context:
         array = (C.llama_token * len(tokens))(*tokens)
         self._make_room()
         status = C.llama_decode(self.handle, C.llama_batch_get_one(array, len(tokens)))
+        _crew.worked(time.perf_counter())
         if status == 0:
             self.tokens.extend(tokens)
             return True
@@ -222,6 +223,10 @@ class Context:
         if status == _DECODE_ABORTED:
             return False
         raise DecodeFailed(status)
+
+    def in_doubt(self) -> bool:
+        """Whether others may be using the processors: how many threads are best shows after a short batch."""
+        return self._threads > 1 and not has_graphics() and _crew.doubt(time.perf_counter())
 
     def _make_room(self) -> None:
         """As many threads as there are processors for them."""
@@ -242,6 +247,7 @@ class Context:
         read = C.llama_decode if self._memory else C.llama_encode
         self._make_room()
         status = read(self.handle, batch)
+        _crew.worked(time.perf_counter())
         if status != 0:
             raise DecodeFailed(status)
         vector = C.llama_get_embeddings_seq(self.handle, 0)

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import resource
 import signal
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +194,26 @@ async def test_a_killed_worker_costs_one_reply_and_comes_back(host: ModelHost) -
         await kill_at_the_first_word()
     assert caught.value.code == -signal.SIGKILL
     assert (await complete(host, says("Hello")))[1].text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of another process")
+async def test_a_worker_out_of_memory_says_so_and_the_talk_goes_on(spec: HostSpec) -> None:
+    host = ModelHost(spec)
+    try:
+        await host.info()
+        worker = host.pid
+        assert worker is not None
+        most = psutil.Process(worker).memory_info().vms + 24_000_000
+        resource.prlimit(worker, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        async with asyncio.timeout(10):
+            with pytest.raises(ModelLoadFailed, match="memory"):
+                await complete(host, says("word " * 900), lane=Lane.TASK)
+            with pytest.raises(ModelLoadFailed, match="memory"):
+                await host.embed(["some words"])
+        assert (await complete(host, says("Hello")))[1].text
+        assert host.pid == worker
+    finally:
+        await host.close()
 
 
 async def test_closing_ends_the_process_at_once(spec: HostSpec) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.llamacpp.crew import MOMENT_S, Crew, Usage, usage
+from models.llamacpp.crew import MOMENT_S, REST_S, Crew, Usage, usage
 
 PROCESSORS = 4
 
@@ -25,6 +25,7 @@ class Machine:
 
     def threads(self, crew: Crew, others: float, wished: int = PROCESSORS) -> int:
         self.others = others
+        crew.worked(self.seen.at + 1.0)
         return crew.threads(wished, self.seen.at + 1.0)
 
 
@@ -67,6 +68,23 @@ def test_within_a_moment_it_is_not_looked_again() -> None:
     before = machine.looks
     crew.threads(2, machine.seen.at + MOMENT_S / 2)
     assert machine.looks == before
+
+
+def test_what_others_did_during_a_rest_is_no_reason_to_make_room_but_to_try_a_little_first() -> None:
+    crew, machine = crew_and_machine()
+    machine.others = 3.0
+    assert crew.doubt(machine.seen.at + 2 * REST_S)
+    assert crew.threads(PROCESSORS, machine.seen.at) == PROCESSORS
+    assert crew.doubt(machine.seen.at)
+    # They are still at it.
+    assert machine.threads(crew, 3.0) == 1
+    assert not crew.doubt(machine.seen.at)
+
+
+def test_after_a_rest_on_an_idle_machine_nothing_is_in_doubt() -> None:
+    crew, machine = crew_and_machine()
+    assert not crew.doubt(machine.seen.at + 2 * REST_S)
+    assert crew.threads(PROCESSORS, machine.seen.at) == PROCESSORS
 
 
 @given(st.lists(st.floats(0, 64), min_size=1), st.integers(1, 64))
