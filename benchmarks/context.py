@@ -110,15 +110,22 @@ def report(found: list[Measured], compactions: int) -> None:
 
 
 async def beside_rebuilding(here: Place, session: str) -> None:
-    """The same turn with a prompt whose first line has changed, as programs that rebuild it have."""
-    replied = await say(here, small_talk(1001), session)
-    tokens = await exact_prompt(here, replied)
-    appended = replied.completion.timings
-    cold = await asyncio.to_thread(bare, default_chat_model(), tokens[:1], tokens[1:])
-    print(
-        f"rebuilding     {len(tokens)} tokens: {cold:.0f} ms, appended {appended.first_token_ms:.0f} ms: "
-        f"{cold / appended.first_token_ms:.0f} x faster (goal 30 at 2,500 tokens)"
-    )
+    """Turns with a prompt whose first line has changed, as programs that rebuild it have.
+
+    One that brings nothing back from earlier words, and one with which recalled words are read.
+    """
+    for text in ("Go on.", small_talk(1001)):
+        replied = await say(here, text, session)
+        tokens = await exact_prompt(here, replied)
+        appended = replied.completion.timings
+        recalled = sum(part.tokens for part in replied.context if part.tier == "recall")
+        cold = await asyncio.to_thread(bare, default_chat_model(), tokens[:1], tokens[1:])
+        print(
+            f"rebuilding     {len(tokens)} tokens: {cold:.0f} ms, appended {appended.evaluated_tokens}, "
+            f"{recalled} of them recalled: {appended.first_token_ms:.0f} ms: "
+            f"{cold / appended.first_token_ms:.0f} x faster (goal 30 at 2,500 tokens)"
+        )
+        await idle(here)
 
 
 async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
@@ -159,18 +166,19 @@ async def ten_thousand(here: Place) -> None:
 async def run(turns: int, *, large: bool) -> None:
     with scratch() as folder:
         async with place(Path(folder) / "home") as here:
-            with Bare(default_chat_model()) as process:
-                session, found, compactions = await long_session(here, process, turns)
-            report(found, compactions)
-            await beside_rebuilding(here, session)
-            await beside_work(here, session)
+            if turns:
+                with Bare(default_chat_model()) as process:
+                    session, found, compactions = await long_session(here, process, turns)
+                report(found, compactions)
+                await beside_rebuilding(here, session)
+                await beside_work(here, session)
             if large:
                 await ten_thousand(here)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--turns", type=int, default=300, help="0: only what does not need the long session")
     parser.add_argument("--large", action=argparse.BooleanOptionalAction, default=True)
     args = parser.parse_args()
     asyncio.run(run(args.turns, large=args.large))
