@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.vault_authority import add_authority, present_keys, unlocking
 from atlas_desktop.explain import Exit, size
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import Loss, Restoration
@@ -130,7 +131,9 @@ def _loss_text(loss: "Loss | None") -> str:
 
 
 def _amount(contents: "RoomContents") -> str:
-    return f"{len(contents.sessions)} conversations with {len(contents.messages)} messages"
+    from atlas_desktop.words.amounts import held
+
+    return held(len(contents.sessions), len(contents.messages))
 
 
 def _restored_text(found: "Restoration", *, done: bool) -> str:
@@ -140,9 +143,7 @@ def _restored_text(found: "Restoration", *, done: bool) -> str:
     ]
     if found.present is not None:
         now = found.present
-        lines.append(
-            f"There {'were' if done else 'are'} {len(now.sessions)} with {len(now.messages)} messages."
-        )
+        lines.append(tr("amounts.was" if done else "amounts.there", held=_amount(now)))
     if found.kept:
         lines.append("The private room is not in it; the present one stays.")
     elif found.replaces and len(found.unpacked.rooms) > 1:

@@ -86,8 +86,10 @@ def _report_json(reports: list["VaultReport"], copies: dict[str, str], healed: l
 def _report_text(
     reports: list["VaultReport"], copies: dict[str, str], healed: list[str], *, sound: bool
 ) -> str:
+    from atlas_desktop.words.amounts import held
+
     opened = reports[0].room
-    lines = [f"{opened.sessions} sessions, {opened.messages} messages."]
+    lines = [f"{held(opened.sessions, opened.messages)}."]
     lines += [f"{name} was damaged and has been mended from the other copy." for name in healed]
     lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
     for report in reports:

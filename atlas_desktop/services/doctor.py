@@ -15,6 +15,7 @@ from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_environment import unknown_variables
 from atlas_desktop.settings import SettingsFile
+from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.program import unknown_variable
 
 LOW_DISK = 1_000_000_000
@@ -122,7 +123,7 @@ class Doctor:
         return Finding(
             "privacy",
             Verdict.WARNING,
-            f"Others may enter or read {len(open_to_others)} files or folders of the home.",
+            tr("amounts.open_to_others", count=len(open_to_others)),
             f"chmod -R go= {home}",
         )
 
