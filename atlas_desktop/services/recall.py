@@ -148,6 +148,12 @@ class RecallService:
             priority=Priority.LOW if session_id is None else Priority.NORMAL,
         )
 
+    async def catch_up(self) -> None:
+        """Queues the embedding of what has no vector of the model in use, where there is any of that."""
+        model = await self._vectors.model()
+        if model is not None and await self._store.vectors.unembedded(model, limit=1):
+            await self.remember()
+
     async def complete(self) -> None:
         """Makes the vectors that are missing, now, if there is an embedding model that works."""
         embedder = self._embedder()

@@ -102,10 +102,12 @@ async def test_another_model_embeds_anew_while_words_serve(room: Room) -> None:
     await room.background.run()
     room.embedder = HashEmbedder("another")
     assert not (await room.recall.answer("bicycle")).semantic
-    await room.recall.remember()
-    await room.background.run()
+    await room.recall.catch_up()
+    assert (await room.background.run()).done == 1
     assert (await room.recall.answer("bicycle")).semantic
     assert (await room.store.vectors.counts()).by_model == {"another": 1}
+    await room.recall.catch_up()
+    assert (await room.background.run()).done == 0
 
 
 async def test_what_is_said_next_is_found_at_once(room: Room) -> None:
