@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from models import protocol
-from models.llamacpp.jobs import LEAST_BATCH
+from models.llamacpp.jobs import LEAST_BATCH, TRIAL_BATCH
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.speakers import TASK_BATCH, UNINTERRUPTED_BATCH, Speakers
@@ -28,6 +28,7 @@ class FakeContext:
         self.tokens: list[int] = []
         self.closed = False
         self.asked: list[int] = []
+        self.others_were_at_work = False
         self._aborts = aborts
 
     def evaluate(self, tokens: Sequence[int]) -> bool:
@@ -36,6 +37,9 @@ class FakeContext:
             return False
         self.tokens.extend(tokens)
         return True
+
+    def in_doubt(self) -> bool:
+        return self.others_were_at_work
 
     def rewind(self, keep: int) -> int:
         del self.tokens[keep:]
@@ -98,6 +102,17 @@ def test_a_batch_that_is_lost_is_followed_by_smaller_ones(lost: int) -> None:
     halved = [max(LEAST_BATCH, TASK_BATCH >> n) for n in range(lost + 1)]
     assert context.asked[: lost + 1] == halved
     assert max(context.asked) <= TASK_BATCH
+
+
+def test_where_others_were_at_work_a_little_is_read_first() -> None:
+    speaker = speakers([]).task(500)
+    context = FakeContext(1024)
+    context.others_were_at_work = True
+    speaker.context = cast("Context", context)
+    for _ in speaker._read(list(range(500)), 0, lambda: False):
+        pass
+    assert context.asked[0] == TRIAL_BATCH < TASK_BATCH
+    assert max(context.asked) == TASK_BATCH
 
 
 def test_what_was_told_of_the_chat_is_found_again_when_it_has_gone_on() -> None:
