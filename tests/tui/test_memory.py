@@ -171,6 +171,20 @@ async def browse_to(pilot: Pilot[None], place: Stage, text: str) -> None:
     await pilot.pause()
 
 
+async def test_what_is_learned_while_it_is_looked_at_is_counted_with_the_next_tab(make: Make) -> None:
+    place = make(store=await remembered(), clock=FakeClock(NOW))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await browse(pilot, place, text="Likes short answers")
+        before = sum((await place.store.memories.counts()).by_kind.values())
+        assert f"{before} memories in use" in shown(place)
+        await place.store.memories.add(
+            NewMemory(kind=MemoryKind.FACT, text="The bus is the 12", origin=MemoryOrigin.PERSON)
+        )
+        await pilot.press("right")
+        await assert_until(pilot, lambda: "The bus is the 12" in shown(place))
+        assert f"{before + 1} memories in use" in shown(place)
+
+
 async def test_pin_rescue_and_forget(make: Make) -> None:
     place = make(store=await remembered(), clock=FakeClock(NOW))
     store = place.store

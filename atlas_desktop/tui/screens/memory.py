@@ -151,6 +151,8 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
         self._tab = event.tab.id or INBOX
         self._looks_for_tab = self._looks_for_tab and self._tab == INBOX
         self._limit = PAGE
+        # Something may have been learned since they were counted.
+        self._counts = None
         self._list.highlighted = None
         self._refresh_tab()
 
