@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.widgets import OptionList, TextArea
 
 from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
+from atlas_desktop.tui.widgets.aside import Aside, Known
 from atlas_desktop.tui.widgets.long_text import broken
 from memory.entities import Session
 from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
@@ -63,6 +64,11 @@ async def test_what_is_known_here_stands_beside_the_conversation(make: Make) -> 
         await assert_until(pilot, lambda: "• Takes bus 12" in shown(place))
         await pilot.press("alt+m")
         await assert_until(pilot, lambda: "Takes bus 12" not in shown(place))
+        assert "Takes bus 12" in chat(place.app).query_one(Aside).known.learned
+        # Of a conversation that is left nothing stays, folded away or not.
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).query_one(Aside).known == Known()
 
 
 def test_a_long_text_is_broken_at_spaces_and_nothing_of_it_is_lost() -> None:

@@ -192,6 +192,7 @@ class ChatScreen(
         self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None"
     ) -> None:
         self._live, self._drawn = None, 0
+        self.clear_aside()
         if conversation.busy and conversation.reply is not None:
             live = conversation.reply.id
             self._drawn = len(conversation.said)
@@ -215,6 +216,7 @@ class ChatScreen(
         self.prompt.focus()
         self.tell()
         self.tell_attachments()
+        self.tell_aside()
         self.count_variants()
 
     # --- actions ---------------------------------------------------------------------------------

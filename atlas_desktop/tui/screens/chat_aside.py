@@ -2,34 +2,33 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.aside import Aside, Known
+from memory.errors import RoomClosed
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
 
 _LEARNED = 30
 
 
-class AsideActions(DOMNode):
+class AsideActions(ChatPart):
     """Mixed into the conversation screen, before what keeps the list: both follow the same news."""
 
-    atlas: "AtlasApp"
-    current: Conversation
-
     def refresh_list(self) -> None:
-        super().refresh_list()  # type: ignore[misc]
-        self._tell_aside()
+        super().refresh_list()
+        self.tell_aside()
 
     def action_toggle_aside(self) -> None:
         self.query_one(Aside).toggle_class("-shown")
-        self._tell_aside()
+        self.tell_aside()
 
-    def _tell_aside(self) -> None:
+    def clear_aside(self) -> None:
+        """Of a conversation that is left nothing stays, seen or not: its room may close."""
+        self.query_one(Aside).tell(Known())
+
+    def tell_aside(self) -> None:
         if self.query_one(Aside).has_class("-shown") and not self.atlas.leaving:
             self.atlas.attempt(self._look_beside(), group="aside", exclusive=True)
 
@@ -38,7 +37,12 @@ class AsideActions(DOMNode):
         if shown.session is None:
             self.query_one(Aside).tell(Known())
             return
-        found = await self._known_of(self.atlas.room_of(shown), shown.session.id)
+        try:
+            found = await self._known_of(self.atlas.room_of(shown), shown.session.id)
+        except RoomClosed:
+            if shown is self.current and not self.atlas.leaving:
+                raise
+            return
         if shown is self.current:
             self.query_one(Aside).tell(found)
 

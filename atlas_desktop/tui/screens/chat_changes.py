@@ -1,51 +1,22 @@
 """What changes of the room and of the memory mode share: what they do is said, or asked for, before."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.prompt import Prompt
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words import modes
 from atlas_desktop.words.catalogue import tr
-from memory.entities import Message, RoomKind
+from memory.entities import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.rooms import RoomsService
-    from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "rooms"
 
 
-class RoomChanges(DOMNode):
+class RoomChanges(ChatPart):
     """Mixed into the conversation screen by those that change where, and how, a conversation is kept."""
-
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-    turning: asyncio.Lock
-
-    if TYPE_CHECKING:
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        @property
-        def prompt(self) -> Prompt: ...
-
-        def tell(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
-
-        async def _open(self, ref: str) -> None: ...
-
-        async def show_conversation(
-            self, conversation: Conversation, messages: tuple[Message, ...]
-        ) -> None: ...
 
     @property
     def _rooms(self) -> "RoomsService":

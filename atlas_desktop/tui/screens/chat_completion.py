@@ -3,18 +3,13 @@
 import re
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Where
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.completion import CompletionMenu, Offer
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
-
-if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "completion"
 _COMMAND = re.compile(r"/[\w-]*")
@@ -23,16 +18,10 @@ _OF_EACH = 8
 _SHORT = 60
 
 
-class Completion(DOMNode):
+class Completion(ChatPart):
     """Mixed into the conversation screen."""
 
-    atlas: "AtlasApp"
-    current: Conversation
-
     if TYPE_CHECKING:
-
-        @property
-        def prompt(self) -> Prompt: ...
 
         def attach_session(self, session_id: str) -> None: ...
 

@@ -2,14 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.turn_events import Compacted
-from atlas_desktop.tui.turns import Conversation, Turns
 from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from models.errors import ModelsError
@@ -17,26 +14,14 @@ from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
     from memory.entities import Message, Session
 
 WARM = "warm"
 _NEAR_THE_END = 8
 
 
-class ContextActions(DOMNode):
+class ContextActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-
-    if TYPE_CHECKING:
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        def tell(self) -> None: ...
 
     def action_show_context(self) -> None:
         self.atlas.attempt(self._show_context(), group="context", exclusive=True)

@@ -2,16 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
-if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.screens.chat_part import ChatPart
 
 
-class ExportActions(DOMNode):
+class ExportActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
 
     if TYPE_CHECKING:
 

@@ -3,32 +3,20 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "tools"
 
 
-class FilingActions(DOMNode):
+class FilingActions(ChatPart):
     """Mixed into the conversation screen."""
 
-    atlas: "AtlasApp"
-    current: Conversation
-
     if TYPE_CHECKING:
-
-        def tell(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
-
-        async def _open(self, ref: str) -> None: ...
 
         def action_focus_sessions(self) -> None: ...
 

@@ -2,37 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
     from memory.lifecycle.forgetting import Target
 
 _SHOWN = 5
 
 
-class ForgetActions(DOMNode):
+class ForgetActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    current: Conversation
 
     if TYPE_CHECKING:
 
-        @property
-        def transcript(self) -> Transcript: ...
-
-        async def _open(self, ref: str) -> None: ...
-
         async def _show_new(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
 
     def action_forget(self, words: str = "") -> None:
         """Forgets what follows `/forget`: `last` (also without a word), `this`, or an id."""

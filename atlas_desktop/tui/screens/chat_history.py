@@ -3,38 +3,22 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.screens.covering import Covering
-from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.rooms import RoomsService
-    from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.screens.memory import Chosen
-    from atlas_desktop.tui.widgets.transcript import Transcript
 
 
-class HistoryCommands(DOMNode):
+class HistoryCommands(ChatPart):
     """Mixed into the conversation screen, before what it builds on."""
-
-    atlas: "AtlasApp"
-    current: Conversation
 
     if TYPE_CHECKING:
         _rooms: RoomsService
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        def tell(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
-
-        async def _open(self, ref: str) -> None: ...
 
         async def _go_to(self, session_id: str, message_id: str) -> None: ...
 

@@ -1,19 +1,11 @@
 """The part of the conversation screen that imports."""
 
-from typing import TYPE_CHECKING
-
-from textual.dom import DOMNode
-
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from memory.entities import RoomKind
 
-if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
 
-
-class ImportActions(DOMNode):
+class ImportActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "import_conversations":

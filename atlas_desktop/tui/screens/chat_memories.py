@@ -2,32 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode
 
 if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.screens.memory import Chosen
 
 
-class MemoryCommands(DOMNode):
+class MemoryCommands(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    current: Conversation
-
-    if TYPE_CHECKING:
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        async def _open(self, ref: str) -> None: ...
 
     def action_show_memories(self) -> None:
         from atlas_desktop.tui.screens.memory import MemoryScreen

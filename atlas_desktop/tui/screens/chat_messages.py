@@ -1,11 +1,8 @@
 """The part of the conversation screen that does something with one message."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.code_head import CopyCode
 from atlas_desktop.tui.widgets.message import MessageBlock
 from atlas_desktop.tui.widgets.prompt import Prompt
@@ -17,7 +14,6 @@ from models.messages import Role, StopReason
 if TYPE_CHECKING:
     from atlas_desktop.services.code_blocks import Code
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "message"
 
@@ -27,29 +23,12 @@ def _code_named(code: "Code") -> str:
     return tr("messages.code_lines", language=language, count=len(code.text.splitlines()))
 
 
-class MessageActions(DOMNode):
+class MessageActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-    turning: asyncio.Lock
 
     if TYPE_CHECKING:
 
-        @property
-        def prompt(self) -> Prompt: ...
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        def tell(self) -> None: ...
-
         def edit(self, message: Message) -> None: ...
-
-        def refresh_list(self) -> None: ...
-
-        async def _open(self, ref: str, *, again: bool = False) -> None: ...
 
         async def _forget(self, word: str) -> None: ...
 

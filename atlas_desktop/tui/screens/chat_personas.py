@@ -2,38 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
-from atlas_desktop.tui.widgets.prompt import Prompt
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.tui.app import AtlasApp
     from memory.personas.entities import Persona
 
 GROUP = "tools"
 
 
-class PersonaActions(DOMNode):
+class PersonaActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    current: Conversation
-
-    if TYPE_CHECKING:
-
-        @property
-        def prompt(self) -> Prompt: ...
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        def tell(self) -> None: ...
 
     @property
     def _room(self) -> "OpenRoom":

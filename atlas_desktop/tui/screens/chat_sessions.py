@@ -1,26 +1,19 @@
 """The part of the conversation screen that opens, renames, deletes and lists conversations."""
 
-import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
-
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.screens.chat_part import ChatPart
+from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
-from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
 from memory.entities import Message, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
 from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
-
-if TYPE_CHECKING:
-    from atlas_desktop.services.branches import Branch
-    from atlas_desktop.tui.app import AtlasApp
 
 STARRED = Query(All((Is(Mark.STARRED), Not(Is(Mark.ARCHIVED)))))
 
@@ -29,31 +22,17 @@ def _last_used(session: Session) -> tuple[datetime, str]:
     return session.updated_at, session.id
 
 
-class SessionActions(DOMNode):
+class SessionActions(ChatPart):
     """Mixed into the conversation screen."""
-
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-    turning: asyncio.Lock
 
     if TYPE_CHECKING:
         _editing: Message | None
 
-        @property
-        def prompt(self) -> Prompt: ...
-
         def stop_editing(self) -> None: ...
-
-        def tell(self) -> None: ...
 
         def keep_typed(self, *, edited: bool = False) -> None: ...
 
         async def resumed(self, session: Session) -> None: ...
-
-        async def show_conversation(
-            self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None" = None
-        ) -> None: ...
 
     _limit = PAGE
 

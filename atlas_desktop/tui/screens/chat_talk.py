@@ -1,41 +1,31 @@
 """The part of the conversation screen that sends what is typed and shows the reply as it comes."""
 
-import asyncio
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from textual.dom import DOMNode
 
 from atlas_desktop.explain import explain
 from atlas_desktop.services.documents import DOCUMENTS
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.tui.actions import Action, Where, typed
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.turn_events import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
-from atlas_desktop.tui.turns import Conversation, Turns
+from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
-from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
 from memory.background import Stage
 from memory.entities import Message, MessageStatus
 from models.messages import StopReason
 
-if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
-
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
 """What looks like a command."""
 
 
-class TalkActions(DOMNode):
+class TalkActions(ChatPart):
     """Mixed into the conversation screen."""
 
-    atlas: "AtlasApp"
-    turns: Turns
-    current: Conversation
-    turning: asyncio.Lock
     _live: MessageBlock | None = None
     _drawn = 0
     _editing: Message | None = None
@@ -43,21 +33,11 @@ class TalkActions(DOMNode):
 
     if TYPE_CHECKING:
 
-        @property
-        def prompt(self) -> Prompt: ...
-
-        @property
-        def transcript(self) -> Transcript: ...
-
-        def tell(self) -> None: ...
-
         def tell_read(self, text: str) -> None: ...
 
         def tell_attachments(self) -> None: ...
 
         def complete(self) -> None: ...
-
-        def refresh_list(self) -> None: ...
 
         def count_variants(self) -> None: ...
 

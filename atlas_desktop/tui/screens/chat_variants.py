@@ -1,27 +1,15 @@
 """The part of the conversation screen that turns between the answers to one message."""
 
-import asyncio
-from typing import TYPE_CHECKING
-
-from textual.dom import DOMNode
-
-from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.message import MessageBlock
 from atlas_desktop.tui.widgets.transcript import Transcript
 from models.messages import Role
 
-if TYPE_CHECKING:
-    from atlas_desktop.tui.app import AtlasApp
-
 GROUP = "variants"
 
 
-class VariantActions(DOMNode):
+class VariantActions(ChatPart):
     """Mixed into the conversation screen: only the newest reply can be another one of its variants."""
-
-    atlas: "AtlasApp"
-    current: Conversation
-    turning: asyncio.Lock
 
     _variants = 0
 

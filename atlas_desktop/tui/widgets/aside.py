@@ -42,10 +42,13 @@ class Aside(VerticalScroll, can_focus=False):
     }
     """
 
+    known = Known()
+
     def compose(self) -> ComposeResult:
         yield Static("", markup=False)
 
     def tell(self, known: Known) -> None:
+        self.known = known
         self.query_one(Static).update(words_of(known))
 
 

@@ -1,0 +1,43 @@
+"""What the parts of the conversation screen know of one another."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.turns import Conversation, Turns
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.branches import Branch
+    from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.widgets.prompt import Prompt
+    from atlas_desktop.tui.widgets.transcript import Transcript
+    from memory.entities import Message
+
+
+class ChatPart(DOMNode):
+    """Each part is mixed into the conversation screen, which has, or another part of which does, what is
+    declared here."""
+
+    atlas: "AtlasApp"
+    turns: Turns
+    current: Conversation
+    turning: asyncio.Lock
+
+    if TYPE_CHECKING:
+
+        @property
+        def prompt(self) -> Prompt: ...
+
+        @property
+        def transcript(self) -> Transcript: ...
+
+        def tell(self) -> None: ...
+
+        def refresh_list(self) -> None: ...
+
+        async def _open(self, ref: str, *, again: bool = False) -> None: ...
+
+        async def show_conversation(
+            self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None" = None
+        ) -> None: ...
