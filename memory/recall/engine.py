@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from memory.clock import micros
 from memory.ports import Clock
 from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Recalled
@@ -20,7 +21,7 @@ from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.searching import Search
-from memory.recall.selecting import POOL, best_of, in_turns, may_be_found, micros
+from memory.recall.selecting import POOL, best_of, in_turns, may_be_found
 from memory.recall.window import ANSWERS, Span, Window, recent
 from memory.recall.words import content_words
 from memory.vectors.mirror import IndexMirror

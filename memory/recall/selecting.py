@@ -4,16 +4,12 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from memory.clock import micros
 from memory.recall.catalogue import Catalogue
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970."""
-    return round(moment.timestamp() * 1e6)
 
 
 def in_scope(

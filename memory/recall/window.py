@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from memory.clock import micros
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
 from memory.recall.lexical import Places, placed
 from memory.recall.ports import EvidenceStore
-from memory.recall.selecting import in_scope, micros
+from memory.recall.selecting import in_scope
 
 if TYPE_CHECKING:
     import numpy as np

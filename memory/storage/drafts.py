@@ -1,11 +1,12 @@
 """`memory.drafts.DraftStore` on a database."""
 
+from memory.clock import micros
 from memory.drafts import UNBEGUN
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import messages
-from memory.storage.values import micros, storable
+from memory.storage.values import storable
 
 
 class SqlDraftStore:

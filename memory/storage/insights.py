@@ -2,11 +2,11 @@
 
 from datetime import datetime, tzinfo
 
+from memory.clock import micros
 from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used
 from memory.storage.database import Database
 from memory.storage.queries import statistics, timing
 from memory.storage.reader import Reader
-from memory.storage.values import micros
 
 
 class SqlInsightStore:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from memory.clock import micros
 from memory.entities import Erased
 from memory.knowledge.entities import (
     Memory,
@@ -25,7 +26,6 @@ from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import erasure, memories, memories_log, memories_patch, memories_use
-from memory.storage.values import micros
 
 
 class SqlMemoryStore:

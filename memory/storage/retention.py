@@ -2,11 +2,11 @@
 
 import json
 
+from memory.clock import moment
 from memory.errors import ProjectNotFound
 from memory.retention import Candidate
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.values import moment
 
 _KEY = "retention"
 _CANDIDATES = """

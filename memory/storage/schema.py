@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from memory.clock import micros
 from memory.errors import FutureSchema
 from memory.storage.connection import APPLICATION_ID, Connection
 from memory.storage.migrations import ALL, Migration
-from memory.storage.values import micros
 
 _RECORD = """
     CREATE TABLE IF NOT EXISTS schema_migrations (

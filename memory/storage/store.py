@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from memory.clock import micros
 from memory.context.entities import Summary
 from memory.entities import (
     Erased,
@@ -25,7 +26,6 @@ from memory.storage.database import Database
 from memory.storage.queries import erasure, forgetting, forks, messages, parting, sessions
 from memory.storage.reader import Reader
 from memory.storage.stores import StoresOfARoom
-from memory.storage.values import micros
 from memory.storage.verifying import verified
 from memory.storage.words import plain_query
 

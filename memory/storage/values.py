@@ -2,24 +2,12 @@
 
 import re
 import struct
-from datetime import UTC, datetime, timedelta
 
 import uuid_utils
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _ID = re.compile(r"[0-9a-f-]{1,36}")
 _FULL_LENGTH = 36
 _AFTER_ANY_DIGIT = "g"
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970-01-01T00:00:00Z, exactly (no floating point on the way)."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + value * _MICROSECOND
 
 
 def pack_tokens(tokens: tuple[int, ...]) -> bytes | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from memory.clock import micros
 from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
 from memory.knowledge.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
@@ -11,7 +12,6 @@ from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting
 from memory.recall.moments import speaks_of_time
 from memory.recall.temporal import RATES, base_of, importance
 from memory.recall.words import only_asks, states_preference
-from memory.storage.values import micros
 from memory.storage.words import Term, is_unspaced, pieces, terms
 from memory.testing.context import InMemoryContext
 from memory.testing.finding import words_of

@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from memory.clock import micros, moment
 from memory.entities import Message, MessageStatus, Session
 from memory.errors import MessageNotFound
 from memory.storage.queries.transfer import is_own_id
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 from memory.testing.attachments import InMemoryAttachmentStore
 from memory.testing.rows import Rows
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession

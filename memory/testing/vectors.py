@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Collection, Mapping, Sequence
 
+from memory.clock import micros
 from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
 from memory.knowledge.entities import FINDABLE, Memory
@@ -19,7 +20,6 @@ from memory.vectors.entities import (
     VectorCounts,
     VectorKey,
     VectorPage,
-    micros,
 )
 from models.messages import Role
 

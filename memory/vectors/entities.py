@@ -6,11 +6,6 @@ from datetime import datetime
 from typing import Self
 
 
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970."""
-    return round(moment.timestamp() * 1_000_000)
-
-
 @dataclass(frozen=True, slots=True)
 class Unembedded:
     """A text without a vector. `seq` is its place in the order of storing."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.vectors.entities import Near, Scope, VectorPage, micros
+from memory.clock import micros
+from memory.vectors.entities import Near, Scope, VectorPage
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from memory.vectors.entities import Near, Scope, VectorPage, micros
+from memory.clock import micros
+from memory.vectors.entities import Near, Scope, VectorPage
 
 T = TypeVar("T")
 

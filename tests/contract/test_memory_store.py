@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from memory.clock import micros
 from memory.entities import MemoryMode, Message, SessionPatch
 from memory.errors import (
     AmbiguousId,
@@ -26,7 +27,7 @@ from memory.knowledge.entities import (
 )
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
-from memory.vectors.entities import Embedded, micros
+from memory.vectors.entities import Embedded
 from tests.contract.knowing import MODEL, embed_all, fact, own, quoted
 from tests.contract.talk import begin, talk, user
 

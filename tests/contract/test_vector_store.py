@@ -1,10 +1,11 @@
 """What every store of vectors does."""
 
+from memory.clock import micros
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
-from memory.vectors.entities import Embedded, Unembedded, VectorKey, micros
+from memory.vectors.entities import Embedded, Unembedded, VectorKey
 from tests.contract.talk import assistant, begin, talk, user
 
 MODEL = "f1"

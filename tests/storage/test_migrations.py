@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from memory.clock import micros
 from memory.errors import FutureSchema
 from memory.storage.connection import APPLICATION_ID, Connection, open_memory
 from memory.storage.migrations import ALL, LATEST, m0001_first_conversations
 from memory.storage.schema import migrate, version_of
-from memory.storage.values import micros
 from memory.testing import FakeClock
 
 NOW = FakeClock().now()

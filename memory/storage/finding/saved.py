@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.errors import SavedSearchNotFound
 from memory.search.entities import SavedSearch
 from memory.storage.connection import Connection, fold
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 
 
 def every(conn: Connection) -> list[SavedSearch]:

@@ -8,6 +8,7 @@ message of it, which has no other properties than those of the session.
 from dataclasses import dataclass
 from itertools import count
 
+from memory.clock import micros
 from memory.entities import RoomKind
 from memory.search.entities import (
     All,
@@ -28,7 +29,7 @@ from memory.search.entities import (
 from memory.search.words import LETTERS_A_PIECE, is_unspaced, searchable
 from memory.storage.connection import fold, folded, in_folded
 from memory.storage.finding.expressions import expression
-from memory.storage.values import micros, storable
+from memory.storage.values import storable
 
 
 @dataclass(frozen=True, slots=True)

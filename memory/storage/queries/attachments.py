@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from memory.attachments.entities import Attachment, NewAttachment
+from memory.clock import micros, moment
 from memory.errors import AttachmentNotFound
 from memory.named import found_among
 from memory.storage.connection import Connection
 from memory.storage.queries import messages, recalled
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 from memory.transfer.entities import TravellingAttachment
 
 _SELECT = "SELECT id, session_id, name, media_type, bytes, added_at, text FROM attachments"

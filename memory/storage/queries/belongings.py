@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from memory.clock import micros
 from memory.errors import AmbiguousId, ProjectNotFound
 from memory.storage.connection import Connection, fold
-from memory.storage.values import id_range, micros, storable
+from memory.storage.values import id_range, storable
 
 
 def project_id(conn: Connection, name: str) -> str | None:

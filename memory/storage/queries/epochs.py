@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from memory.clock import micros, moment
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
 from memory.errors import MessageNotFound, SummaryStale
 from memory.storage.connection import Connection
 from memory.storage.queries.messages import require_in
 from memory.storage.queries.sessions import require
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 
 _COLUMNS = "id, session_id, model, head, parts, start_id, created_at"
 TURN_COLUMNS = "reply_id, session_id, epoch_id, model, prompt_hash, prompt_tokens, parts"

@@ -5,11 +5,11 @@ import json
 from collections.abc import Collection, Sequence
 from sys import intern
 
+from memory.clock import moment
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
 from memory.recall.words import only_asks, states_preference
 from memory.storage.connection import Connection
-from memory.storage.values import moment
 from memory.storage.words import is_unspaced
 
 # FTS5 keeps the length of a row as one variable-length number a column, and there is one column.

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
+from memory.clock import micros
 from memory.context.copies import Kept, copied
 from memory.entities import Message, MessageStatus, TitleSource
 from memory.errors import MessageNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, epochs, messages, sessions, summaries
-from memory.storage.values import micros, new_id, storable
+from memory.storage.values import new_id, storable
 
 
 def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.errors import SessionNotFound
 from memory.jobs import Job, JobState
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 
 _COLUMNS = """
     id, kind, key, session_id, payload, priority, state, attempts, not_before, error, created_at, updated_at

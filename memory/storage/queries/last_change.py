@@ -6,10 +6,10 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from memory.clock import micros, moment
 from memory.entities import CategorySource
 from memory.organising.entities import Marks, Organised
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment
 
 _KEY = "organised"
 TIMES = ("pinned_at", "archived_at", "deleted_at")

@@ -1,9 +1,9 @@
 """What leads from one session to others, and from a memory to sessions, by the rows between them."""
 
+from memory.clock import moment
 from memory.knowledge.wording import reading
 from memory.organising.links import Backlink, SharedMemory
 from memory.storage.connection import Connection
-from memory.storage.values import moment
 
 # Everything that ties a memory to a session, learned or served.
 _TIES = """

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 
+from memory.clock import micros, moment
 from memory.entities import CategorySource
 from memory.errors import SessionNotFound
 from memory.organising.entities import Marks, MarksPatch, Organised, TagCount
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import belongings, last_change, parting
 from memory.storage.queries.sessions import project_named, set_columns
-from memory.storage.values import micros, moment, storable
+from memory.storage.values import storable
 
 _SELECT = """
     SELECT s.title, s.starred, s.important, s.pinned_at, s.archived_at, s.deleted_at, s.category,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound
 from memory.knowledge.entities import (
     Memory,
@@ -23,7 +24,7 @@ from memory.storage.connection import Connection
 from memory.storage.queries.belongings import project_id as known_project
 from memory.storage.queries.memories_finding import containing
 from memory.storage.queries.sessions import project_named
-from memory.storage.values import id_range, micros, moment, new_id, storable
+from memory.storage.values import id_range, new_id, storable
 
 _COLUMNS = """
     m.id, m.kind, m.tier, m.state, m.origin, m.subject, m.text, m.confidence, m.importance, m.created_at,

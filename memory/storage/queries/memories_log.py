@@ -9,11 +9,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.errors import CannotUndo, ChangeNotFound
 from memory.knowledge.entities import MemoryChange
 from memory.storage.connection import Connection
 from memory.storage.queries.recalled import names
-from memory.storage.values import id_range, micros, moment, new_id
+from memory.storage.values import id_range, new_id
 
 _LOGGED = (
     "kind",

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from memory.clock import micros, moment
 from memory.knowledge.entities import (
     FINDABLE,
     Memory,
@@ -12,7 +13,7 @@ from memory.knowledge.entities import (
 )
 from memory.storage.connection import Connection
 from memory.storage.queries import memories
-from memory.storage.values import micros, moment, storable
+from memory.storage.values import storable
 
 KEPT_VERSIONS = 10
 """Earlier versions of a procedure that are kept."""

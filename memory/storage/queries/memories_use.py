@@ -4,12 +4,12 @@ import json
 from collections.abc import Collection
 from datetime import datetime
 
+from memory.clock import micros, moment
 from memory.errors import MessageNotFound
 from memory.knowledge.entities import MemoryUse, Unlearned, UseKind
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
 from memory.storage.queries.memories import require
-from memory.storage.values import micros, moment
 
 
 def use(

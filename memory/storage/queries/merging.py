@@ -9,12 +9,12 @@ a message counts as being written: that takes it out of the full-text indices, a
 from collections.abc import Sequence
 from datetime import datetime
 
+from memory.clock import micros
 from memory.errors import CannotMerge
 from memory.organising.entities import Merged
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs, merge_notes, parting, sessions
 from memory.storage.queries.belonging import tables
-from memory.storage.values import micros
 
 _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}

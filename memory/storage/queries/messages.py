@@ -6,10 +6,11 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, Node
 from memory.errors import MessageNotFound, SessionNotFound
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment, new_id, pack_tokens, storable, unpack_tokens
+from memory.storage.values import new_id, pack_tokens, storable, unpack_tokens
 from models.messages import Role
 
 COLUMNS = """

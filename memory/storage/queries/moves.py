@@ -3,12 +3,12 @@
 import secrets
 from datetime import datetime
 
+from memory.clock import micros, moment
 from memory.entities import RoomKind
 from memory.errors import SessionNotFound
 from memory.rooms.entities import Move
 from memory.rooms.sealing import KEY_BYTES
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment
 
 _KEY = "parcel_key"
 

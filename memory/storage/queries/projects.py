@@ -5,13 +5,14 @@ import json
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.entities import RoomKind
 from memory.errors import ProjectExists
 from memory.organising.entities import Project, ProjectDeleted
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import last_change
 from memory.storage.queries.belongings import project_id, resolve
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 
 _SELECT = """
     SELECT p.id, p.name, p.created_at, p.archived_at,

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
+from memory.clock import micros
 from memory.storage.connection import Connection
-from memory.storage.values import micros
 
 TITLE = "Recovered"
 _MOST_ROUNDS = 10

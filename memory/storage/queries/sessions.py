@@ -5,6 +5,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.entities import (
     CategorySource,
     MemoryMode,
@@ -17,7 +18,7 @@ from memory.entities import (
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold, in_folded
 from memory.storage.queries.belongings import project_id as known_project
-from memory.storage.values import id_range, micros, moment, new_id, storable
+from memory.storage.values import id_range, new_id, storable
 from memory.storage.words import beginnings, prefix_expression
 
 _COLUMNS = """

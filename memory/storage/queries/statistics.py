@@ -8,10 +8,10 @@ from datetime import date, datetime, tzinfo
 from functools import cache
 from itertools import accumulate
 
+from memory.clock import micros, moment
 from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Stored, Topic, Totals, Used
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment
 
 _HOUR = 3_600_000_000
 _TOPICS = (

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from memory.clock import micros, moment
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.context.rules import require_wider, state_of_new
 from memory.errors import AmbiguousId, MessageNotFound, SummaryNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries.sessions import require
-from memory.storage.values import id_range, micros, moment, new_id, storable
+from memory.storage.values import id_range, new_id, storable
 
 _COLUMNS = """
     s.id, s.session_id, s.level, s.text,

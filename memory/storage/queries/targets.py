@@ -5,12 +5,13 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from memory.clock import micros
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.knowledge.wording import rests_on
 from memory.lifecycle.forgetting import Target
 from memory.storage.connection import Connection
 from memory.storage.queries import about, memories, sessions
-from memory.storage.values import id_range, micros, storable
+from memory.storage.values import id_range, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
 

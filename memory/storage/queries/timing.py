@@ -3,9 +3,9 @@
 import hashlib
 import json
 
+from memory.clock import micros, moment
 from memory.insights.entities import Timed
 from memory.storage.connection import Connection
-from memory.storage.values import micros, moment
 
 TIMING = "timing"
 

@@ -5,11 +5,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memory.clock import micros, moment
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, belongings, bulk, merge_notes, sessions
-from memory.storage.values import micros, moment, new_id, storable
+from memory.storage.values import new_id, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
 
