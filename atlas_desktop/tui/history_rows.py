@@ -136,7 +136,7 @@ def _room_word(session: Session) -> str:
 
 def _facts(hit: SessionHit) -> str:
     session = hit.session
-    parts = [tr("history.messages", count=session.message_count)]
+    parts = [tr("amounts.messages", count=session.message_count)]
     parts += [tr("history.matches", count=hit.matches)] if hit.matches else []
     parts += [clean_line(session.project)] if session.project else []
     parts += [" ".join(f"#{clean_line(tag)}" for tag in session.tags)] if session.tags else []
@@ -154,7 +154,7 @@ def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
         (session.archived_at is not None, "archived"),
     ):
         found += [tr(f"history.{word}")] if holds else []
-    found.append(tr("history.messages", count=session.message_count))
+    found.append(tr("amounts.messages", count=session.message_count))
     found += [tr("history.matches", count=hit.matches)] if hit.matches else []
     found += [tr("history.project", name=clean_line(session.project))] if session.project else []
     found += [f"#{clean_line(tag)}" for tag in session.tags]

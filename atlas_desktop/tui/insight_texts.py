@@ -31,8 +31,8 @@ def title(found: "Insights") -> str:
     written, read = totals.tokens_written, totals.tokens_read
     return " · ".join(
         [
-            tr("insights.sessions", count=totals.sessions),
-            tr("insights.messages", count=totals.messages),
+            tr("amounts.sessions", count=totals.sessions),
+            tr("amounts.messages", count=totals.messages),
             tr("insights.memories", count=totals.memories),
             ", ".join([tr("insights.written", count=written), tr("insights.read", count=read)]),
         ]
@@ -110,8 +110,8 @@ def _activity(found: "Insights") -> Iterable[Part]:
     yield tr(
         "insights.busiest",
         day=formats().date(_noon(best.day)),
-        sessions=tr("insights.sessions", count=best.sessions),
-        messages=tr("insights.messages", count=best.messages),
+        sessions=tr("amounts.sessions", count=best.sessions),
+        messages=tr("amounts.messages", count=best.messages),
     )
     yield "\n\n"
     yield tr("insights.weeks"), "bold"
@@ -121,7 +121,7 @@ def _activity(found: "Insights") -> Iterable[Part]:
 
 
 def _counted(count: "DayCount") -> str:
-    counts = [tr("insights.sessions", count=count.sessions), tr("insights.messages", count=count.messages)]
+    counts = [tr("amounts.sessions", count=count.sessions), tr("amounts.messages", count=count.messages)]
     if count.tokens_written:
         counts.append(tr("insights.written", count=count.tokens_written))
     return ", ".join(counts)
@@ -145,7 +145,7 @@ def _topics(found: "Insights") -> Iterable[Part]:
 
 
 def _topic_facts(topic: "Topic") -> str:
-    facts = [tr("insights.sessions", count=topic.sessions)]
+    facts = [tr("amounts.sessions", count=topic.sessions)]
     if topic.months:
         begun = datetime.strptime(min(topic.months), "%Y-%m").replace(day=2).astimezone()
         facts.append(tr("insights.since", month=formats().month(begun)))

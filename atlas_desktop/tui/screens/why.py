@@ -75,7 +75,7 @@ class WhyScreen(Covering, ModalScreen[None]):
         if why.kind == "reply":
             yield from self._of_reply(why)
         yield from _listed(tr("why.learned_from"), [f"“{_short(source.quote)}”" for source, _ in why.sources])
-        learned = [f"{_short(one.text)} ({tr(f'why.state.{one.state}')})" for one in why.memories]
+        learned = [f"{_short(one.text)} ({tr(f'memory.state.{one.state}')})" for one in why.memories]
         yield from _listed(tr("why.learned"), learned)
         yield from _listed(tr("why.mentions"), [_mention(hit) for hit in why.mentions])
         yield from self._as_sent()

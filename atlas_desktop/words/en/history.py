@@ -25,8 +25,6 @@ TEXTS = {
     "starred": "★",
     "important": "!",
     "archived": "archived",
-    "messages.one": "1 message",
-    "messages.other": "{count} messages",
     "matches.one": "1 hit",
     "matches.other": "{count} hits",
     "you": "You",
