@@ -19,7 +19,7 @@ from models.errors import WorkerCrashed
 from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
 from models.ports import Generation
 
-SAVE_EVERY_S = 0.4
+SAVE_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,8 @@ class ChatScreen(
         waiting.update(_waiting_words(shown))
         if self._live is not None and shown.busy:
             self._live.doing(shown.doing)
+        # Each blink is painted, and takes its time from the model's threads.
+        self.prompt.cursor_blink = not (shown.busy or self.atlas.desk.settings.ui.reduced_motion)
         self.refresh_bindings()
 
     @property

@@ -52,6 +52,8 @@ class Transcript(ReadingOn):
         padding: 0 0 0 1;
         background: $background;
         scrollbar-size-vertical: 1;
+        /* Nothing is wrapped anew in the moment when a conversation becomes longer than the view. */
+        scrollbar-gutter: stable;
         /* At least as high as the view: Textual keeps an anchored view at the end, and would push a short
            conversation down to the bottom. */
         #messages { height: auto; min-height: 100%; padding-top: 1; }
