@@ -4,13 +4,39 @@ Textual asks every widget whose clip touches what is to be painted for all of it
 that are not. For one more word of a reply these are all the widgets of the screen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from textual._compositor import Compositor, ReflowResult
+from textual._compositor import Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
 from textual.geometry import Region, Size
+from textual.map_geometry import MapGeometry
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+
+
+class SparingScreen(Screen[None]):
+    """Finds places for everything in one piece of work, and paints it in the next: a key is answered between."""
+
+    _placing = False
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._compositor = SparingCompositor()
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002
+        self._placing = True
+        try:
+            super()._refresh_layout(size, scroll)
+        finally:
+            self._placing = False
+
+    def _compositor_refresh(self) -> None:
+        if self._placing:
+            # Before what waits for a refresh, which comes the same way.
+            self.call_next(self._compositor_refresh)
+        else:
+            super()._compositor_refresh()
 
 
 def forget_what_is_gone() -> None:
@@ -22,13 +48,37 @@ def forget_what_is_gone() -> None:
     StylesCache.get_inner_outer.cache_clear()
 
 
+def _changed(before: CompositorMap, now: CompositorMap) -> Iterator[Region]:
+    """Where on the screen something is, or was, that is not painted as before."""
+    for widget in before.keys() | now.keys():
+        was, comes = before.get(widget), now.get(widget)
+        if was != comes and (was is None or comes is None or not _stays(widget, was, comes)):
+            yield from (one.visible_region for one in (was, comes) if one is not None and one.visible_region)
+
+
+def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
+    """Whether it paints the same in the same place, with the same widgets above and below it."""
+    if [place[:2] for place in was.order] != [place[:2] for place in comes.order]:
+        return False
+    if getattr(widget, "only_ground", False):
+        return was.visible_region == comes.visible_region
+    return was._replace(order=comes.order, virtual_region=comes.virtual_region) == comes
+
+
 class SparingCompositor(Compositor):
     """Paints the same as Textual's own, and has only those lines made that are painted."""
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Notes that everything has a place now: after a scroll Textual would find all of them once more."""
+        """Notes that everything has a place now: after a scroll Textual would find all of them once more.
+
+        Textual paints whatever lies elsewhere in its container. What is scrolled along with that, when something
+        comes in above the view, looks the same on the screen.
+        """
+        before, to_paint = self._full_map, set(self._dirty_regions)
         result = super().reflow(parent, size)
         self._full_map_invalidated = False
+        if size.region not in to_paint:
+            self._dirty_regions = to_paint | set(_changed(before, self._full_map))
         return result
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:

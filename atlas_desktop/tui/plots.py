@@ -29,7 +29,7 @@ _LINES = 5
 _MARKERS = ("braille", "dot", "x", "star", "heart")
 _WEEKS, _LEAST_WEEKS = 26, 12
 _MONTHS = 24
-_LABEL = 18
+_LABEL = 22
 _TICKS = 6
 
 
@@ -49,7 +49,8 @@ def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> b
 def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     if not found.weeks:
         return False
-    tokens = any(one.tokens_written for one in found.weeks)
+    # What was brought along from elsewhere has no tokens: with much of it, the weeks would look empty.
+    tokens = 2 * sum(one.tokens_written > 0 for one in found.weeks) > len(found.weeks)
     known = {one.day: one.tokens_written if tokens else one.messages for one in found.weeks}
     last = found.weeks[-1].day
     weeks = _every_week(min(found.weeks[0].day, last - timedelta(weeks=_LEAST_WEEKS - 1)), last)
@@ -96,7 +97,7 @@ def _storage(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     kinds = [one for one in found.storage if one.bytes][:_LINES][::-1]
     if not kinds:
         return False
-    labels = [stored_name(one.kind)[:_LABEL] for one in kinds]
+    labels = [cut(stored_name(one.kind)) for one in kinds]
     values = [one.bytes / 1e6 for one in kinds]
     plt.bar(labels, values, orientation="h", color=colours[0], width=0.5, marker="sd")
     plt.title(tr("insights.plot.storage"))
@@ -137,10 +138,15 @@ def _line(
     drawn(
         list(places),
         list(values),
-        label=label[:_LABEL] or None,
+        label=cut(label) or None,
         marker=marker if len(places) > 1 else "dot",
         color=colours[number % len(colours)],
     )
+
+
+def cut(label: str) -> str:
+    """A label as long as a plot has room for it."""
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
 
 
 def _every_week(first: date, last: date) -> list[date]:

@@ -88,3 +88,50 @@ async def test_widgets_away_from_what_changed_are_not_asked(monkeypatch: pytest.
         monkeypatch.setattr(Static, "render_lines", noting)
         drawn(screen, Region(2, 3, 10, 2))
     assert asked == ["side 2"]
+
+
+def whole(screen: Page) -> list[str]:
+    """Every line of the screen, with the looks of each of its cells."""
+    return [repr([*strip]) for strip in screen._compositor.render_strips()]
+
+
+class Ground(VerticalScroll):
+    only_ground = True
+
+
+class Scrolled(Page):
+    def compose(self) -> ComposeResult:
+        with Ground(id="main"):
+            for n in range(12):
+                yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
+        yield Static("over\nit all", id="over")
+
+
+async def test_what_differs_after_a_layout_is_painted_and_what_is_scrolled_along_is_not() -> None:
+    chance = random.Random(3)
+    app = Paper()
+    async with app.run_test(size=(90, 30)) as pilot:
+        screen = Scrolled()
+        await app.push_screen(screen)
+        main = screen.query_one(Ground)
+        main.scroll_to(y=14, animate=False, immediate=True)
+        await pilot.pause()
+        for step in range(30):
+            before, blocks = whole(screen), list(main.children)
+            with app.batch_update():
+                if above := step % 3 == 0:
+                    await main.mount(Static("above", classes="block"), before=blocks[0])
+                    main.set_reactive(Ground.scroll_y, main.scroll_y + 6)
+                elif step % 3 == 1:
+                    await chance.choice(blocks).remove()
+                else:
+                    await main.mount(Static(f"{step}\n" * 3, classes="block"), before=chance.choice(blocks))
+                screen._compositor._dirty_regions.clear()
+                screen._compositor.reflow(screen, screen.size)
+                painted = {y for one in screen._compositor._dirty_regions for y in range(one.y, one.bottom)}
+                after = whole(screen)
+            differs = {y for y in range(30) if before[y] != after[y]}
+            assert differs <= painted, step
+            if above:
+                assert painted == differs == set(), step
+            await pilot.pause()

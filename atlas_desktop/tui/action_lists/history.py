@@ -36,7 +36,7 @@ ACTIONS: tuple[Action, ...] = (
             ("all", "Select all", "ctrl+a", "", "Select everything that was found; again: nothing."),
             ("tag", "Tag", "t", "Tag", "Give tags to what is selected; `-word` takes a tag away."),
             ("star", "Star", "s", "Star", "Star what is selected; again: take the stars away."),
-            ("important", "Important", "i", "", "Mark as important, or no longer."),
+            ("important", "Important", "i", "Important", "Mark as important, or no longer."),
             ("pin", "Pin", "p", "", "Keep at the top of the lists, or no longer."),
             (
                 "archive",
@@ -50,11 +50,11 @@ ACTIONS: tuple[Action, ...] = (
                 "private",
                 "Private or open",
                 "v",
-                "",
+                "Private",
                 "Move to the private room; what is there goes to the open one.",
             ),
             ("merge", "Merge", "m", "", "Make one conversation of those that are selected."),
-            ("export", "Export", "x", "", "Write what is selected to files."),
+            ("export", "Export", "x", "Export", "Write what is selected to files."),
             (
                 "delete",
                 "Delete",

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.tui.actions import BY_ID, Where, bindings, key_words
-from atlas_desktop.tui.compositing import SparingCompositor
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.screens.chat_aside import AsideActions
 from atlas_desktop.tui.screens.chat_completion import Completion
@@ -51,6 +50,10 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 
+_WIDE = 100
+"""Columns from which the list of conversations stands beside the conversation."""
+
+
 class ChatScreen(
     TalkActions,
     MessageActions,
@@ -67,18 +70,18 @@ class ChatScreen(
     ContextActions,
     MemoryCommands,
     ForgetActions,
-    Screen[None],
+    SparingScreen,
 ):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
     BINDINGS = list(bindings(Where.CHAT))  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
-        super().__init__()
-        self._compositor = SparingCompositor()
+        # As the breakpoints will have it: else a narrow screen shows the list for a moment.
+        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
         self.atlas = app
         self.turns = app.turns
         self.turns.listener = self
@@ -246,10 +249,10 @@ class ChatScreen(
         self.tell()
 
     def action_page_up(self) -> None:
-        self.transcript.scroll_page_up(animate=False)
+        self.transcript.turn_page(-1)
 
     def action_page_down(self) -> None:
-        self.transcript.scroll_page_down(animate=False)
+        self.transcript.turn_page(1)
 
     async def action_follow(self) -> None:
         await self.transcript.follow()

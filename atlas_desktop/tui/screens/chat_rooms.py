@@ -31,10 +31,13 @@ class RoomActions(RoomChanges):
         if self._here is RoomKind.PRIVATE:
             self.atlas.say(change.words)
             return
-        if self._rooms.private is None and not await self._ask_for_private(change.words):
+        if self._rooms.private is not None:
+            await self._say(change)
+        elif not await self._ask_for_private(change.words):
             return
-        await self._say(change)
         await self._move(RoomKind.PRIVATE)
+        if self.current.id is not None:
+            self.atlas.say(tr("history.done.private", count=1))
 
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask(tr("rooms.private"), words, self._rooms.enter_private):

@@ -107,7 +107,8 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         private = sum(session.room is RoomKind.PRIVATE for _, session in self._found)
         if private:
             box = self.query_one("#private", Checkbox)
-            box.label = tr("exporting.private", count=private)
+            only = len(self._found) == 1
+            box.label = tr("exporting.private.only") if only else tr("exporting.private", count=private)
             box.display = True
         self._suggest()
         self._tell()
@@ -136,7 +137,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         state.set_class(wrong, "-wrong")
         usual = tr("exporting.sealed") if self._secret else tr("exporting.plain")
         if not text and not self._going:
-            usual = tr("exporting.nothing")
+            usual = tr("exporting.nothing", count=len(self._found))
         elif not text and any(session.room is RoomKind.OFF_RECORD for _, session in self._found):
             usual = f"{usual} {tr('exporting.off_record')}"
         state.update(clean(text or usual))
@@ -232,7 +233,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
 
     def action_export(self) -> None:
         if not self._going:
-            self._tell(tr("exporting.nothing"), wrong=True)
+            self._tell(tr("exporting.nothing", count=len(self._found)), wrong=True)
         elif self._secret and self._secret != self.query_one("#again", Input).value:
             self._tell(tr("exporting.differ"), wrong=True)
             self.query_one("#again").focus()

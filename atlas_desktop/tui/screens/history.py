@@ -46,7 +46,7 @@ class HistoryScreen(HistoryActions, Seeking, Covering, Screen[Chosen | None]):
     # Before the field is given the key: what is typed right after it belongs to the list already.
     BINDINGS = [  # noqa: RUF012
         *bindings(Where.HISTORY),
-        Binding("down,pagedown", "history_list", show=False, priority=True, system=True),
+        Binding("down,pagedown", "history_list", tr("history.key.list"), priority=True, system=True),
     ]
 
     def __init__(self, app: "AtlasApp", query: str = "") -> None:

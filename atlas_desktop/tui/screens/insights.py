@@ -71,7 +71,7 @@ class InsightsScreen(Covering, Screen[None]):
     def on_mount(self) -> None:
         self.query_one("#told", Static).update(tr("insights.counting"))
         self.query_one(Tabs).can_focus = False
-        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self._show))
+        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.app.call_later(self._show))
         self.read()
 
     def read(self) -> None:

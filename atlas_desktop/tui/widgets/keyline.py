@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _ALWAYS = "help"
 _FIRST_TO_GO = ("quit", "command_palette")
+_WAY_OUT = "escape"
 _GAP = 2
 
 
@@ -135,10 +136,12 @@ class KeyLine(Widget):
 def fitting(keys: Sequence[Key], room: int) -> list[Key]:
     """Those of `keys` that stand in `room` columns.
 
-    What cannot be done goes first, then what is known from elsewhere, then the last of the rest.
+    What cannot be done goes first, then what is known from elsewhere, then the last of the rest; the way out
+    goes last.
     """
     kept = list(keys)
     last = [key for key in reversed(keys) if key.verb != _ALWAYS]
+    last.sort(key=lambda key: key.key == _WAY_OUT)
     known = [key for verb in _FIRST_TO_GO for key in last if key.verb == verb]
     leaving = [*(key for key in last if not key.enabled), *known, *last]
     taken = sum(key.columns for key in keys) - 1

@@ -97,6 +97,14 @@ class ReadingOn(Selecting):
         if old_value != new_value and (self._wants_older or self._wants_newer):
             self._fill()
 
+    def turn_page(self, way: int) -> None:
+        """A page up (-1) or down (1), half of it at a time: the lines that come into sight are laid out and
+        made at once, and those of a whole page take longer than a key may wait."""
+        height = self.scrollable_content_region.height
+        self.scroll_relative(y=way * (height // 2), animate=False)
+        rest = way * (height - height // 2)
+        self.call_after_refresh(lambda: self.scroll_relative(y=rest, animate=False))
+
     @property
     def _ahead(self) -> float:
         """Lines above and below the view that are to be there. Where as many messages as may be are mounted,

@@ -120,27 +120,29 @@ class Sidebar(Vertical):
         """Lists `found`; the cursor stays on the conversation it was on, else goes to the `current` one."""
         listing = self.sessions
         kept = self.marked if listing.has_focus else current
-        options: list[Option] = []
-        self._shown = []
+        lines: list[tuple[Content, str | None]] = []
         for group, members in grouped(found, now):
-            if options:
-                options.append(Option(Content(""), disabled=True))
-            options.append(Option(Content(group), disabled=True))
+            if lines:
+                lines.append((Content(""), None))
+            lines.append((Content(group), None))
             for session in members:
-                line = line_of(session, now, replying=session.id in replying)
-                options.append(Option(line, id=session.id))
-                self._shown.append(session.id)
+                lines.append((line_of(session, now, replying=session.id in replying), session.id))
+        self._shown = [one for _, one in lines if one is not None]
         with self.app.batch_update():
             scroll = listing.scroll_y
-            listing.clear_options()
-            listing.add_options(options)
+            if not _same(lines, listing.options):
+                # All of it is painted anew then.
+                listing.clear_options()
+                listing.add_options(Option(line, id=one, disabled=one is None) for line, one in lines)
             if kept in self._shown:
                 listing.highlighted = listing.get_option_index(kept)
             elif self._shown and listing.has_focus:
                 listing.highlighted = listing.get_option_index(self._shown[0])
+            else:
+                listing.highlighted = None
             listing.scroll_to(y=scroll, animate=False)
         nothing = tr("chat.none_holds" if self.containing else "chat.none")
-        self.explain("" if options else nothing)
+        self.explain("" if lines else nothing)
 
     def explain(self, text: str) -> None:
         """Says below the list why it is empty, or why it does not follow the filter."""
@@ -179,3 +181,11 @@ class Sidebar(Vertical):
             event.stop()
             self.sessions.focus()
             self.sessions.highlighted = self.sessions.get_option_index(self._shown[0])
+
+
+def _same(lines: Sequence[tuple[Content, str | None]], options: Sequence[Option]) -> bool:
+    """Whether the list shows these lines already."""
+    return len(lines) == len(options) and all(
+        option.id == one and isinstance(option.prompt, Content) and option.prompt.is_same(line)
+        for (line, one), option in zip(lines, options, strict=True)
+    )

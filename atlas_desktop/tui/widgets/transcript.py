@@ -27,6 +27,7 @@ class Messages(Vertical):
     that has a place costs every layout something, seen or not."""
 
     virtual_size = UNSCROLLED
+    only_ground = True
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
         found = super().arrange(size, optimal)
@@ -44,6 +45,8 @@ class Transcript(ReadingOn):
     """Follows the newest message while the view is at the end. With the focus, one message is selected."""
 
     virtual_size = UNSCROLLED
+    only_ground = True
+    """Paints nothing but its background: scrolled or longer, it looks the same."""
     BINDINGS: ClassVar[list[BindingType]] = list(bindings(Where.MESSAGES))
 
     DEFAULT_CSS = """

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "title": "History",
+    "key.list": "To the list",
     "bin": "Bin",
     "count.one": "1 conversation",
     "count.other": "{count} conversations",
