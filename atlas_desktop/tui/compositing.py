@@ -16,13 +16,20 @@ from textual.widget import Widget
 
 
 class SparingScreen(Screen[None]):
-    """Finds places for everything in one piece of work, and paints it in the next: a key is answered between."""
+    """Finds places for everything in one piece of work, and paints in the next: keys are answered between."""
 
     _placing = False
 
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
         self._compositor = SparingCompositor()
+
+    def _screen_resized(self, size: Size) -> None:
+        # Textual does so for the screen on top alone; this one is seen below others, too.
+        fitting = [name for columns, name in self.HORIZONTAL_BREAKPOINTS or () if columns <= size.width]
+        for _, name in self.HORIZONTAL_BREAKPOINTS or ():
+            self.set_class(name == fitting[-1], name)
+        super()._screen_resized(size)
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002
         self._placing = True
@@ -71,8 +78,8 @@ class SparingCompositor(Compositor):
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Notes that everything has a place now: after a scroll Textual would find all of them once more.
 
-        Textual paints whatever lies elsewhere in its container. What is scrolled along with that, when something
-        comes in above the view, looks the same on the screen.
+        Textual paints whatever lies elsewhere in its container. What is scrolled along with that, when there
+        is more above the view, looks the same on the screen.
         """
         before, to_paint = self._full_map, set(self._dirty_regions)
         result = super().reflow(parent, size)

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 from textual.app import App
+from textual.driver import Driver
 
 from atlas_desktop.explain import AlreadyRunning, explain
 from atlas_desktop.tui import theme as themes
+from atlas_desktop.tui.reading_keys import forgiving
 from atlas_desktop.tui.screens.failure import FailureScreen
 
 
@@ -22,6 +24,9 @@ class OccupiedApp(App[bool]):
         for one in themes.THEMES.values():
             self.register_theme(one)
         self.theme = themes.THEMES[theme].name
+
+    def get_driver_class(self) -> type[Driver]:
+        return forgiving(super().get_driver_class())
 
     async def on_mount(self) -> None:
         await self.push_screen(self._told())

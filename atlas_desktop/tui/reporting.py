@@ -9,9 +9,12 @@ from textual.worker import Worker, WorkerFailed, WorkerState
 from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.failures import explain_and_note, noted
+from atlas_desktop.tui.reading_keys import forgiving
 from models.errors import NoModel
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from atlas_desktop.services.desk import Desk
     from memory.entities import Freshness, RoomKind
 
@@ -71,6 +74,13 @@ class Reporting(App[None]):
         from atlas_desktop.words.freshness import freshness_text
 
         self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
+
+    def get_driver_class(self) -> "type[Driver]":
+        return forgiving(super().get_driver_class())
+
+    def panic(self, *_: object) -> None:
+        """The thread that reads keys calls this with a traceback when it fails: the program cannot go on."""
+        self._fatal_error()
 
     def _fatal_error(self) -> None:
         """Textual would print the values of local variables here, which may be anybody's words."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -16,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
+from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
@@ -59,8 +59,8 @@ class HelpScreen(Covering, ModalScreen[None]):
             yield self._list
             yield Static(tr("help.palette", key=palette), classes="hint", markup=False)
 
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._fill)
+    def on_mount(self) -> None:
+        fit(self, self._list, self._fill)
 
     def _fill(self) -> None:
         width = max(self._list.size.width - 4, 40)

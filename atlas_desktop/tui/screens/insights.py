@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
@@ -15,6 +14,7 @@ from textual_plotext import PlotextPlot
 
 from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, calendar, title, told
 from atlas_desktop.tui.plots import Colour, draw
 from atlas_desktop.tui.screens.covering import Covering
@@ -71,6 +71,7 @@ class InsightsScreen(Covering, Screen[None]):
     def on_mount(self) -> None:
         self.query_one("#told", Static).update(tr("insights.counting"))
         self.query_one(Tabs).can_focus = False
+        fit(self, self.query_one("#page"), self._show)
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self.app.call_later(self._show))
         self.read()
 
@@ -143,9 +144,6 @@ class InsightsScreen(Covering, Screen[None]):
         self._tab = event.tab.id or ACTIVITY
         self._show()
         self.query_one(Page).scroll_home(animate=False)
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._show)
 
     # --- what can be done ------------------------------------------------------------------------
 

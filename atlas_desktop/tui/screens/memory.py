@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
@@ -13,6 +12,7 @@ from textual.widgets import Input, OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.memories import PAGE, Shelf
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
@@ -72,6 +72,9 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
             with VerticalScroll(id="details-box", can_focus=False):
                 yield Static("", id="details", markup=False)
         yield KeyLine()
+
+    def on_mount(self) -> None:
+        fit(self, self.query_one("#left"), self._refresh_tab)
 
     @property
     def marked(self) -> Entry | None:
@@ -165,9 +168,6 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
 
     def on_option_list_option_selected(self) -> None:
         self.action_memory_open()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._refresh_tab)
 
     # --- searching and going about ---------------------------------------------------------------
 

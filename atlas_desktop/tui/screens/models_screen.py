@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.explain import explain, size
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.model_rows import Groups, Row, details, line, read, title, under_way
 from atlas_desktop.tui.screens.ask_path import PathScreen
 from atlas_desktop.tui.screens.choice import ChoiceScreen
@@ -58,6 +58,7 @@ class ModelsScreen(Covering, Screen[None]):
 
     def on_mount(self) -> None:
         self.work.changed = self._changed
+        fit(self, self._list, self._show)
         self.read()
         self.set_interval(_DRAW_S, self._draw)
 
@@ -133,9 +134,6 @@ class ModelsScreen(Covering, Screen[None]):
             width = max(self._list.size.width - 5, 30)
             self._list.replace_option_prompt(row.id, line(row, self.work, width))
         self._was_busy = self.work.busy
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._show)
 
     def on_option_list_option_highlighted(self) -> None:
         self._tell()

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -16,6 +15,7 @@ from atlas_desktop.setting_infos import Effect
 from atlas_desktop.settings import SettingsError
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.screens.choice import ChoiceScreen
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.setting_rows import LONG, Row, details, line, matching, rows, sections
@@ -65,6 +65,7 @@ class SettingsScreen(Covering, Screen[None]):
 
     def on_mount(self) -> None:
         self._names.highlighted = sections().index(self._section)
+        fit(self, self._list, self._show)
         self.read()
 
     @property
@@ -111,9 +112,6 @@ class SettingsScreen(Covering, Screen[None]):
         line_said.update(Content.styled(said, style))
         line_said.set_class(bool(said), "-shown")
         self.refresh_bindings()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._show)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_list.id == "sections":

@@ -137,7 +137,9 @@ class Prompt(TextArea):
         if (path := await asyncio.to_thread(pasted_file, event.text)) is not None:
             self.post_message(self.FilePasted(path))
             return
-        if result := self._replace_via_keyboard(clean(event.text.replace("\r\n", "\n")), *self.selection):
+        # Most terminals give the ends of pasted lines as Enter.
+        lines = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        if result := self._replace_via_keyboard(clean(lines), *self.selection):
             self.move_cursor(result.end_location)
 
     def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002

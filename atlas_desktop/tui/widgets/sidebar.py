@@ -125,8 +125,7 @@ class Sidebar(Vertical):
             if lines:
                 lines.append((Content(""), None))
             lines.append((Content(group), None))
-            for session in members:
-                lines.append((line_of(session, now, replying=session.id in replying), session.id))
+            lines += [(line_of(one, now, replying=one.id in replying), one.id) for one in members]
         self._shown = [one for _, one in lines if one is not None]
         with self.app.batch_update():
             scroll = listing.scroll_y
