@@ -3,8 +3,10 @@
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +208,36 @@ _jan = fields(
     created_at=_seconds,
     content=many(fields(type=_words, text=fields(value=_words))),
 )
+_TABLES = {
+    "conversations": ("id", "name"),
+    "responses": ("id", "conversation_id", "prompt", "system", "response", "reasoning", "datetime_utc"),
+    "fragments": ("id", "content"),
+    "threads": ("id", "name", "tip_message_hash", "datetime_utc"),
+    "turns": ("id", "thread_id", "parent_message_hash", "tip_message_hash", "model", "datetime_utc"),
+    "messages": ("hash", "parent_hash", "role"),
+    "parts": ("message_hash", "position", "type", "text", "payload"),
+}
+_payloads = fields(
+    text=_words,
+    name=_words,
+    arguments=fields(a=_values),
+    output=_words,
+    text_ref=many(fields(literal=_words, fragment=_names | st.integers())),
+    attachments=many(fields(id=_names)),
+).map(json.dumps)
+_stored = (
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.binary(max_size=9) | _names | _roles
+    | _payloads | st.sampled_from(["text", "reasoning", "tool_call", "tool_result", "attachment"])
+)  # fmt: skip
+_logs = st.fixed_dictionaries(
+    {},
+    optional={
+        name: st.lists(st.tuples(*([_names, *[_stored] * (len(columns) - 1)])), max_size=5)
+        for name, columns in _TABLES.items()
+    },
+)
 SHAPES: dict[Format, st.SearchStrategy[Any]] = {
+    Format.LLM: _logs,
     Format.JSONL: _session_lines,
     Format.CHATGPT: _chatgpt,
     Format.CLAUDE: _claude,
@@ -215,11 +246,24 @@ SHAPES: dict[Format, st.SearchStrategy[Any]] = {
     Format.JAN: _jan,
 }
 """What an object of a format could look like, or nearly."""
-_sessions = st.one_of(*SHAPES.values())
+_sessions = st.one_of(*(shape for kind, shape in SHAPES.items() if kind is not Format.LLM))
 
 
 def encoded(value: object) -> bytes:
     return json.dumps(value).encode("utf-8", "surrogatepass")
+
+
+def database(rows: dict[str, list[tuple[Any, ...]]]) -> bytes:
+    """A file of SQLite with these tables."""
+    with closing(sqlite3.connect(":memory:")) as conn:
+        conn.execute("CREATE TABLE schemas (id)")
+        for name, given in rows.items():
+            columns = _TABLES[name]
+            conn.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+            places = ", ".join("?" * len(columns))
+            conn.executemany(f"INSERT INTO {name} VALUES ({places})", given)
+        conn.commit()
+        return conn.serialize()
 
 
 _lines = (
@@ -337,8 +381,9 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
     @given(objects=st.lists(SHAPES[kind], max_size=3))
     def case(objects: list[Any]) -> None:
         nonlocal tried
-        file.write_bytes(encoded(objects))
-        asyncio.run(run())
+        for data in map(database, objects[:1]) if kind is Format.LLM else [encoded(objects)]:
+            file.write_bytes(data)
+            asyncio.run(run())
         tried += 1
 
     case()
@@ -348,7 +393,9 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
 @pytest.mark.parametrize("kind", SHAPES)
 def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
     """Many more objects of one format, into a store that costs next to nothing."""
-    assert attack_with_objects(kind, SHAPED_CASES, tmp_path / "in") >= SHAPED_CASES
+    # What a database holds takes longer to make up.
+    cases = SHAPED_CASES // 4 if kind is Format.LLM else SHAPED_CASES
+    assert attack_with_objects(kind, cases, tmp_path / "in") >= cases
 
 
 @pytest.mark.soak

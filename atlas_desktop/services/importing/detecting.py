@@ -1,6 +1,5 @@
 """What a file is, by what is in it. Names of files say nothing."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -21,7 +20,7 @@ def format_of(part: Part) -> Format | None:
     if head.startswith(_SQLITE):
         return Format.LLM
     if head.lstrip(_BLANK)[:1] in (b"[", b"{"):
-        return next((kind for one in _first(part) if (kind := kind_of(one)) is not None), None)
+        return _kind_of_objects(part)
     if any(map(_is_session, head.split(b"\n"))):
         return Format.JSONL
     from atlas_desktop.services.importing.markdown import beginning, is_transcript
@@ -29,8 +28,15 @@ def format_of(part: Part) -> Format | None:
     return Format.MARKDOWN if is_transcript(beginning(head)) else None
 
 
-def _first(part: Part) -> Iterator[Any]:
-    return (value for _, value in islice(objects(part, lambda _where, _why: None), _LOOKED_AT))
+def _kind_of_objects(part: Part) -> Format | None:
+    """Where no object tells whose it is, and one is broken, that may be the reason: raises `Unreadable`."""
+    broken: list[str] = []
+    found = islice(objects(part, lambda _where, why: broken.append(why)), _LOOKED_AT)
+    kind = next((kind for _, one in found if (kind := kind_of(one)) is not None), None)
+    whys = [why for why in broken if not why.startswith("no conversation")]
+    if kind is None and whys:
+        raise Unreadable(whys[0])
+    return kind
 
 
 def _is_session(line: bytes) -> bool:

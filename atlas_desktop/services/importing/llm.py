@@ -1,21 +1,24 @@
 """The database of the `llm` command line tool (`logs.db`), in any of its schema versions.
 
 It is opened to be read only, as it is: no log beside it is written back, and nothing in it is run. Tables are
-read, never views. Responses of one conversation follow one another; each is a prompt and its reply.
+read, never views. Responses of one conversation follow one another; each is a prompt and its reply. Since
+there are threads, their turns are what responses were.
 """
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.services.importing.llm_schema import Row, rows_of, tables_of
+from atlas_desktop.services.importing.llm_threads import Threads, has_threads
 from atlas_desktop.services.importing.scanning import LONGEST, Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, identifier, moment, text
-from atlas_desktop.services.importing.wording import aside, attached, fenced, joined
+from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
@@ -49,17 +52,47 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
         rounds = iter(range(_MOST_ROUNDS))
         conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)
         tables = tables_of(conn)
-        if not {"responses", "logs", "log"} & tables.keys():
+        if not {"responses", "logs", "log", "turns"} & tables.keys():
             raise Unreadable("a database without the tables of llm")
-        for table in ("responses", "logs", "log"):
-            if table in tables:
-                for place, rows in enumerate(rows_of(conn, table, tables), start=1):
-                    where = f"{part.where}:{table}:{place}"
-                    try:
-                        talk = _talk(conn, rows, tables)
-                        yield where, session_of(talk, otherwise=part.changed_at)
-                    except Unreadable as fault:
-                        note(where, fault.why)
+        for where, talk in _talks(conn, tables):
+            try:
+                yield f"{part.where}:{where}", session_of(talk, otherwise=part.changed_at)
+            except Unreadable as fault:
+                note(f"{part.where}:{where}", fault.why)
+
+
+def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]]) -> Iterator[tuple[str, Talk]]:
+    """Each conversation with its place. One that was gone on with in a later version is in two tables."""
+    threads = Threads(conn, tables) if has_threads(tables) else None
+    begun: set[str] = set()
+    for table in ("responses", "logs", "log"):
+        for place, rows in enumerate(rows_of(conn, table, tables) if table in tables else (), start=1):
+            if threads is not None:
+                rows = [row for row in rows if not threads.has_turn(identifier(row.get("id")))]
+            talk = _talk(conn, rows, tables) if rows else None
+            if talk is not None:
+                begun.add(talk.id)
+                yield f"{table}:{place}", talk if threads is None else _gone_on(talk, threads)
+    if threads is None:
+        return
+    for place, key in enumerate(threads.ids(), start=1):
+        if key not in begun:
+            yield f"threads:{place}", _gone_on(Talk(key, [], meta={"imported_from": "llm"}), threads)
+
+
+def _gone_on(talk: Talk, threads: Threads) -> Talk:
+    """With what its turns tell."""
+    found = threads.read(talk.id, talk.said[-1].id if talk.said else None)
+    said = [*talk.said, *found.said]
+    return replace(
+        talk,
+        said=said,
+        created_at=None if any(one.created_at for one in said) else found.begun,
+        title=talk.title or found.title,
+        system_prompt=found.system_prompt or talk.system_prompt,
+        model=found.model or talk.model,
+        head=found.head,
+    )
 
 
 def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]) -> Talk:
@@ -102,7 +135,7 @@ def _turn(
     yield asked
     calls = _held(conn, _CALLS, own, tables, width=2)
     asked_of_tools = [joined((aside("Asked", name), fenced(given, "json"))) for name, given in calls]
-    reply = joined((text(row.get("response")), *asked_of_tools))
+    reply = joined((quoted(text(row.get("reasoning"))), text(row.get("response")), *asked_of_tools))
     yield Said(f"{own}:response", asked.id, Role.ASSISTANT, reply, at, model=text(row.get("model")) or None)
 
 

@@ -1,4 +1,4 @@
-"""How the `llm` tool kept its log over the years: in `log`, in `logs`, and in `responses`."""
+"""How the `llm` tool kept its log before it had threads: in `log`, in `logs`, and in `responses`."""
 # ruff: noqa: S608  # names of columns are those of this module, and of tables too
 
 import sqlite3
@@ -16,6 +16,7 @@ _COLUMNS = {
     "prompt": ("prompt",),
     "system": ("system",),
     "response": ("response",),
+    "reasoning": ("reasoning",),
 }
 """What is wanted of a row, and the columns that it has been in, the newest first."""
 

@@ -176,6 +176,20 @@ async def test_a_conversation_of_lm_studio_that_has_grown_gets_what_is_new(tmp_p
     assert session.head == session.messages[-1].id
 
 
+async def test_a_torn_file_beside_others_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    whole = json.dumps(studio(said("Hello")))
+    (folder / "a.json").write_text(whole)
+    (folder / "b.json").write_text(whole[:-30])
+    (folder / "c.json").write_text('{"editor": "settings"}')
+    report = await take(InMemorySessionStore(), folder)
+    assert [(one.where, one.why) for one in report.skipped] == [
+        ("talks/b.json", "the file ends in the middle of it")
+    ]
+    assert report.messages == 1
+
+
 # --- Jan ------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +285,36 @@ LATER = """
     INSERT INTO tool_calls VALUES (1, 'r1', 'now', '{}');
     INSERT INTO tool_results VALUES (1, 'r2', 'now', 'noon');
 """
+THREADS = """
+    CREATE TABLE threads (id TEXT PRIMARY KEY, name TEXT, tip_message_hash TEXT, datetime_utc TEXT);
+    CREATE TABLE turns (id TEXT PRIMARY KEY, thread_id TEXT, parent_message_hash TEXT, tip_message_hash TEXT,
+        model TEXT, datetime_utc TEXT);
+    CREATE TABLE messages (hash TEXT PRIMARY KEY, parent_hash TEXT, role TEXT);
+    CREATE TABLE parts (message_hash TEXT, position INTEGER, type TEXT, text TEXT, payload TEXT);
+"""
+TALKED = """
+    INSERT INTO threads VALUES ('t1', 'Named', 'a2', '2026-05-01 09:59:59+00:00'),
+        ('t2', 'Forked', 'f2', '2026-05-01 12:00:00+00:00'), ('c1', 'Later', 'n2', NULL);
+    INSERT INTO messages VALUES ('s', NULL, 'system'), ('u1', 's', 'user'), ('a1', 'u1', 'assistant'),
+        ('x1', 'a1', 'tool'), ('a2', 'x1', 'assistant'), ('b1', 'u1', 'assistant'),
+        ('f1', 'a1', 'user'), ('f2', 'f1', 'assistant'),
+        ('h1', NULL, 'user'), ('h2', 'h1', 'assistant'), ('n1', 'h2', 'user'), ('n2', 'n1', 'assistant');
+    INSERT INTO turns VALUES ('m1', 't1', 'u1', 'a1', 'echo', '2026-05-01T10:00:00+00:00'),
+        ('m2', 't1', 'u1', 'b1', 'echo', '2026-05-01T10:01:00+00:00'),
+        ('m3', 't1', 'x1', 'a2', 'best', '2026-05-01T10:02:00+00:00'),
+        ('r9', 'c1', 'n1', 'n2', 'echo', '2026-05-01T10:03:00+00:00');
+    INSERT INTO parts VALUES ('s', 0, 'text', 'Be kind.', NULL),
+        ('u1', 1, 'attachment', NULL, '{"attachment": {"id": "a"}}'),
+        ('u1', 0, 'text', NULL, '{"text_ref": [{"fragment": 7}, {"literal": " and more"}, {"fragment": 99}]}'),
+        ('a1', 0, 'reasoning', 'hm', NULL), ('a1', 1, 'text', 'Hi', NULL),
+        ('a1', 2, 'tool_call', NULL, '{"name": "now", "arguments": {"in": "Graz"}}'),
+        ('b1', 0, 'text', 'Another', '{"provider_metadata": {}}'),
+        ('x1', 0, 'tool_result', NULL, '{"name": "now", "output": "noon", "attachments": [{"id": "a"}]}'),
+        ('a2', 0, 'text', 'It is noon', 'torn'), ('f1', 0, 'text', 'Elsewhere', NULL),
+        ('f2', 0, 'tool_result', NULL, '{"name": "now", "output": "", "exception": "no clock"}'),
+        ('h1', 0, 'text', 'Hello', NULL), ('h2', 0, 'text', 'Hi', NULL), ('n1', 0, 'text', 'On', NULL),
+        ('n2', 0, 'text', 'And on', NULL);
+"""
 LOGS = """
     CREATE TABLE {name} (id INTEGER PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, response TEXT,
         chat_id INTEGER, {time} TEXT);
@@ -307,6 +351,44 @@ async def test_llm(tmp_path: Path) -> None:
         "Sure",
     ]
     assert [contents(one) for one in others] == [["Other", "Talk"], ["Alone"]]
+
+
+async def test_llm_since_it_has_threads(tmp_path: Path) -> None:
+    database(tmp_path / "logs.db", RESPONSES + LATER + THREADS + TALKED)
+    found = {one.id: one for one in await from_database(tmp_path / "logs.db")}
+    assert len(found) == 5
+    later, named, forked = found["c1"], found["t1"], found["t2"]
+    asked = "A fragment and more\n\n[Attached: https://a/b.png]"
+    answered = '> hm\n\nHi\n\n[Asked: now]\n\n```json\n{"in": "Graz"}\n```'
+    assert (named.id, named.title, named.system_prompt, named.model) == ("t1", "Named", "Be kind.", "best")
+    assert [(one.id, one.parent, one.content) for one in named.messages] == [
+        ("m1:prompt", None, asked),
+        ("m1:response", "m1:prompt", answered),
+        ("m2:response", "m1:prompt", "Another"),
+        ("m3:prompt", "m1:response", "[Result: now]\n\n```\nnoon\n```\n\n[Attached: https://a/b.png]"),
+        ("m3:response", "m3:prompt", "It is noon"),
+    ]
+    assert named.head == "m3:response"
+    # A fork has messages of its own only; what it goes on from is the other's.
+    assert contents(forked) == [asked, answered, "Elsewhere", "[Error: now]\n\n```\nno clock\n```"]
+    assert forked.created_at.isoformat() == "2026-05-01T12:00:00+00:00"
+    # One that was begun before there were threads sends all of it along.
+    assert contents(later)[2:] == ["More\n\n[Result: now]\n\n```\nnoon\n```", "Sure", "On", "And on"]
+    assert (later.id, later.title, later.system_prompt) == ("c1", "Named", "Be brief.\n\nBe kind.")
+    assert [one.id for one in later.messages] == [
+        *("r1:prompt", "r1:response", "r2:prompt", "r2:response", "r9:prompt", "r9:response")
+    ]
+
+
+async def test_what_llm_tells_twice_comes_in_once(tmp_path: Path) -> None:
+    both = """
+        INSERT INTO turns VALUES ('r1', 'c1', 'h1', 'h2', 'echo', NULL);
+        UPDATE turns SET id = 'r2' WHERE id = 'r9';
+    """
+    database(tmp_path / "logs.db", RESPONSES + LATER + THREADS + TALKED + both)
+    (talk,) = [one for one in await from_database(tmp_path / "logs.db") if one.id == "c1"]
+    assert contents(talk) == ["Hello", "Hi", "On", "And on"]
+    assert [one.id for one in talk.messages] == ["r1:prompt", "r1:response", "r2:prompt", "r2:response"]
 
 
 async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
