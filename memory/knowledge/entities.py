@@ -104,6 +104,11 @@ class Memory:
     model: str | None = None
 
 
+def end_of(memory: Memory, moment: datetime) -> datetime:
+    """`moment`, but not before it has begun to be true."""
+    return moment if memory.valid_from is None else max(moment, memory.valid_from)
+
+
 def holds_after(memory: Memory, moment: datetime) -> bool:
     """Whether it is true until after `moment`, as far as that is known."""
     return memory.valid_until is None or memory.valid_until > moment

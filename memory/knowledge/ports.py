@@ -69,6 +69,10 @@ class MemoryStore(Protocol):
         """Oldest message first."""
         ...
 
+    async def said_at(self, memory_ids: Collection[str]) -> dict[str, datetime]:
+        """When the newest message was said that each rests on; what rests on none is left out."""
+        ...
+
     async def learned_from(self, message_ids: Collection[str]) -> list[Memory]:
         """Memories of any state with one of these messages among their sources."""
         ...

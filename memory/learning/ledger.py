@@ -220,11 +220,15 @@ class Ledger:
             origin=candidate.origin,
             project=project,
         )
-        older = [one for one in contradicted if _since(one) <= candidate.said_at]
-        newer = [one for one in contradicted if _since(one) > candidate.said_at]
+        # What was said last holds, whichever time its words speak of.
+        said = await self._memories.said_at([one.id for one in contradicted])
+        newer = [one for one in contradicted if said.get(one.id, one.created_at) > candidate.said_at]
+        older = [one for one in contradicted if one not in newer]
         # What was said before what is known (an import of old talk) has been overtaken already.
         overtaken = bool(newer)
         until = min(map(_since, newer)) if newer else candidate.valid_until
+        if until is not None and candidate.valid_from is not None:
+            until = max(until, candidate.valid_from)
         new = NewMemory(
             kind=candidate.kind,
             text=candidate.text,

@@ -19,13 +19,21 @@ from memory.knowledge.entities import (
     Touched,
     Unlearned,
     UseKind,
+    end_of,
     holds_after,
 )
 from memory.ports import Clock
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import erasure, memories, memories_log, memories_patch, memories_use
+from memory.storage.queries import (
+    erasure,
+    memories,
+    memories_finding,
+    memories_log,
+    memories_patch,
+    memories_use,
+)
 
 
 class SqlMemoryStore:
@@ -49,8 +57,9 @@ class SqlMemoryStore:
             memories.set_columns(conn, new.supersedes, replaced)
             # What takes its place ends the time for which it was true.
             until = new.valid_from or now
-            ended = [one.id for one in memories.get_many(conn, new.supersedes) if holds_after(one, until)]
-            memories.set_columns(conn, ended, {"valid_until": micros(until)})
+            for one in memories.get_many(conn, new.supersedes):
+                if holds_after(one, until):
+                    memories.set_columns(conn, [one.id], {"valid_until": micros(end_of(one, until))})
             memories.set_columns(conn, new.parts, {"state": MemoryState.ARCHIVED.value, "updated_at": at})
             memories_log.record(conn, action, {added: None, **before}, now, automatic=automatic)
             return memories.get(conn, added)
@@ -103,6 +112,9 @@ class SqlMemoryStore:
 
     async def sources(self, memory_id: str) -> list[MemorySource]:
         return await self._database.read(lambda conn: memories.sources(conn, memory_id))
+
+    async def said_at(self, memory_ids: Collection[str]) -> dict[str, datetime]:
+        return await self._database.read(lambda conn: memories_finding.said_at(conn, memory_ids))
 
     async def learned_from(self, message_ids: Collection[str]) -> list[Memory]:
         return await self._database.read(lambda conn: memories.learned_from(conn, message_ids))

@@ -80,6 +80,14 @@ class MemoryReading:
             )
         )
 
+    async def said_at(self, memory_ids: Collection[str]) -> dict[str, datetime]:
+        self._rows.require_open()
+        said = {
+            one: [self._rows.message(s.message_id).created_at for s in self._known.sources.get(one, [])]
+            for one in memory_ids
+        }
+        return {one: max(times) for one, times in said.items() if times}
+
     async def sources(self, memory_id: str) -> list[MemorySource]:
         self._rows.require_open()
         self._require(memory_id)

@@ -20,6 +20,7 @@ from memory.knowledge.entities import (
     NewMemory,
     Unset,
     UseKind,
+    end_of,
     holds_after,
 )
 from memory.ports import Clock
@@ -125,7 +126,7 @@ class InMemoryMemoryStore(MemoryReading):
                     state=MemoryState.SUPERSEDED,
                     superseded_by=memory.id,
                     updated_at=now,
-                    valid_until=until if holds_after(old, until) else old.valid_until,
+                    valid_until=end_of(old, until) if holds_after(old, until) else old.valid_until,
                 )
             )
         for part in new.parts:

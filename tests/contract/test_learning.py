@@ -138,6 +138,15 @@ async def test_what_was_said_earlier_does_not_take_the_place_of_what_is_known(st
     assert texts(await store.memories.select()) == {"I live in Graz now."}
 
 
+async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store: SessionStore) -> None:
+    early = await say(store, "I live in Ghent.")
+    late = await say(store, "I moved to Graz last year.")
+    await learner(store).learn(late.id)
+    (overtaken,) = await learner(store).learn(early.id)
+    assert (overtaken.text, overtaken.state) == ("I live in Ghent.", MemoryState.SUPERSEDED)
+    assert overtaken.valid_from == overtaken.valid_until
+
+
 async def test_what_only_ends_something_is_kept_only_if_it_does(store: SessionStore) -> None:
     await say(store, "I don't live in Ghent.")
     assert await learner(store).learn() == []

@@ -1,7 +1,12 @@
-"""Finding memories by words or the beginnings of words."""
+"""Finding memories by words or the beginnings of words, and when they were said."""
 # the names put into SQL are all written in this module
 
-from memory.storage.connection import fold
+import json
+from collections.abc import Collection
+from datetime import datetime
+
+from memory.clock import moment
+from memory.storage.connection import Connection, fold
 from memory.storage.words import Term, beginnings, is_unspaced
 
 _TEXT = "m.subject || ' ' || m.text"
@@ -33,3 +38,16 @@ def containing(text: str) -> tuple[str, list[object]]:
         conditions.append(f"instr({'fold' if unspaced else 'spaced'}({_TEXT}), ?) > 0")
         parameters.append(fold(word) if unspaced else f" {fold(word)}")
     return "(" + " AND ".join(conditions) + ")", parameters
+
+
+def said_at(conn: Connection, memory_ids: Collection[str]) -> dict[str, datetime]:
+    """When the newest message was said that each rests on."""
+    rows = conn.execute(
+        """
+        SELECT s.memory_id, max(m.created_at) FROM memory_sources AS s
+        JOIN messages AS m ON m.id = s.message_id AND m.session_id = s.session_id
+        WHERE s.memory_id IN (SELECT value FROM json_each(?)) GROUP BY s.memory_id
+        """,
+        (json.dumps(list(memory_ids)),),
+    )
+    return {memory_id: moment(at) for memory_id, at in rows}
