@@ -27,10 +27,12 @@ _ATTITUDES = frozenset({"like", "prefer", "favourite", "habit"})
 # "I'm a nurse" and "I work as a nurse".
 _ALIKE = {"identity": "occupation"}
 _ONESELF = frozenset({"i"})
+# "My new dentist" has taken the place of "my dentist".
+_OWNED = frozenset({"my", "our", "new", "mein", "meine", "mon", "ma", "mi"})
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
     r"|become|have (?:come|grown|started|stopped)|used to|from now on|after all|jetzt|nicht mehr|maintenant"
-    r"|ne .{1,20} plus|ahora|ya no)\b",
+    r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new)\b",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -45,6 +47,7 @@ _RATHER_THAN = re.compile(
     r"\s(?:to|over|than|rather than|instead of|(?:better|more) than)\s.*$", re.IGNORECASE
 )
 _TOPIC = re.compile(r"\b(?:for|about|regarding|on) (?P<t>(?:the|our|my|this)\b[^,.;:]+)", re.IGNORECASE)
+_TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof|St)\.(?=\s)")
 _CAPITAL = re.compile(r"(?<![\w’'])[^\W\d_a-zß-öø-ÿ][\w’'\-]*")
 _FIRST_PERSON = {
     "is": "am",
@@ -60,7 +63,7 @@ _FIRST_PERSON = {
 @lru_cache(maxsize=20_000)
 def claim(text: str) -> Claim:
     """What a memory's text claims. The same words always claim the same."""
-    told = plain(text)
+    told = _TITLE.sub(r"\1", plain(text))
     understood = reading(told)
     changed = _CHANGED.search(told) is not None
     if understood is None:
@@ -172,7 +175,7 @@ def _ended(text: str) -> frozenset[str]:
 
 
 def _subject(who: str) -> frozenset[str]:
-    found = frozenset(fold(word) for word in words(who)) - {"my", "our", "mein", "meine", "mon", "ma", "mi"}
+    found = frozenset(fold(word) for word in words(who)) - _OWNED
     return found or _ONESELF
 
 

@@ -22,7 +22,7 @@ _AHEAD = re.compile(
 _COMES = re.compile(
     r"\b(?:will|[’']ll|going to|is on|are on|[’']s on|is in|flying|leaving|travell?ing|moving|starting|due"
     r"|coming|have (?:an?|my|the|our)|[’']ve got|we leave|we fly|i leave|i fly|scheduled|planned|booked"
-    r"|next|upcoming)\b",
+    r"|next|upcoming|(?:i[’']m|i am|we[’']re|we are) \w+ing)\b",
     re.IGNORECASE,
 )
 _DAYS_IN = {"day": 1, "week": 7, "month": 30, "year": 365}

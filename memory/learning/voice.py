@@ -66,6 +66,14 @@ _ADVERBIAL = re.compile(
 _LONGEST_ADVERBIAL = 9
 _REMARK = 4
 
+# A wish with a question mark. "Can you remember that I told you …?" asks what is known.
+_KINDLY = re.compile(
+    r"\W*(?:(?:please|also|and|so|hey|atlas)[, ]+)*(?:can|could|would|will) you (?:please |kindly |also )?"
+    r"(?:remember|memori[sz]e|make a note|save) that (?=(?:i|we|my|our)\b)"
+    r"(?!(?:i|we)(?:[’']ve| have| had)? (?:told|said|asked|mentioned|talked|spoke|discussed|wrote))",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -116,7 +124,8 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     written = _split(_own(text[:LONGEST]))
     known = voice()
-    for number, sentence in enumerate(written):
+    for number, each in enumerate(written):
+        sentence = each.rstrip(" ?") if _KINDLY.match(each) else each
         if known.played.search(sentence):
             # A game or a thought goes on until the message ends.
             break
