@@ -128,6 +128,8 @@ def session_of(raw: Any) -> TravellingSession:
         rows = [msgspec.convert(_with_times(message), MessageLine) for message in given.messages]
     except msgspec.ValidationError as fault:
         raise Unreadable(_place(fault)) from None
+    except UnicodeEncodeError:
+        raise Unreadable("half a character where a known word or a time has to be") from None
     except RecursionError:
         raise Unreadable("nested too deeply") from None
     created = _aware(given.created_at) or next(
@@ -173,7 +175,7 @@ def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], di
     for one in listed:
         try:
             line = msgspec.convert(one, AttachmentLine)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):
             named.append(one)
             continue
         name, text, at = clean_line(line.name), clean(line.text), _aware(line.added_at)
