@@ -57,9 +57,9 @@ class SqlMemoryStore:
             memories.set_columns(conn, new.supersedes, replaced)
             # What takes its place ends the time for which it was true.
             until = new.valid_from or now
-            for one in memories.get_many(conn, new.supersedes):
-                if holds_after(one, until):
-                    memories.set_columns(conn, [one.id], {"valid_until": micros(end_of(one, until))})
+            for old in memories.get_many(conn, new.supersedes):
+                if holds_after(old, until):
+                    memories.set_columns(conn, [old.id], {"valid_until": micros(end_of(old, until))})
             memories.set_columns(conn, new.parts, {"state": MemoryState.ARCHIVED.value, "updated_at": at})
             memories_log.record(conn, action, {added: None, **before}, now, automatic=automatic)
             return memories.get(conn, added)

@@ -35,7 +35,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system offers that: a fault needs no disk, and thousands of attempts wait for one."""
+    """In memory where the system offers that: a fault needs no disk, and thousands of tries wait for one."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path / "home"

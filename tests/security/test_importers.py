@@ -303,7 +303,7 @@ def opened() -> Opened:
 
 
 @cache
-def made_once() -> Connection:
+def made_once() -> Any:
     conn = connection.open_memory()
     schema.migrate(conn, FakeClock().now())
     return conn
