@@ -12,7 +12,7 @@ from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from atlas_desktop.tui.screens.settings import SettingsScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -129,6 +129,16 @@ async def test_the_footer_is_made_of_the_registry(make: Make) -> None:
         assert labels <= {action.label for action in ACTIONS if action.label}
         assert place.app.screen.query_one(KeyLine).display
         assert "New" in shown(place).splitlines()[-1]
+
+
+def test_a_narrow_line_of_keys_keeps_the_way_out_and_the_help() -> None:
+    words = {"enter": "open", "x": "export", "escape": "back", "ctrl+q": "quit", "f1": "help"}
+    keys = [Key(key, key, word, f"app.{word}", True) for key, word in words.items()]
+    kept = {room: [key.word for key in fitting(keys, room)] for room in (80, 40, 30, 24)}
+    assert kept[80] == [*words.values()]
+    assert kept[40] == ["open", "export", "back", "help"]
+    assert kept[30] == ["open", "back", "help"]
+    assert kept[24] == ["back", "help"]
 
 
 async def test_the_theme_is_kept(make: Make) -> None:

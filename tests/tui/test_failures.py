@@ -1,12 +1,16 @@
 """When something fails that nobody foresaw: words without values, and a note without content."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.segment import Segments
+from textual.drivers.linux_driver import LinuxDriver
 
 from atlas_desktop.tui.failures import report_of, write_report
+from atlas_desktop.tui.reading_keys import forgiving
 from atlas_desktop.tui.rescue import MOST
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
@@ -51,6 +55,25 @@ def test_a_chain_of_causes_ends() -> None:
     first, second = RuntimeError(), ValueError()
     first.__cause__, second.__cause__ = second, first
     assert report_of(first).splitlines() == ["builtins.RuntimeError", "builtins.ValueError"]
+
+
+def test_bytes_that_are_no_text_are_read_as_a_sign_each() -> None:
+    driver = forgiving(LinuxDriver)
+    decode = sys.modules[driver.__module__].getincrementaldecoder("utf-8")().decode  # type: ignore[attr-defined]
+    assert decode(b"a\x9bb\xe7\x8c") == "a\ufffdb"
+    assert decode(b"\xab") == "\u732b"
+
+
+async def test_a_thread_of_keys_that_fails_shows_no_traceback(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        place.app.panic(SECRET)
+        [said] = place.app._exit_renderables
+        assert isinstance(said, Segments)
+        words = "".join(one.text for one in said.segments)
+    assert "Error id" in words
+    assert SECRET not in words
 
 
 async def test_a_failing_background_task_is_told_and_the_program_goes_on(make: Make) -> None:

@@ -25,7 +25,7 @@ ACTIONS: tuple[Action, ...] = (
                 "Open or close the private room",
                 "/close",
                 "ctrl+g",
-                "Open it to look into it, or close it: nothing shows then what is in it.",
+                "Open the private room to look into it, or close it: nothing shows then what is in it.",
             ),
             ("keep", "Keep this conversation", "/keep", "", "Save what was said off the record."),
             (
