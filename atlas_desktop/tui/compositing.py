@@ -10,12 +10,12 @@ from textual._compositor import Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
 from textual.geometry import Region, Size
 from textual.map_geometry import MapGeometry
-from textual.screen import Screen
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
 
-class SparingScreen(Screen[None]):
+class SparingScreen(Screen[ScreenResultType]):
     """Finds places for everything in one piece of work, and paints in the next: keys are answered between."""
 
     _placing = False

@@ -70,7 +70,7 @@ class ChatScreen(
     ContextActions,
     MemoryCommands,
     ForgetActions,
-    SparingScreen,
+    SparingScreen[None],
 ):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 

@@ -7,12 +7,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from atlas_desktop.services.finding import FindingService
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.history_reading import around
 from atlas_desktop.tui.history_rows import preview
 from atlas_desktop.tui.screens.covering import Covering
@@ -37,7 +37,7 @@ _WIDE = 110
 """Columns from which the preview stands beside the list."""
 
 
-class HistoryScreen(HistoryActions, Seeking, Covering, Screen[Chosen | None]):
+class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
