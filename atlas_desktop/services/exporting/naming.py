@@ -18,8 +18,8 @@ _SAID = re.compile(
     rf" ({_FULL})"
 )
 _TITLED = re.compile(
-    r"(?<!\w)(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Madam|Herr|Herrn|Frau|Monsieur|Madame|Mme|Mlle|"
-    rf"Se[ñn]ora?|Signora?|Sra?|Don|Do[ñn]a)\.? ({_FULL})"
+    r"(?<!\w)(?:(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Madam|Herr|Herrn|Frau|Monsieur|Madame|Mme|Mlle|"
+    rf"Se[ñn]ora?|Signora?|Sra?|Don|Do[ñn]a)\.? )+({_FULL})"
 )
 _GREETED = re.compile(
     r"^\s*(?:Dear|Hi|Hello|Hey|Hallo|Liebe[rs]?|Cher|Chère|Querid[oa]|Cara?|"
@@ -107,8 +107,14 @@ class KnownNames:
             if bare.lower() in _no_names():
                 break
             if word[:1].isupper() and len(bare.strip(".")) >= _SHORTEST:
-                known = self._any_case if bare.lower() in given_names() else self._capital
-                known.add(bare.lower())
+                self._keep(bare.lower())
+                # Of a double name either half is used alone.
+                for half in bare.split("-") if "-" in bare else ():
+                    if half[:1].isupper() and len(half) > _SHORTEST and half.lower() not in _no_names():
+                        self._keep(half.lower())
+
+    def _keep(self, word: str) -> None:
+        (self._any_case if word in given_names() else self._capital).add(word)
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where known names stand; names beside each other are one."""

@@ -226,7 +226,8 @@ class Redactor:
             return self._people.get(name)
         mark = f"[name {self._next(kind)}]"
         for word in words:
-            self._people.setdefault(word, mark)
+            for part in (word, *word.split("-")):
+                self._people.setdefault(part, mark)
         return mark
 
     def _id(self, name: str) -> str:

@@ -45,6 +45,7 @@ def redacted(text: str, *kinds: str, words: tuple[str, ...] = ()) -> str:
         ("address", "221B Baker Street"),
         ("address", "1600 Pennsylvania Avenue NW".removesuffix(" NW")),
         ("address", "12 Main St., Apt 4, Springfield, IL 62704"),
+        ("address", "14 Harrow Lane, Norwich NR3 1AB"),
         ("address", "Hauptstraße 12a, 10115 Berlin"),
         ("address", "Am Markt 3"),
         ("address", "12 rue de la Paix, 75002 Paris"),
@@ -90,6 +91,8 @@ def test_it_is_left_alone(text: str) -> None:
         ("See you\nBest regards,\nQuill Harrow", "See you\nBest regards,\n[name 1]"),
         ("my sister Ondine's cat", "my sister [name 1]'s cat"),
         ("Will Turner will come", "[name 1] will come"),
+        ("Herr Dr. Schäfer kommt", "Herr Dr. [name 1] kommt"),
+        ("I am Wendel Okonkwo-Bell, an Okonkwo", "I am [name 1], an [name 1]"),
         ("ich heiße Ottokar und bin da", "ich heiße [name 1] und bin da"),
     ],
 )
