@@ -18,7 +18,22 @@ def main(argv: list[str] | None = None) -> int:
     if given == ["--version"]:
         print(f"atlas {__version__}")  # noqa: T201 - the quickest answer there is
         return 0
-    return run(_for_the_interface(given) or build_parser(given).parse_args(given))
+    return run(_for_the_interface(given) or build_parser(given).parse_args(queried(given)))
+
+
+def queried(given: list[str]) -> list[str]:
+    """The arguments with a space before words of a query such as `-fox`: what begins so is no option
+    to the parser."""
+    begun = next((at for at in range(2, len(given)) if tuple(given[at - 2 : at]) in _SEARCHES), len(given))
+
+    def left_out(at: int, word: str) -> bool:
+        option = word[1:2] == "-" or word in ("-h", "-y")
+        return word[:1] == "-" and (given[at - 1] == "--query" or (at >= begun and not option))
+
+    return [f" {word}" if left_out(at, word) else word for at, word in enumerate(given)]
+
+
+_SEARCHES = (("sessions", "search"), ("sessions", "searches"))
 
 
 class _Parser(argparse.ArgumentParser):

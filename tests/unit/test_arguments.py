@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from atlas_desktop.__main__ import COMMANDS, _for_the_interface, build_parser
+from atlas_desktop.__main__ import COMMANDS, _for_the_interface, build_parser, queried
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,19 @@ def test_without_a_command_both_understand_the_same(given: list[str]) -> None:
 )
 def test_the_rest_is_left_to_the_parser_that_knows_everything(given: list[str]) -> None:
     assert _for_the_interface(given) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        (["sessions", "search", "bread", "-herons", "--json"], ["bread", " -herons"]),
+        (["--home", "/x", "sessions", "search", "-rye", "OR", "-", "-y"], [" -rye", "OR", " -"]),
+        (["sessions", "list", "--query", "-rye", "--json"], " -rye"),
+        (["export", "--query", "-is:starred"], " -is:starred"),
+    ],
+)
+def test_what_a_query_leaves_out_is_no_option(given: list[str], query: object) -> None:
+    assert build_parser().parse_args(queried(given)).query == query
 
 
 def test_the_locked_door_stands_before_what_lies_behind_it_is_loaded() -> None:
