@@ -68,6 +68,7 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
         valid_from=_when(args.valid_from),
         valid_until=_when(args.valid_until),
     )
+    _check_order(wish.valid_from, wish.valid_until)
     text = sys.stdin.read() if args.text == "-" else args.text
     room = await ctx.unlock()
     if wish == Wish(project=wish.project):
@@ -104,6 +105,8 @@ async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
     if not given:
         raise UsageError("It is not said what to change.", "Give --text, --kind, --tier or another option.")
     room = await rooms.room_with(ctx, args.id)
+    known = await room.store.memories.get(args.id)
+    _check_order(given.get("valid_from", known.valid_from), given.get("valid_until", known.valid_until))
     made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
     await _emit(ctx, [(room, made)], "Changed")
     return Exit.DONE
@@ -174,6 +177,11 @@ def _share(value: float) -> float:
     if not 0 <= value <= 1:
         raise UsageError("That number is out of range.", "Give a number from 0 to 1.")
     return value
+
+
+def _check_order(since: datetime | None, until: datetime | None) -> None:
+    if since is not None and until is not None and until < since:
+        raise UsageError("It would end before it begins.", "Give times in their order, or `never`.")
 
 
 def _when(text: str | None) -> datetime | None:

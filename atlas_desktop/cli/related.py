@@ -1,15 +1,18 @@
 """`atlas sessions related|memories|timeline`, `atlas memory links`: what leads from one thing to others."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import context_shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.related import Related, Timeline
+    from atlas_desktop.services.why import Why
+    from memory.organising.links import Backlink
 
 Add = Callable[..., argparse.ArgumentParser]
 
@@ -27,8 +30,8 @@ def register(add: Add) -> None:
 
 def register_memory(add: Add) -> None:
     """As `register`, those of `memory`."""
-    links = add("links", list_links, "list the sessions that a memory was learned or used in")
-    links.add_argument("memory", metavar="ID")
+    links = add("links", list_links, "list where a memory was learned, used or also mentioned, both ways")
+    links.add_argument("id", metavar="ID", help="of a memory; of a message: what was learned from it")
 
 
 async def list_related(ctx: Context, args: argparse.Namespace) -> int:
@@ -88,33 +91,50 @@ async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def list_links(ctx: Context, args: argparse.Namespace) -> int:
-    room = await ctx.unlock()
-    memory, found = await room.related.backlinks(args.memory)
-    ctx.emit(
-        {
-            "id": memory.id,
-            "text": memory.text,
-            "sessions": [
-                {
-                    "id": one.session_id,
-                    "title": one.title,
-                    "how": one.how,
-                    "message": one.message_id,
-                    "at": one.at.isoformat(),
-                    "count": one.count,
-                }
-                for one in found
-            ],
-        },
-        lambda: (
-            "\n".join(
-                f"{one.session_id}  {one.at.astimezone():%Y-%m-%d}  {one.how:<9}  {one.title}"
-                for one in found
-            )
-            or "It leads to no session."
-        ),
-    )
-    return Exit.DONE
+    from atlas_desktop.cli import memory_rooms
+    from memory.errors import MemoryNotFound
+
+    for room in await memory_rooms.opened(ctx):
+        await room.recall.load()
+        try:
+            why = await room.why.why(args.id)
+        except MemoryNotFound:
+            continue
+        found = await room.related.links(why)
+        ctx.emit({**links_shape(why, found), "room": room.store.room.value}, links_text(why, found))
+        return Exit.DONE
+    raise MemoryNotFound(args.id)
+
+
+def links_shape(why: "Why", found: "Sequence[Backlink]") -> dict[str, Any]:
+    return {
+        "id": why.id,
+        "kind": why.kind,
+        "text": why.text,
+        "sessions": [
+            {
+                "id": one.session_id,
+                "title": one.title,
+                "how": one.how,
+                "message": one.message_id,
+                "at": one.at.isoformat(),
+                "count": one.count,
+            }
+            for one in found
+        ],
+        "memories": [
+            {"id": one.id, "kind": one.kind, "text": one.text, "state": one.state} for one in why.memories
+        ],
+    }
+
+
+def links_text(why: "Why", found: "Sequence[Backlink]") -> str:
+    lines = [f"{one.id}  {one.kind:<10}  {clean_line(one.text)}" for one in why.memories]
+    lines += [
+        f"{one.session_id}  {one.at.astimezone():%Y-%m-%d}  {one.how:<9}  {clean_line(one.title)}"
+        for one in found
+    ]
+    return "\n".join(lines) or "It leads to no session."
 
 
 async def show_timeline(ctx: Context, args: argparse.Namespace) -> int:

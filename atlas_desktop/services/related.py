@@ -14,10 +14,13 @@ from memory.recall.entities import Hit
 from memory.recall.ports import Recall
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.why import Why
     from memory.knowledge.entities import Memory
 
 ASKED = 400
 """Characters of what the session is about that are looked for elsewhere."""
+MENTIONED = "mentioned"
+"""How a session is linked that speaks of the same."""
 _HITS = 60
 _CANDIDATES = 40
 LEAST = 0.25
@@ -104,10 +107,18 @@ class RelatedService:
         session = await self._store.get_session(ref)
         return await self._store.memories.select(MemoryFilter(session=session.id))
 
-    async def backlinks(self, ref: str) -> "tuple[Memory, list[Backlink]]":
-        """A memory, and the sessions that it leads to. Raises `MemoryNotFound`, `AmbiguousId`."""
-        memory = await self._store.memories.get(ref)
-        return memory, list(await self._store.links.backlinks(memory.id))
+    async def links(self, why: "Why") -> list[Backlink]:
+        """The sessions that a memory or a message leads to: where it was learned, where it served, and those
+        that besides mention the same."""
+        found = list(await self._store.links.backlinks(why.id)) if why.memory is not None else []
+        there = {one.session_id for one in found}
+        for hit in why.mentions:
+            source = hit.source
+            if source.session is not None and source.session not in there:
+                title = (await self._store.get_session(source.session)).title
+                message = source.message or hit.id
+                found.append(Backlink(source.session, title, MENTIONED, message, source.created_at, 1))
+        return found
 
     async def timeline(
         self, topic: str, *, project: str | None = None, zone: tzinfo | None = None

@@ -251,13 +251,18 @@ class ContextEngine:
         if isinstance(epoch, Epoch):
             return epoch, messages
         place = Place(session, self.system_of(session), messages[-1])
-        begun = await self._beginnings.from_summaries(place, self._sizes_for(info), self._limits(), budget)
+        sizes, limits = self._sizes_for(info), self._limits()
+        begun = await self._beginnings.from_summaries(place, sizes, limits, budget)
+        if begun is None and len(messages) > limits.recent_messages_min:
+            # Nothing is read of it yet: a long one that was brought along need not be read whole.
+            held = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
+            if held > budget.working:
+                begun = (await self._beginnings.at_once(place, sizes, limits, budget, held)).epoch
         if begun is None:
             return epoch, messages
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
 
     async def _page(self, session: Session, budget: Budget) -> Profile:
-        """What is known of the person, as far as this session may use it."""
         if self._profile is None or session.memory_mode not in USES_MEMORY:
             return Profile()
         return await self._profile.page(budget.most("profile"), project=session.project)

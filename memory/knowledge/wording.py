@@ -7,14 +7,21 @@ from memory.lifecycle.languages import lexicon
 from memory.recall.words import carries_meaning
 from memory.storage.words import is_unspaced, pieces
 
+ONESELF = "I"
+"""The subject of what is told of the person."""
+
 _WORD = re.compile(r"\w+")
 _ENDINGS = ("ing", "es", "ed", "s", "d")
 _SHORTEST_STEM = 3
 
 
 def reading(subject: str, text: str) -> str:
-    """The text of a memory with what it is about: what is embedded, and what stands in a prompt."""
-    return f"{subject}: {text}" if subject and subject.casefold() not in text.casefold() else text
+    """The text of a memory with what it is about: what is embedded, and what stands in a prompt.
+
+    That it is about the person goes without saying.
+    """
+    known = not subject or subject == ONESELF or subject.casefold() in text.casefold()
+    return text if known else f"{subject}: {text}"
 
 
 def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:

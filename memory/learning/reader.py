@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from memory.knowledge.entities import MemoryKind, MemoryOrigin
+from memory.knowledge.wording import ONESELF
 from memory.learning.dating import held
 from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import found, normal, supported
@@ -13,9 +14,6 @@ from memory.learning.patterns import Reading, reading, tells_date, vague
 from memory.learning.voice import Sentence, blocks, lists, plain, sentences
 from memory.lifecycle.importance import importance
 from models.messages import Role
-
-ONESELF = "I"
-"""The subject of what somebody tells of herself."""
 
 _LEAST_IMPORTANCE = 0.5
 _IMPORTANT = {"health": 0.85, "name": 0.85, "diet": 0.8, "birthday": 0.75, "residence": 0.7, "employer": 0.7}

@@ -138,6 +138,18 @@ async def test_a_turn_that_comes_before_the_next_epoch_and_does_not_fit_begins_o
     assert compacted.after < compacted.before
 
 
+async def test_a_long_talk_that_was_brought_along_is_not_read_whole() -> None:
+    talk = Talk()
+    said = [NewMessage(role, " ".join(["w"] * 12)) for _ in range(8) for role in (Role.USER, Role.ASSISTANT)]
+    talk.session, _ = await talk.store.create_session(NewSession("brought along"), said[0])
+    for one in said[1:]:
+        await talk.store.append_message(talk.session.id, one)
+    prepared = await talk.say()
+    assert talk.folder.quick == [True]
+    assert prepared.prompt.tokens <= prepared.budget.working
+    assert begins(prepared.prompt.messages, (await talk.say()).prompt.messages)
+
+
 async def test_nothing_is_prepared_while_there_is_room() -> None:
     talk = Talk()
     await talk.say()

@@ -25,3 +25,4 @@ def test_a_memory_is_read_with_what_it_is_about_unless_it_says_so() -> None:
     assert reading("work", "In Oslo") == "work: In Oslo"
     assert reading("Oslo", "Works in Oslo") == "Works in Oslo"
     assert reading("", "Works") == "Works"
+    assert reading("I", "The warranty ends in June") == "The warranty ends in June"

@@ -30,6 +30,9 @@ WHO = st.sampled_from(["I", "My sister", "My brother Tom", "We"])
         ("We decided on oak for the floor.", "We decided on cedar for the floor."),
         ("I'm allergic to nuts.", "I'm not allergic to nuts."),
         ("I have a dog.", "I don't have a dog."),
+        ("My landlord is Mr. Okoye.", "My landlord is Mr. Lind."),
+        ("My landlord is Mr. Okoye.", "My new landlord is Mr. Lind."),
+        ("My car is a Saab.", "My new car is a Fiat."),
     ],
 )
 def test_the_newer_holds(old: str, new: str) -> None:

@@ -118,6 +118,9 @@ def test_a_list_of_steps_is_one_procedure() -> None:
         ("Remember that the bins go out on Thursday.", "The bins go out on Thursday."),
         ("Please remember: blue gate.", "Blue gate."),
         ("Hi! Don't forget that my locker is 14B.", "My locker is 14B."),
+        ("Could you remember that my cat is called Pim?", "My cat is called Pim."),
+        ("Please bear in mind for later: I'm left-handed.", "I'm left-handed."),
+        ("Make sure you remember my badge is 77.", "My badge is 77."),
         ("Merk dir, der Code ist 7781.", "Der Code ist 7781."),
     ],
 )
@@ -127,7 +130,14 @@ def test_what_is_to_be_remembered_is_the_person_s(said: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Remember when we met?", "Do you remember that song?", "Remember me.", "Remember to smile."]
+    "said",
+    [
+        "Remember when we met?",
+        "Do you remember that song?",
+        "Can you remember that I told you of the boat?",
+        "Remember me.",
+        "Remember to smile.",
+    ],
 )
 def test_not_every_remembering_is_a_wish(said: str) -> None:
     assert asked_to_remember(heard(said)) == []
@@ -138,6 +148,8 @@ def test_not_every_remembering_is_a_wish(said: str) -> None:
     [
         ("I'm flying to Oslo on 3 May.", datetime(2026, 5, 3, tzinfo=UTC)),
         ("On 8 January I have an exam.", datetime(2027, 1, 8, tzinfo=UTC)),
+        ("On 8 January we're flying to Cork.", datetime(2027, 1, 8, tzinfo=UTC)),
+        ("On Friday I'm meeting my sister in Cork.", datetime(2026, 3, 6, tzinfo=UTC)),
         ("Yesterday I got back from Cork.", datetime(2026, 3, 3, tzinfo=UTC)),
         ("Tomorrow I have an interview at Acme.", datetime(2026, 3, 5, tzinfo=UTC)),
         ("I live in Cork.", SAID_AT),

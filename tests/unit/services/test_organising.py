@@ -9,6 +9,7 @@ from atlas_desktop.services.bulk import Bulk
 from atlas_desktop.services.filing import KIND
 from atlas_desktop.services.insights import insights
 from atlas_desktop.services.knowledge import Wish
+from atlas_desktop.services.related import MENTIONED
 from memory.entities import (
     CategorySource,
     MemoryMode,
@@ -19,7 +20,14 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import CannotMerge, SessionNotFound
-from memory.knowledge.entities import MemoryFilter, MemoryTier
+from memory.knowledge.entities import (
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemorySource,
+    MemoryTier,
+    NewMemory,
+)
 from memory.organising.entities import MarksPatch
 from models.messages import Role
 from tests.unit.services.scene import Scene
@@ -222,6 +230,23 @@ async def test_related_sessions_say_why() -> None:
     assert set(month.sessions) == {own, near}
     assert month.messages == 2
     assert (await scene.room.related.timeline("zebra")).months == ()
+
+
+async def test_a_memory_and_a_message_lead_to_each_other_and_to_what_mentions_the_same() -> None:
+    scene = Scene()
+    own = await begun(scene, "I grow black tomatoes behind the garage")
+    near = await begun(scene, "black tomatoes behind the garage are ripe")
+    first = (await scene.store.branch(own))[0]
+    source = MemorySource(first.id, own, first.content)
+    new = NewMemory(MemoryKind.FACT, first.content, MemoryOrigin.PATTERN, sources=(source,))
+    made = await scene.store.memories.add(new)
+    await scene.room.recall.complete()
+    await scene.room.recall.load()
+    memory, message = [await scene.room.why.why(one) for one in (made.id, first.id)]
+    links = await scene.room.related.links(memory)
+    assert [(one.session_id, one.how) for one in links] == [(own, "learned"), (near, MENTIONED)]
+    assert [one.id for one in message.memories] == [made.id]
+    assert [one.session_id for one in await scene.room.related.links(message)] == [near]
 
 
 async def test_a_session_that_uses_no_memory_is_related_to_nothing() -> None:
