@@ -96,7 +96,7 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     if args.limit < 0:
         raise UsageError("The number of hits is out of range.", "Give a number from 0 on.")
     await ctx.unlock()
-    finding, asked = await _understood(ctx, " ".join(args.query))
+    finding, asked = await _understood(ctx, " ".join(map(str.strip, args.query)))
     if asked.query.empty:
         raise UsageError("It is not clear what to look for.", "Give words or conditions, such as tag:work.")
     order = Order.RECENT if args.recent else Order.BEST
@@ -185,7 +185,7 @@ async def saved_searches(ctx: Context, args: argparse.Namespace) -> int:
     finding = FindingService(ctx.desk)
     if args.action == "add":
         try:
-            kept = await finding.save(args.name, " ".join(args.query), room)
+            kept = await finding.save(args.name, " ".join(map(str.strip, args.query)), room)
         except ValueError:
             raise UsageError("The name or the query is empty.", "Give both.") from None
         ctx.emit(saved_shape(kept), f"Saved: `atlas sessions search @{_quoted(kept.name)}` looks it up.")

@@ -44,7 +44,7 @@ class InMemoryInsightStore:
                 begun=begun[day],
                 messages=len(held[day]),
                 questions=sum(one.role is Role.USER for one in held[day]),
-                characters=sum(len(one.content.encode()) for one in held[day] if one.role is Role.USER),
+                characters=sum(len(one.content) for one in held[day] if one.role is Role.USER),
                 tokens_written=sum(len(one.tokens) for one in held[day]),
             )
             for day in sorted({*held, *begun})

@@ -68,7 +68,7 @@ _HOURLY = (
         ("messages", "questions", "characters", "tokens_written"),
         f"""
         SELECT created_at / {_HOUR}, count(*), sum(role = 'user'),
-            sum(CASE role WHEN 'user' THEN octet_length(content) END), sum(length(tokens)) / 4
+            sum(CASE role WHEN 'user' THEN length(content) END), sum(length(tokens)) / 4
         FROM messages WHERE created_at >= ?
             AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
         GROUP BY 1
