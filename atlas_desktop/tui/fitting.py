@@ -18,6 +18,6 @@ def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:
         nonlocal drawn_for
         if place.outer_size.width != drawn_for:
             drawn_for = place.outer_size.width
-            screen.call_next(draw)
+            screen.call_after_refresh(draw)
 
     screen.screen_layout_refresh_signal.subscribe(screen, look)

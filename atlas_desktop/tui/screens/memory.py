@@ -98,7 +98,7 @@ class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
         if self not in self.app.screen_stack:
             # It was left, and its room may be closed.
             return
-        self.atlas.attempt(self._load(), group="memories", exclusive=True)
+        self.atlas.attempt(self._load, group="memories", exclusive=True)
 
     async def _load(self) -> None:
         try:
