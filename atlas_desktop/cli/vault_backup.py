@@ -69,7 +69,7 @@ def _made_text(made: "BackupMade") -> str:
 async def restore(ctx: Context, args: argparse.Namespace) -> int:
     service = ctx.desk.backups
     async with service.restoring(
-        _path(args.file), unlocking(ctx, args, "Passphrase of the backup: ")
+        _path(args.file), unlocking(ctx, args, "Passphrase of the backup: "), private=ctx.private
     ) as found:
         if not args.dry_run:
             if found.replaces:
@@ -91,8 +91,13 @@ def _counts(contents: "RoomContents | None") -> dict[str, int] | None:
     }
 
 
+def _loss_json(loss: "Loss | None") -> dict[str, int] | None:
+    if loss is None:
+        return None
+    return {"sessions": loss.sessions, "messages": loss.messages, "memories": loss.memories}
+
+
 def _restored_json(found: "Restoration", *, done: bool) -> dict[str, Any]:
-    loss = found.loss
     return {
         "restored": done,
         "verified": True,
@@ -104,30 +109,39 @@ def _restored_json(found: "Restoration", *, done: bool) -> dict[str, Any]:
         },
         "present": _counts(found.present),
         "replaces": found.replaces,
-        "lost": None
-        if loss is None
-        else {"sessions": loss.sessions, "messages": loss.messages, "memories": loss.memories},
+        "lost": _loss_json(found.loss),
+        "lost_private": _loss_json(found.private_loss),
         "kept_rooms": list(found.kept),
     }
 
 
 def _question(found: "Restoration") -> str:
+    """What has to be known before anything is replaced."""
     made = f"{found.unpacked.made_at.astimezone():%Y-%m-%d %H:%M}"
-    return f"The backup of {made} is sound. {_loss_text(found.loss)}"
+    words = [f"The backup of {made} is sound.", _loss_text(found.loss, "open")]
+    if found.kept:
+        words.append("The private room is not in it; the present one stays.")
+    elif found.private_loss is not None:
+        words.append(_loss_text(found.private_loss, "private"))
+    elif found.replaces and len(found.unpacked.rooms) > 1:
+        words.append(
+            "The private room is replaced with it; what would be lost there is counted with --private only."
+        )
+    return " ".join(words)
 
 
-def _loss_text(loss: "Loss | None") -> str:
+def _loss_text(loss: "Loss | None", room: str) -> str:
     if loss is None:
         return (
             "What is there now cannot be opened with what you gave, so what would be lost cannot be counted: "
             "it may be everything."
         )
     if not (loss.sessions or loss.messages or loss.memories):
-        return "Nothing would be lost of the open room: it holds nothing that the backup does not."
-    return (
-        f"{loss.messages} messages, {loss.sessions} whole conversations and {loss.memories} memories are not "
-        "in it and would be lost."
-    )
+        return f"Nothing would be lost of the {room} room: it holds nothing that the backup does not."
+    from atlas_desktop.words.amounts import lost
+
+    gone = lost(loss.sessions, loss.messages, loss.memories)
+    return f"It does not hold {gone} of the present {room} room: they would be lost."
 
 
 def _amount(contents: "RoomContents") -> str:
@@ -144,9 +158,5 @@ def _restored_text(found: "Restoration", *, done: bool) -> str:
     if found.present is not None:
         now = found.present
         lines.append(tr("amounts.was" if done else "amounts.there", held=_amount(now)))
-    if found.kept:
-        lines.append("The private room is not in it; the present one stays.")
-    elif found.replaces and len(found.unpacked.rooms) > 1:
-        lines.append("The private room is replaced with it; what is in there is not counted.")
     lines.append("It is in place now." if done else "Nothing was changed.")
     return "\n".join(lines)

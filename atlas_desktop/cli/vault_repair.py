@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
 from atlas_desktop.explain import Declined, Exit, UsageError, size
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
@@ -195,7 +196,7 @@ def _confirm(ctx: Context, backups: int) -> None:
     """Has the word typed: a slip of the finger must not do this. Raises `Declined`, `UsageError`."""
     if ctx.yes:
         return
-    also = f" and {backups} backups" if backups else ""
+    also = f" and {tr('amounts.backups', count=backups)}" if backups else ""
     question = f"This destroys every conversation and memory of this home{also}, for good."
     if not sys.stdin.isatty():
         raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
@@ -229,5 +230,5 @@ def _destroyed_text(done: "Destroyed") -> str:
     if done.keyring_entry_removed is False:
         lines.append("The system keyring did not let go of its entry; it opens nothing any more.")
     if done.backups_left:
-        lines.append(f"{len(done.backups_left)} backups are left: they open with the passphrase still.")
+        lines.append(tr("amounts.backups_left", count=len(done.backups_left)))
     return "\n".join(lines)

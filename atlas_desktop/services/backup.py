@@ -21,6 +21,7 @@ from memory.vault.exchange import Exchange
 from memory.vault.files import sync_folder, translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import BackupMade, RoomContents, RoomFiles, RoomKeys, Unpacked
+from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 
 PREFIX = "atlas-"
@@ -40,11 +41,19 @@ def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What the present open room holds and the backup's does not: it would be gone."""
+    """What a present room holds and the backup's does not: it would be gone."""
 
     sessions: int
     messages: int
     memories: int
+
+
+def _loss(now: RoomContents, then: RoomContents) -> Loss:
+    return Loss(
+        len(now.sessions - then.sessions),
+        len(now.messages - then.messages),
+        len(now.memories - then.memories),
+    )
 
 
 class Restoration:
@@ -52,7 +61,7 @@ class Restoration:
 
     `contents` is what the backup's open room holds, `present` what the present one does: None when nothing is
     there or when it cannot be opened; `replaces` tells which. `kept` are rooms that the backup does not hold:
-    they stay as they are.
+    they stay as they are. `private_loss` is None unless it was asked for and can be told.
     """
 
     def __init__(
@@ -64,6 +73,7 @@ class Restoration:
         *,
         replaces: bool,
         kept: tuple[RoomKind, ...],
+        private_loss: Loss | None = None,
     ) -> None:
         self._exchange = exchange
         self.unpacked = unpacked
@@ -71,18 +81,14 @@ class Restoration:
         self.present = present
         self.replaces = replaces
         self.kept = kept
+        self.private_loss = private_loss
 
     @property
     def loss(self) -> Loss | None:
         """None when it cannot be told."""
         if self.present is None:
             return None if self.replaces else Loss(0, 0, 0)
-        now, then = self.present, self.contents
-        return Loss(
-            len(now.sessions - then.sessions),
-            len(now.messages - then.messages),
-            len(now.memories - then.memories),
-        )
+        return _loss(self.present, self.contents)
 
     async def put_in_place(self) -> None:
         """Makes the backup's rooms the rooms. Killed at any moment, the old ones or the new ones are there.
@@ -168,10 +174,13 @@ class BackupService:
     # --- put back ---------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def restoring(self, file: Path, unlock: Unlock) -> AsyncIterator[Restoration]:
+    async def restoring(
+        self, file: Path, unlock: Unlock, *, private: bool = False
+    ) -> AsyncIterator[Restoration]:
         """Unpacks and verifies a backup; what it would mean to put it in place is then known.
 
-        `unlock` is asked for the keys of the backup, and of what is there now. Leaving without
+        `unlock` is asked for the keys of the backup, and of what is there now; with `private` the private
+        room is looked into as well. Leaving without
         `put_in_place` changes nothing. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
         `WrongBackupPassphrase`, `StorageFull`, `ExchangeUnfinished`.
         """
@@ -179,11 +188,13 @@ class BackupService:
         preparing = exchange.prepared()
         folder = await asyncio.to_thread(preparing.__enter__)
         try:
-            yield await asyncio.to_thread(self._prepare, exchange, folder, file, unlock)
+            yield await asyncio.to_thread(self._prepare, exchange, folder, file, unlock, private=private)
         finally:
             await asyncio.to_thread(_leave, preparing)
 
-    def _prepare(self, exchange: Exchange, folder: Path, file: Path, unlock: Unlock) -> Restoration:
+    def _prepare(
+        self, exchange: Exchange, folder: Path, file: Path, unlock: Unlock, *, private: bool
+    ) -> Restoration:
         unpacked = self._files.unpack(file, folder)
         kept = self._carry_over_others(exchange, unpacked.rooms)
         vaults = self._vaults_of(folder)
@@ -206,22 +217,37 @@ class BackupService:
             exchange,
             unpacked,
             contents,
-            self._present(present, keys.open, unlock) if replaces else None,
+            self._present(present.open, keys.open, lambda: unlock(present).open) if replaces else None,
             replaces=replaces,
             kept=kept,
+            private_loss=self._private_loss(vaults, present, keys, unlock) if private and not kept else None,
         )
 
-    def _present(self, vaults: Vaults, key: RoomKey, unlock: Unlock) -> RoomContents | None:
+    def _private_loss(self, vaults: Vaults, present: Vaults, keys: Keys, unlock: Unlock) -> Loss | None:
+        if keys.private is None:
+            return None
+        if not present.private.exists():
+            return Loss(0, 0, 0)
+        now = self._present(present.private, keys.private, lambda: unlock(present).private)
+        return (
+            None
+            if now is None
+            else _loss(now, self._files.contents(vaults.private.database_path, keys.private))
+        )
+
+    def _present(
+        self, vault: Vault, key: RoomKey, unlock: Callable[[], RoomKey | None]
+    ) -> RoomContents | None:
         """What the present room holds, if one of the keys at hand opens it."""
-        vault = vaults.open
-        candidates: tuple[Callable[[], RoomKey], ...] = (
+        candidates: tuple[Callable[[], RoomKey | None], ...] = (
             lambda: key,
             vault.unlock_with_keyring,
-            lambda: unlock(vaults).open,
+            unlock,
         )
         for candidate in candidates:
             with suppress(MemoryFault):
-                return self._files.contents(vault.database_path, candidate())
+                if (found := candidate()) is not None:
+                    return self._files.contents(vault.database_path, found)
         return None
 
     def _carry_over_others(self, exchange: Exchange, rooms: tuple[RoomKind, ...]) -> tuple[RoomKind, ...]:

@@ -10,3 +10,13 @@ def held(sessions: int, messages: int) -> str:
         sessions=tr("amounts.sessions", count=sessions),
         messages=tr("amounts.messages", count=messages),
     )
+
+
+def lost(sessions: int, messages: int, memories: int) -> str:
+    """As in: 4 messages, 1 whole conversation and 2 memories."""
+    return tr(
+        "amounts.lost",
+        messages=tr("amounts.messages", count=messages),
+        sessions=tr("amounts.whole", count=sessions),
+        memories=tr("amounts.memories", count=memories),
+    )

@@ -30,9 +30,10 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
     if not begun:
         return Consequence(_FROM_NOW_ON[then])
     if then is MemoryMode.OFF:
+        where = " What is kept so is in the open room." if room is RoomKind.PRIVATE else ""
         return Consequence(
             f"What was said so far stays saved in {_ROOMS[room]}, with what was learned from it. The "
-            f"conversation goes on as a copy. {_FROM_NOW_ON[then]}"
+            f"conversation goes on as a copy. {_FROM_NOW_ON[then]}{where}"
         )
     if room is RoomKind.OFF_RECORD:
         return Consequence(
@@ -64,7 +65,8 @@ def of_move(source: RoomKind, destination: RoomKind) -> Consequence:
         )
     return Consequence(
         "Everything that was said here off the record is saved to the open room, where it is listed and "
-        f"found. {_FROM_NOW_ON[MemoryMode.NORMAL]}"
+        f"found. {_FROM_NOW_ON[MemoryMode.NORMAL]}",
+        asks=True,
     )
 
 

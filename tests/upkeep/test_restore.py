@@ -28,6 +28,10 @@ async def test_what_would_be_lost_is_counted(made: Home) -> None:
         assert found.loss == Loss(1, 2, 0)
         assert found.present is not None
         assert (len(found.contents.messages), len(found.present.messages)) == (2, 4)
+        assert found.private_loss is None
+    await made.say("another secret", room=RoomKind.PRIVATE)
+    async with made.backups().restoring(backup, by(PASSPHRASE), private=True) as found:
+        assert found.private_loss == Loss(1, 1, 0)
     assert await made.said() == ["and beans", "newer", "newest", "tomatoes"]
     assert not list(made.folder.glob("rooms.next*"))
 

@@ -76,9 +76,11 @@ class RoomActions(RoomChanges):
         self._do(self._make_open)
 
     async def _make_open(self) -> None:
+        if not await self._agreed(tr("rooms.move_to_open"), modes.of_move(self._here, RoomKind.OPEN)):
+            return
         if self._here is RoomKind.OFF_RECORD:
             await self._keep(MemoryMode.NORMAL)
-        elif await self._agreed(tr("rooms.move_to_open"), modes.of_move(self._here, RoomKind.OPEN)):
+        else:
             await self._move(RoomKind.OPEN)
 
     async def _move(self, destination: RoomKind) -> None:
