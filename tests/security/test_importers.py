@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
@@ -314,7 +314,7 @@ async def empty_room() -> SqlSessionStore:
 
     def connect() -> Connection:
         copy = connection.open_memory()
-        cast("Any", made_once()).backup(copy)
+        made_once().backup(copy)
         return copy
 
     return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, FakeClock())

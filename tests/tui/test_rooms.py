@@ -7,6 +7,7 @@ import pytest
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.words import modes
 from memory.drafts import UNBEGUN
 from memory.entities import MemoryMode, RoomKind
@@ -90,6 +91,26 @@ async def test_back_to_the_open_room_is_asked_for_first(make: Callable[..., Stag
             current = chat(place.app).current.session
             assert current is not None
             assert current.room is room
+
+
+async def test_what_is_said_while_a_chat_is_about_to_be_kept_is_not_left_behind(
+    make: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        await settle(pilot)
+        await say(pilot, "nobody knows")
+        await settle(pilot)
+        async with chat(place.app).turning:
+            chat(place.app).action_keep()
+            await pilot.pause()
+            monkeypatch.setattr(Conversation, "busy", property(lambda _: True))
+        await pilot.pause()
+        await settle(pilot)
+        # A turn is under way in the room that it is in.
+        assert await place.store.list_sessions() == []
 
 
 async def test_off_the_record_nothing_is_stored_until_it_is_kept(make: Callable[..., Stage]) -> None:
