@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.widgets import Checkbox, Input
+from textual.widgets import Checkbox, Input, Select
 
 from atlas_desktop.tui.screens.importing import ImportDialog
+from memory.entities import MemoryMode
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, say, settle, shown
 from tests.unit.services.importing.exports import chatgpt, everything, node, write
@@ -50,10 +51,12 @@ async def test_what_is_named_is_looked_into_and_then_taken_in(
         assert "secret" not in screen
         assert await everything(place.store) == []
         place.app.screen.query_one("#project", Input).value = "Trips"
+        place.app.screen.query_one("#memory", Select).value = MemoryMode.READS
         await pilot.press("enter")
         await settle(pilot)
         assert not on(place.app, ImportDialog)
-        assert {one.project for one in await everything(place.store)} == {"Trips"}
+        came = {(one.project, one.memory_mode) for one in await everything(place.store)}
+        assert came == {("Trips", MemoryMode.READS)}
         assert "6 messages taken in, in 3 new conversations" in told(place)
         assert "Trip 2" in shown(place)
         assert place.app.background == ""

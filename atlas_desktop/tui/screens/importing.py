@@ -22,7 +22,7 @@ from atlas_desktop.tui.widgets.export_parts import Tick
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.importing import LEFT_OUT, left_out, summary
-from memory.entities import RoomKind
+from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _GROUP = "import-look"
 _SHOWN = 50
+_MODES = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
 
 
 class ImportDialog(Covering, ModalScreen[None]):
@@ -46,11 +47,12 @@ class ImportDialog(Covering, ModalScreen[None]):
         }
         .line { height: auto; margin-bottom: 1; }
         .line > Label { width: 10; }
+        .line > .next { margin-left: 2; }
         .line > Input, .line > Select { width: 1fr; }
         .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
         .line > Input:focus { background: $primary 25%; }
         Checkbox { height: 1; background: transparent; border: none; padding: 0; }
-        #found { height: auto; max-height: 8; margin-top: 1; display: none; scrollbar-size-vertical: 1; }
+        #found { height: auto; max-height: 6; margin-top: 1; display: none; scrollbar-size-vertical: 1; }
         #found.-on { display: block; }
         #state { height: auto; color: $quiet; margin-top: 1; }
         #state.-wrong { color: $error; }
@@ -99,12 +101,15 @@ class ImportDialog(Covering, ModalScreen[None]):
         yield _line(
             "project", CleanInput(id="project", compact=True, placeholder=tr("importing.project.hint"))
         )
+        boxes = {"memory": [(tr(f"importing.memory.{mode or 'given'}"), mode) for mode in ("", *_MODES)]}
         rooms = [one.store.room for one in self._rooms()]
         if len(rooms) > 1:
-            options = [(tr(f"importing.room.{room}"), str(room)) for room in rooms]
-            yield _line(
-                "room", Select(options, value=options[0][1], allow_blank=False, id="room", compact=True)
-            )
+            boxes = {"room": [(tr(f"importing.room.{room}"), str(room)) for room in rooms], **boxes}
+        fields: list[Label | Select[str]] = []
+        for name, options in boxes.items():
+            fields.append(Label(tr(f"importing.{name}"), classes="next" if fields else ""))
+            fields.append(Select(options, value=options[0][1], allow_blank=False, id=name, compact=True))
+        yield Horizontal(*fields, classes="line")
         yield Tick(tr("importing.learn"), id="learn", compact=True)
 
     def on_mount(self) -> None:
@@ -145,6 +150,9 @@ class ImportDialog(Covering, ModalScreen[None]):
     def _options(self, *, dry_run: bool) -> ImportOptions:
         return ImportOptions(
             project=self.query_one("#project", Input).value.strip() or None,
+            memory_mode=next(
+                (mode for mode in _MODES if mode == self.query_one("#memory", Select).value), None
+            ),
             dry_run=dry_run,
             learn=self.query_one("#learn", Checkbox).value,
         )
@@ -240,5 +248,5 @@ def _found_words(report: ImportReport) -> Content:
     return Content.assemble(*lines)
 
 
-def _line(name: str, field: Input | Select[str]) -> Horizontal:
+def _line(name: str, field: Input) -> Horizontal:
     return Horizontal(Label(tr(f"importing.{name}")), field, classes="line")

@@ -9,6 +9,11 @@ TEXTS = {
     "room": "Room",
     "room.open": "Open",
     "room.private": "Private",
+    "memory": "Memory",
+    "memory.given": "As the file says",
+    "memory.normal": "Normal",
+    "memory.reads": "Reads, adds none",
+    "memory.blank": "Blank: neither",
     "learn": "Learn from what you said there",
     "about": "Exports of ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown, and Atlas's own. What "
     "is there already is left as it is. Nothing leaves this computer.",
