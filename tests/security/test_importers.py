@@ -29,6 +29,8 @@ CASES = 6
 SHAPED_CASES = 40
 SOAK_CASES = 10_000
 SOAK_PARTS = 4
+HALF = {"id": "\ud800", "created_at": "2024-02-03T04:05:06Z"}
+"""A session whose id no UTF-8 can hold."""
 MOST_MB = 512
 
 Import = Callable[[SessionStore, Path], Awaitable[ImportReport]]
@@ -74,7 +76,8 @@ def nearly(sound: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return sound | _values
 
 
-_names = st.sampled_from(["a", "b", "c"])
+_plain_names = st.sampled_from(["a", "b", "c"])
+_names = _plain_names | st.just("\ud800")
 _seconds = st.sampled_from([1.7e9, 1.7e12, "1700000000.5", -1, 1e300, float("nan")]) | _moments
 
 
@@ -232,13 +235,13 @@ _payloads = fields(
     attachments=many(fields(id=_names)),
 ).map(json.dumps)
 _stored = (
-    st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.binary(max_size=9) | _names | _roles
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.binary(max_size=9) | _plain_names | _roles
     | _payloads | st.sampled_from(["text", "reasoning", "tool_call", "tool_result", "attachment"])
 )  # fmt: skip
 _logs = st.fixed_dictionaries(
     {},
     optional={
-        name: st.lists(st.tuples(*([_names, *[_stored] * (len(columns) - 1)])), max_size=5)
+        name: st.lists(st.tuples(*([_plain_names, *[_stored] * (len(columns) - 1)])), max_size=5)
         for name, columns in _TABLES.items()
     },
 )
@@ -355,6 +358,8 @@ def attack(cases: int, file: Path, opened: Opened, part: int = 0) -> int:
     @example(data=b"[" * 100_000)
     @example(data=b"\xff" * 10 + b"\n{}\n" * 50)
     @example(data=encoded({"id": "s", "created_at": "2024-02-03T04:05:06Z", "messages": [{"id": "a"}] * 5}))
+    @example(data=encoded([{"id": "\ud800", "chat": {"messages": [{"content": "0"}]}}]))
+    @example(data=encoded({**HALF, "messages": [{"id": "\udfff", "role": "user", "content": "x"}]}))
     def case(data: bytes) -> None:
         nonlocal tried
         for how in IMPORTERS.values():

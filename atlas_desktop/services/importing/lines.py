@@ -11,7 +11,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.importing.entities import Unreadable
 from atlas_desktop.services.importing.scanning import Note, decoded, objects
 from atlas_desktop.services.importing.sources import Part
-from atlas_desktop.services.importing.values import aware, json_text, mapping, moment
+from atlas_desktop.services.importing.values import aware, identifier, json_text, mapping, moment
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.transfer.entities import TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -143,7 +143,7 @@ def session_of(raw: Any) -> TravellingSession:
     latest = max((message.created_at for message in messages), default=created)
     attached, raw = _attached(raw)
     return TravellingSession(
-        id=given.id,
+        id=identifier(given.id),
         title=clean(given.title),
         created_at=created,
         updated_at=_aware(given.updated_at) or max(created, latest),
@@ -156,7 +156,7 @@ def session_of(raw: Any) -> TravellingSession:
         model=None if given.model is None else clean(given.model),
         starred=given.starred,
         important=given.important,
-        head=given.head,
+        head=given.head and identifier(given.head),
         meta=_rest(raw, _SESSION_FIELDS),
         pinned_at=_aware(given.pinned_at),
         archived_at=_aware(given.archived_at),
@@ -204,8 +204,8 @@ def _messages(
     before: str | None = None
     for row, fields in zip(rows, raw, strict=True):
         yield TravellingMessage(
-            id=row.id,
-            parent=before if row.parent is msgspec.UNSET else row.parent,
+            id=identifier(row.id),
+            parent=before if row.parent is msgspec.UNSET else row.parent and identifier(row.parent),
             role=row.role,
             speaker=clean(row.speaker),
             content=clean(row.content),
@@ -216,7 +216,7 @@ def _messages(
             model=None if row.model is None else clean(row.model),
             meta=_rest(fields, _MESSAGE_FIELDS),
         )
-        before = row.id
+        before = identifier(row.id)
 
 
 def _rest(raw: dict[str, Any], known: frozenset[str]) -> str:

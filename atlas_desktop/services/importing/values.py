@@ -12,6 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 _DIGITS = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
 _LONGEST_ID = 1000
+_HALVES = re.compile("[\ud800-\udfff]")
 _DEEPEST = 100
 
 
@@ -43,11 +44,11 @@ def number(value: Any) -> float | None:
 
 
 def identifier(value: Any) -> str:
-    """An id as its origin wrote it; a very long one by its hash."""
+    """An id as its origin wrote it; a very long one, or one that cannot be stored so, by its hash."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64:
         return str(value)
     given = text(value)
-    return given if len(given) <= _LONGEST_ID else digest(given)
+    return given if len(given) <= _LONGEST_ID and not _HALVES.search(given) else digest(given)
 
 
 def digest(*parts: str) -> str:
