@@ -8,6 +8,7 @@ from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words import modes
 from memory.drafts import UNBEGUN
 from memory.entities import MemoryMode, RoomKind
@@ -111,6 +112,40 @@ async def test_what_is_said_while_a_chat_is_about_to_be_kept_is_not_left_behind(
         await settle(pilot)
         # A turn is under way in the room that it is in.
         assert await place.store.list_sessions() == []
+
+
+async def test_what_is_sent_right_after_going_off_the_record_is_off_it(make: Callable[..., Stage]) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await turn_to(pilot, place, session.id)
+        for text in ("/off", "nobody is to know"):
+            chat(place.app).post_message(Prompt.Sent(text))
+        await settle(pilot)
+        assert len(await place.store.branch(session.id)) == 2
+        kept = chat(place.app).current.session
+        assert kept is not None
+        assert kept.room is RoomKind.OFF_RECORD
+        said = await place.desk.at(RoomKind.OFF_RECORD).store.branch(kept.id)
+        assert said[2].content == "nobody is to know"
+
+
+async def test_what_is_sent_before_a_move_is_given_up_is_in_the_prompt_again(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await turn_to(pilot, place, session.id)
+        for text in ("/private", "for nobody else"):
+            chat(place.app).post_message(Prompt.Sent(text))
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert chat(place.app).prompt.text == "for nobody else"
+        assert len(await place.store.branch(session.id)) == 2
 
 
 async def test_off_the_record_nothing_is_stored_until_it_is_kept(make: Callable[..., Stage]) -> None:

@@ -88,6 +88,7 @@ class ChatScreen(
         self.current = Conversation()
         self._resume = resume
         self.turning = asyncio.Lock()
+        self.changing = {}
 
     def compose(self) -> ComposeResult:
         with Horizontal():

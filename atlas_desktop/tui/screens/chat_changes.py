@@ -1,9 +1,10 @@
 """What changes of the room and of the memory mode share: what they do is said, or asked for, before."""
 
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.tui.screens.chat_part import ChatPart
+from atlas_desktop.tui.screens.chat_holding import Holding
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.words import modes
 from atlas_desktop.words.catalogue import tr
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 GROUP = "rooms"
 
 
-class RoomChanges(ChatPart):
+class RoomChanges(Holding):
     """Mixed into the conversation screen by those that change where, and how, a conversation is kept."""
 
     @property
@@ -39,7 +40,7 @@ class RoomChanges(ChatPart):
         return room is not None and room.store.room is RoomKind.OFF_RECORD
 
     def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.atlas.attempt(act(), group=GROUP, exclusive=True)
+        self.change(partial(self.atlas.attempt, group=GROUP, exclusive=True), act, asked_for=True)
 
     async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
         from atlas_desktop.services.attempts import Attempts

@@ -8,6 +8,8 @@ from textual.dom import DOMNode
 from atlas_desktop.tui.turns import Conversation, Turns
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from atlas_desktop.services.branches import Branch
     from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.widgets.prompt import Prompt
@@ -23,6 +25,8 @@ class ChatPart(DOMNode):
     turns: Turns
     current: Conversation
     turning: asyncio.Lock
+    changing: "dict[object, Worker[None]]"
+    """Changes of the room or the memory mode that are under way."""
 
     if TYPE_CHECKING:
 
@@ -35,6 +39,11 @@ class ChatPart(DOMNode):
         def tell(self) -> None: ...
 
         def refresh_list(self) -> None: ...
+
+        def send_text(self, text: str) -> None: ...
+
+        @property
+        def is_mounted(self) -> bool: ...
 
         async def _open(self, ref: str, *, again: bool = False) -> None: ...
 

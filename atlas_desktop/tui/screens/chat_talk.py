@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atlas_desktop.explain import explain
 from atlas_desktop.services.documents import DOCUMENTS
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.tui.actions import Action, Where, typed
-from atlas_desktop.tui.screens.chat_part import ChatPart
+from atlas_desktop.tui.screens.chat_holding import Holding
 from atlas_desktop.tui.turn_events import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.empty import EmptyPage
@@ -23,7 +24,7 @@ _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
 """What looks like a command."""
 
 
-class TalkActions(ChatPart):
+class TalkActions(Holding):
     """Mixed into the conversation screen."""
 
     _live: MessageBlock | None = None
@@ -55,7 +56,7 @@ class TalkActions(ChatPart):
 
     def keep_typed(self, *, edited: bool = False) -> None:
         """Has kept what is typed; with `edited`, other words for an earlier message too."""
-        shown, now = self.current, self.prompt.text
+        shown, now = self.current, _together(*self._held_back, self.prompt.text)
         if self._editing is None:
             shown.draft = now
         elif edited and now != self._editing.content:
@@ -63,12 +64,12 @@ class TalkActions(ChatPart):
         self.atlas.drafts.changed(shown)
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        shown = self.current
         text = event.text.strip()
         if (command := typed(text)) is not None:
             self.prompt.remember(text)
             self.prompt.put("")
-            self.run_worker(self._command(*command), group="command")
+            start = partial(self.run_worker, group="command")
+            self.change(start, partial(self._command, *command), asked_for=False)
             return
         if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:
             # Most likely a slip; whoever means it sends it again.
@@ -83,8 +84,16 @@ class TalkActions(ChatPart):
         if text:
             self.prompt.remember(text)
             self.prompt.put("")
-            if shown.busy or shown.waiting:
-                shown.waiting.append(text)
+            if self.holds:
+                self.hold_back(text)
+                return
+        self.send_text(text)
+
+    def send_text(self, text: str) -> None:
+        """Says a text, or lets it wait for its turn; none says what waits."""
+        shown = self.current
+        if text and (shown.busy or shown.waiting):
+            shown.waiting.append(text)
         self.atlas.drafts.changed(shown)
         if shown.busy:
             self.tell()
