@@ -8,12 +8,12 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static, Tab, Tabs
 from textual_plotext import PlotextPlot
 
 from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, calendar, title, told
 from atlas_desktop.tui.plots import Colour, draw
@@ -43,7 +43,7 @@ class Page(VerticalScroll, inherit_bindings=False):
     ]
 
 
-class InsightsScreen(Covering, Screen[None]):
+class InsightsScreen(Covering, SparingScreen[None]):
     """Computed when it is opened; nothing of it is kept."""
 
     CSS_PATH = "insights.tcss"

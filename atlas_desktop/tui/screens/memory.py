@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.memories import PAGE, Shelf
 from atlas_desktop.tui.screens.covering import Covering
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 DEBOUNCE_S = 0.15
+_WIDE = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,18 @@ class MemoryList(OptionList):
     """The rows; Left and Right go to the tab beside."""
 
 
-class MemoryScreen(MemoryActions, Covering, Screen[Chosen | None]):
+class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
     """Dismissed with what is to be opened, or None. Without a `tab` it begins with the first that holds
     something."""
 
     CSS_PATH = "memory.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "MemoryList"
     BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, tab: str = "") -> None:
-        super().__init__()
+        # As the breakpoints will have it: else every style is looked up once more.
+        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
         self.atlas = app
         self._shelf = Shelf(app.room)
         self._tab = tab or INBOX

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.explain import explain, size
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.model_rows import Groups, Row, details, line, read, title, under_way
 from atlas_desktop.tui.screens.ask_path import PathScreen
@@ -30,7 +30,7 @@ _DRAW_S = 0.2
 LINK, COPY = "link", "copy"
 
 
-class ModelsScreen(Covering, Screen[None]):
+class ModelsScreen(Covering, SparingScreen[None]):
     """One list, all about the marked model below it; what is under way goes on when this is left."""
 
     of_rooms = False

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -15,6 +14,7 @@ from atlas_desktop.setting_infos import Effect
 from atlas_desktop.settings import SettingsError
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.screens.choice import ChoiceScreen
 from atlas_desktop.tui.screens.covering import Covering
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SAID = {Effect.AT_ONCE: "at_once", Effect.MODEL: "model", Effect.START: "start"}
 
 
-class SettingsScreen(Covering, Screen[None]):
+class SettingsScreen(Covering, SparingScreen[None]):
     """Sections at the left, their settings beside, and all about the marked one below."""
 
     of_rooms = False
