@@ -180,8 +180,9 @@ class BackupService:
         """Unpacks and verifies a backup; what it would mean to put it in place is then known.
 
         `unlock` is asked for the keys of the backup, and of what is there now; with `private` the private
-        room is looked into as well. Leaving without
-        `put_in_place` changes nothing. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
+        room is looked into as well. Leaving without `put_in_place` changes nothing.
+
+        Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
         `WrongBackupPassphrase`, `StorageFull`, `ExchangeUnfinished`.
         """
         exchange = Exchange(self._rooms)
@@ -229,11 +230,9 @@ class BackupService:
         if not present.private.exists():
             return Loss(0, 0, 0)
         now = self._present(present.private, keys.private, lambda: unlock(present).private)
-        return (
-            None
-            if now is None
-            else _loss(now, self._files.contents(vaults.private.database_path, keys.private))
-        )
+        if now is None:
+            return None
+        return _loss(now, self._files.contents(vaults.private.database_path, keys.private))
 
     def _present(
         self, vault: Vault, key: RoomKey, unlock: Callable[[], RoomKey | None]

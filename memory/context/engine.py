@@ -263,6 +263,7 @@ class ContextEngine:
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
 
     async def _page(self, session: Session, budget: Budget) -> Profile:
+        """What is known of the person, as far as this session may use it."""
         if self._profile is None or session.memory_mode not in USES_MEMORY:
             return Profile()
         return await self._profile.page(budget.most("profile"), project=session.project)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.tui.screens.chat_holding import Holding
+from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.words import modes
 from atlas_desktop.words.catalogue import tr
@@ -41,6 +42,17 @@ class RoomChanges(Holding):
 
     def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.change(partial(self.atlas.attempt, group=GROUP, exclusive=True), act, asked_for=True)
+
+    async def _at_rest(self, conversation: Conversation, act: Callable[[], Awaitable[None]]) -> None:
+        """Changes where a conversation is kept, with no turn of it under way: nothing may be left behind."""
+        async with self.turning:
+            await self.atlas.drafts.keep_all()
+            if conversation.busy:
+                # Something was said between the key and now.
+                self.atlas.say(tr("chat.busy"))
+                return
+            await act()
+        self._told()
 
     async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
         from atlas_desktop.services.attempts import Attempts

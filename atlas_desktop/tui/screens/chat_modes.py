@@ -27,17 +27,14 @@ class ModeActions(RoomChanges):
         conversation = self.current
         if not await self._open_room_there():
             return
-        async with self.turning:
-            await self.atlas.drafts.keep_all()
-            if conversation.busy:
-                # Something was said between the key and now: it must not be left behind.
-                self.atlas.say(tr("chat.busy"))
-                return
+
+        async def keep() -> None:
             if conversation.id is None:
                 conversation.begins_in, conversation.mode = RoomKind.OPEN, mode
             else:
                 conversation.session = await self._rooms.keep(conversation.id, mode)
-        self._told()
+
+        await self._at_rest(conversation, keep)
 
     async def _open_room_there(self) -> bool:
         """A program that was begun off the record has opened no vault."""

@@ -85,18 +85,15 @@ class RoomActions(RoomChanges):
 
     async def _move(self, destination: RoomKind) -> None:
         conversation = self.current
-        async with self.turning:
-            await self.atlas.drafts.keep_all()
-            if conversation.busy:
-                # Something was said between the key and now.
-                self.atlas.say(tr("chat.busy"))
-                return
+
+        async def move() -> None:
             if conversation.id is None:
                 conversation.begins_in = destination
                 await self._take_up_kept(conversation)
             elif conversation.room is not destination:
                 conversation.session = await self._rooms.move(conversation.id, destination)
-        self._told()
+
+        await self._at_rest(conversation, move)
 
     async def _take_up_kept(self, conversation: Conversation) -> None:
         """What was typed in that room earlier, and never said, comes before what is typed now."""
