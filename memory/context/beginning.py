@@ -1,6 +1,6 @@
 """How an epoch begins: what folds, what stands for it, and the head that is frozen from then on."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memory.context.assembly import TokenSizes, sendable
@@ -59,15 +59,24 @@ class Beginnings:
         return await self._begun(place, sizes, limits, room, budget, before, quick=False)
 
     async def at_once(
-        self, place: Place, sizes: TokenSizes, limits: Limits, budget: Budget, before: int
+        self,
+        place: Place,
+        sizes: TokenSizes,
+        limits: Limits,
+        budget: Budget,
+        before: int,
+        branch: Sequence[Message] | None = None,
     ) -> Compaction:
-        """As `planned`, without a model and so that the newest message, which did not fit, does."""
+        """As `planned`, without a model and so that the newest message, which did not fit, does.
+
+        `branch` are all messages of the branch, when they have been read already.
+        """
         summary, pinned = budget.most("summary"), budget.most("pinned")
         (newest,) = await sizes.of([place.newest])
         most = budget.limit - budget.system - summary - pinned - budget.most("profile")
         room = Room(max(0, min(_recent(budget) + newest, most)), summary, pinned)
         return await self._begun(
-            place, sizes, replace(limits, recent_messages_min=1), room, budget, before, quick=True
+            place, sizes, replace(limits, recent_messages_min=1), room, budget, before, branch, quick=True
         )
 
     async def from_summaries(
@@ -92,11 +101,13 @@ class Beginnings:
         room: Room,
         budget: Budget,
         before: int,
+        branch: Sequence[Message] | None = None,
         *,
         quick: bool,
     ) -> Compaction:
         session = place.session
-        branch = await self._store.branch(session.id, place.newest.id)
+        if branch is None:
+            branch = await self._store.branch(session.id, place.newest.id)
         sent = sendable(branch)
         counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
         each = [counted.get(m.id, 0) for m in branch]

@@ -257,7 +257,7 @@ class ContextEngine:
             # Nothing is read of it yet: a long one that was brought along need not be read whole.
             held = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
             if held > budget.working:
-                begun = (await self._beginnings.at_once(place, sizes, limits, budget, held)).epoch
+                begun = (await self._beginnings.at_once(place, sizes, limits, budget, held, messages)).epoch
         if begun is None:
             return epoch, messages
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])

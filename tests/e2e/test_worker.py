@@ -209,6 +209,9 @@ async def test_a_worker_out_of_memory_says_so_and_the_talk_goes_on(spec: HostSpe
         async with asyncio.timeout(10):
             with pytest.raises((ModelLoadFailed, WorkerCrashed), match=r"memory|status -") as caught:
                 await complete(host, says("word " * 900), lane=Lane.TASK)
+            if isinstance(caught.value, ModelLoadFailed):
+                with pytest.raises(ModelLoadFailed, match="memory"):
+                    await host.embed(["some words"])
         assert (await complete(host, says("Hello")))[1].text
         assert (host.pid == worker) is isinstance(caught.value, ModelLoadFailed)
     finally:

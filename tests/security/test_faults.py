@@ -18,8 +18,6 @@ from tests.security.figures import Figures
 ROOT = Path(__file__).parents[2]
 CLEAR = {"done", "StorageFull", "RoomDamaged", "NotARoom"}
 """What a work may come to when a write has failed: each has words for the person."""
-LONG = {"creation"}
-"""Works of very many writes: each fails in the three ways, but only some of them for once and for ever."""
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +94,5 @@ def test_writes_fail_in_every_way_and_in_every_work(shim: Path, home: Path, figu
 @pytest.mark.soak
 @pytest.mark.parametrize("work", WORKS)
 def test_every_write_of_a_work_fails(shim: Path, home: Path, figures: Figures, work: str) -> None:
-    every = {("EIO", False), ("ENOSPC", True), ("short", False)} if work in LONG else set()
-    asked = [
-        (work, fault, lasting, 7 if every and (fault, lasting) not in every else 1)
-        for fault in FAULTS
-        for lasting in (False, True)
-    ]
+    asked = [(work, fault, lasting, 1) for fault in FAULTS for lasting in (False, True)]
     assert_survived(outcomes(shim, home, asked), figures, every=work == "turn")

@@ -92,9 +92,7 @@ class Threads:
         found: dict[str, _Message] = {}
         at = start
         while at and at != until and at not in found and at not in known:
-            row = self._conn.execute(
-                "SELECT role, parent_hash FROM messages WHERE hash = ?", (at,)
-            ).fetchone()
+            row = self._conn.execute(_MESSAGE, (at,)).fetchone()
             if row is None:
                 return list(found.values())[::-1], ""
             found[at] = _Message(at, text(row[0]))
