@@ -20,15 +20,20 @@ class SparingScreen(Screen[ScreenResultType]):
 
     _placing = False
 
-    def __init__(self, *, classes: str | None = None) -> None:
-        super().__init__(classes=classes)
+    def __init__(self, columns: int = 0) -> None:
+        """Fits so many columns from the start: what changes when the size is told is laid out again."""
+        super().__init__()
         self._compositor = SparingCompositor()
+        self._fit(columns)
+
+    def _fit(self, columns: int) -> None:
+        fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if least <= columns]
+        for _, name in self.HORIZONTAL_BREAKPOINTS or ():
+            self.set_class(name == fitting[-1], name)
 
     def _screen_resized(self, size: Size) -> None:
         # Textual does so for the screen on top alone; this one is seen below others, too.
-        fitting = [name for columns, name in self.HORIZONTAL_BREAKPOINTS or () if columns <= size.width]
-        for _, name in self.HORIZONTAL_BREAKPOINTS or ():
-            self.set_class(name == fitting[-1], name)
+        self._fit(size.width)
         super()._screen_resized(size)
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002

@@ -50,10 +50,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 
-_WIDE = 100
-"""Columns from which the list of conversations stands beside the conversation."""
-
-
 class ChatScreen(
     TalkActions,
     MessageActions,
@@ -75,13 +71,12 @@ class ChatScreen(
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
 
     CSS_PATH = "chat.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
     BINDINGS = list(bindings(Where.CHAT))  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
-        # As the breakpoints will have it: else a narrow screen shows the list for a moment.
-        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
+        super().__init__(app.size.width)
         self.atlas = app
         self.turns = app.turns
         self.turns.listener = self

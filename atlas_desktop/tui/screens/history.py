@@ -33,15 +33,13 @@ if TYPE_CHECKING:
     from memory.entities import Message
 
 _PREVIEW_S = 0.03
-_WIDE = 110
-"""Columns from which the preview stands beside the list."""
 
 
 class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#query"
     # Before the field is given the key: what is typed right after it belongs to the list already.
     BINDINGS = [  # noqa: RUF012
@@ -50,8 +48,7 @@ class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | No
     ]
 
     def __init__(self, app: "AtlasApp", query: str = "") -> None:
-        # As the breakpoints will have it: what changes when the size is told is styled and laid out again.
-        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
+        super().__init__(app.size.width)
         self.atlas = app
         self._first_query = query
         self._finding = FindingService(app.desk)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 DEBOUNCE_S = 0.15
-_WIDE = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +45,12 @@ class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
     something."""
 
     CSS_PATH = "memory.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "MemoryList"
     BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, tab: str = "") -> None:
-        # As the breakpoints will have it: else every style is looked up once more.
-        super().__init__(classes="-wide" if app.size.width >= _WIDE else "-narrow")
+        super().__init__(app.size.width)
         self.atlas = app
         self._shelf = Shelf(app.room)
         self._tab = tab or INBOX
