@@ -25,7 +25,9 @@ from models.streaming import TextStream
 
 Send = Callable[[protocol.AnyAnswer], None]
 MOMENT_S = 0.1
-"""How long tokens are gathered. It is about as often as a growing reply is drawn; each message costs."""
+"""How long tokens are gathered: each message costs."""
+CROWDED_MOMENT_S = 0.25
+"""The same where the model takes every processor. It is about as often as a growing reply is drawn then."""
 # What is given up for another prompt is kept when it is worth more than the copy costs.
 WORTH_KEEPING = 256
 # A batch that is pre-empted is lost: work that gives way to the chat reads in smaller ones, the smaller the
@@ -63,7 +65,8 @@ class Speaker:
         """
         params = GenerationParams(**{f: getattr(request.params, f) for f in request.params.__struct_fields__})
         room = self._room(prompt)
-        reply = _Reply(request.id, TextStream(params.stop), send)
+        moment = CROWDED_MOMENT_S if self.context.takes_every_processor else MOMENT_S
+        reply = _Reply(request.id, TextStream(params.stop), send, moment)
         cached = self._share(prompt)
         evaluated = yield from self._read(prompt, cached, cancelled)
         first = 0.0
@@ -190,11 +193,12 @@ class _Reply:
     Every message wakes the application, which on a small machine takes its time from the model's threads.
     """
 
-    def __init__(self, request: int, stream: TextStream, send: Send) -> None:
+    def __init__(self, request: int, stream: TextStream, send: Send, moment: float) -> None:
         self.stream = stream
         self.tokens: list[int] = []
         self._request = request
         self._send = send
+        self._moment = moment
         self._said: list[str] = []
         self._unsent: tuple[list[str], list[int]] = ([], [])
         self._sent_at = 0.0
@@ -204,7 +208,7 @@ class _Reply:
         texts, tokens = self._unsent
         texts.append(self.stream.feed(piece))
         tokens.append(token)
-        if time.perf_counter() - self._sent_at >= MOMENT_S:
+        if time.perf_counter() - self._sent_at >= self._moment:
             self._flush()
 
     def finish(self) -> str:

@@ -24,7 +24,8 @@ _DECODE_ABORTED = 2
 BATCH = 256
 _KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
 _log_lines: deque[str] = deque(maxlen=400)
-_crew = Crew(psutil.cpu_count() or 1)
+_PROCESSORS = psutil.cpu_count() or 1
+_crew = Crew(_PROCESSORS)
 
 
 @C.llama_log_callback  # type: ignore[untyped-decorator]
@@ -223,6 +224,11 @@ class Context:
         if status == _DECODE_ABORTED:
             return False
         raise DecodeFailed(status)
+
+    @property
+    def takes_every_processor(self) -> bool:
+        """Whether whatever else runs takes its time from this model's threads."""
+        return self._threads >= _PROCESSORS and not has_graphics()
 
     def in_doubt(self) -> bool:
         """Whether others may be using the processors: how many threads are best shows after a short batch."""

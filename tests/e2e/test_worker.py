@@ -24,6 +24,7 @@ from models.errors import (
     WorkerCrashed,
 )
 from models.host import ModelHost, probe
+from models.llamacpp.jobs import MOMENT_S
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, TokenDelta
 from models.probes import samples
 from models.supervisor import HostSpec
@@ -62,6 +63,14 @@ async def test_streams_exactly_what_it_completes(host: ModelHost) -> None:
     assert done.timings.completion_tokens == len(done.tokens) <= 24
     assert 0 < done.timings.first_token_ms <= done.timings.total_ms
     assert done.timings.cached_tokens + done.timings.evaluated_tokens == done.timings.prompt_tokens
+
+
+async def test_the_first_token_comes_at_once_and_those_of_one_moment_together(host: ModelHost) -> None:
+    deltas, done = await complete(host, says("Tell me a story."), replace(GREEDY, max_tokens=64))
+    speaking_ms = done.timings.total_ms - done.timings.first_token_ms
+    assert len(deltas[0].tokens) == 1
+    # One more ends the reply.
+    assert len(deltas) <= 2 + speaking_ms / (1000 * MOMENT_S)
 
 
 async def test_the_same_seed_says_the_same_and_another_something_else(host: ModelHost) -> None:

@@ -19,6 +19,7 @@ class FakeContext:
     """A context that only counts. `aborts` says for each batch whether it is lost."""
 
     batch = 256
+    takes_every_processor = False
 
     def __init__(
         self, length: int, *, whole: bool = False, aborts: Callable[[], bool] = lambda: False
