@@ -7,6 +7,7 @@ prompt measured is made again from what is stored, and must be the same to the t
 
 import argparse
 import asyncio
+import itertools
 import statistics
 import sys
 import time
@@ -21,7 +22,8 @@ from models.messages import Role, hash_tokens
 
 MARKS = (5, 50, 150, 300)
 AROUND = 3
-WELL_UNDER_WAY_S = 0.5
+WELL_UNDER_WAY_S = 0.2
+TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -130,16 +132,27 @@ async def beside_rebuilding(here: Place, session: str) -> None:
 
 async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
     """Turns that are sent while older turns are summarised, beside turns with nothing else going on."""
-    quiet, busy = [], []
-    for number in range(rounds):
-        quiet.append((await say(here, small_talk(2000 + number), session)).completion.timings.first_token_ms)
+    quiet: list[float] = []
+    busy: list[float] = []
+    turns = itertools.count(2000)
+
+    async def turn() -> float:
+        return (await say(here, small_talk(next(turns)), session)).completion.timings.first_token_ms
+
+    for _ in range(TRIES * rounds):
+        idle_ms = await turn()
         work = asyncio.create_task(here.room.epochs.summarise_now(session))
         await asyncio.sleep(WELL_UNDER_WAY_S)
-        if work.done():
-            raise RuntimeError("the summary was made before the turn could be sent")
-        busy.append((await say(here, small_talk(2100 + number), session)).completion.timings.first_token_ms)
+        # Right after a new beginning of the prompt there is nothing old enough to be summarised.
+        if not work.done():
+            quiet.append(idle_ms)
+            busy.append(await turn())
         await work
         await idle(here)
+        if len(busy) == rounds:
+            break
+    else:
+        raise RuntimeError(f"only {len(busy)} summaries were under way when a turn could be sent")
     working, still = statistics.median(busy), statistics.median(quiet)
     print(f"while it works {working:.0f} ms, idle {still:.0f} ms: {working / still:.2f} x (goal 1.30)")
 
