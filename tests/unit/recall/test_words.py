@@ -62,6 +62,16 @@ def test_a_message_that_ends_with_a_question_only_asks() -> None:
         ("Put together a playlist for my run.", True),
         ("Would a night shift suit me?", True),
         ("Which phone did they have?", False),
+        ("Which tutorials would get me started?", True),
+        ("What shoes go with a dark suit?", True),
+        ("What kind of pet fits a small flat?", True),
+        ("Which of the two job offers is better?", True),
+        ("I need a coat. Any recommendations?", True),
+        ("What is there to do in Porto for a day?", True),
+        ("How do people get around in Lima?", True),
+        ("What instrument is Ann learning to play?", False),
+        ("What would Ann have done?", False),
+        ("Which language is spoken there?", False),
     ],
 )
 def test_requests_for_advice_are_known(question: str, asks: bool) -> None:
