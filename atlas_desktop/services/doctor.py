@@ -17,6 +17,7 @@ from atlas_desktop.setting_environment import unknown_variables
 from atlas_desktop.settings import SettingsFile
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.program import unknown_variable
+from memory.vault.status import VaultStatus
 
 LOW_DISK = 1_000_000_000
 _OTHERS = 0o077
@@ -140,19 +141,21 @@ class Doctor:
         if not await self._vault.exists():
             step = "Run `atlas` for the guided start, or `atlas vault create`."
             return [Finding("vault", Verdict.WARNING, "There is no vault yet.", step)]
-        try:
-            status = await self._vault.status()
-        except Exception as error:  # noqa: BLE001 - as above
-            words = explain(error)
-            return [Finding("vault", Verdict.BAD, f"{words.title}: {words.message}", words.next_step)]
-        if not status.copies_sound:
-            step = "Unlock once: the damaged copy is mended from the other."
-            return [Finding("vault", Verdict.WARNING, "One copy of the key file is damaged.", step)]
-        if not status.database_present:
-            step = "Put a backup back: `atlas vault restore`."
-            return [Finding("vault", Verdict.BAD, "The key file is there, the database is not.", step)]
-        kinds = ", ".join(slot.kind for slot in status.slots)
-        return [Finding("vault", Verdict.GOOD, f"Both copies of the key file are sound; opens with {kinds}.")]
+        rooms: list[VaultStatus] = []
+        for vault in self._vault.rooms:
+            try:
+                if await asyncio.to_thread(vault.exists):
+                    rooms.append(await asyncio.to_thread(vault.status))
+            except Exception as error:  # noqa: BLE001 - as above
+                words = explain(error)
+                found = f"{vault.room.value}.keys: {words.title}: {words.message}"
+                return [Finding("vault", Verdict.BAD, found, words.next_step)]
+        if spoilt := [finding for room in rooms if (finding := _spoilt(room)) is not None]:
+            return spoilt
+        if not all(room.copies_sound for room in rooms):
+            return [Finding("vault", Verdict.WARNING, tr("doctor.copy"), tr("doctor.unlock"))]
+        kinds = ", ".join(slot.kind for slot in rooms[0].slots)
+        return [Finding("vault", Verdict.GOOD, tr("doctor.sound", kinds=kinds))]
 
     def _model_findings(self) -> list[Finding]:
         return [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
@@ -160,3 +163,14 @@ class Doctor:
     def _model(self, role: str) -> Finding:
         model = self._models.default(role)
         return Finding(f"{role} model", Verdict.GOOD, f"{model.id} ({size(model.bytes)}) is ready.")
+
+
+def _spoilt(room: VaultStatus) -> Finding | None:
+    """What is wrong with a room's file at first sight. One that was never made is made at the next unlock."""
+    name = f"{room.room.value}.db"
+    if not room.database_present:
+        lost = Finding("vault", Verdict.BAD, tr("doctor.absent", file=name), tr("doctor.restore"))
+        return lost if room.room_made else None
+    if room.flaw is None:
+        return None
+    return Finding("vault", Verdict.BAD, tr(f"doctor.{room.flaw.value}", file=name), tr("doctor.salvage"))

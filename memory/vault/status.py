@@ -6,6 +6,7 @@ from datetime import datetime
 from memory.kinds import RoomKind
 from memory.vault.kdf import KdfParams
 from memory.vault.keyslots import CopyState, Keyslots
+from memory.vault.outside import Flaw
 from memory.vault.slots import KeyringSlot, PassphraseSlot, RecoverySlot, Slot
 
 
@@ -22,7 +23,8 @@ class SlotStatus:
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """What the keyslot file says of itself, without any key. `copies` maps file names to their state."""
+    """What the keyslot file says of itself, without any key. `copies` maps file names to their state;
+    `flaw` is what can be seen of the database from outside."""
 
     room: RoomKind
     vault_id: str
@@ -31,6 +33,7 @@ class VaultStatus:
     room_made: bool
     recovery_unseen: bool
     database_present: bool
+    flaw: Flaw | None
     copies: dict[str, CopyState]
     slots: tuple[SlotStatus, ...]
 
@@ -48,7 +51,9 @@ class VaultStatus:
         return any(slot.kind == RecoverySlot.KIND for slot in self.slots)
 
 
-def vault_status(keyslots: Keyslots, copies: dict[str, CopyState], *, database_present: bool) -> VaultStatus:
+def vault_status(
+    keyslots: Keyslots, copies: dict[str, CopyState], *, database_present: bool, flaw: Flaw | None
+) -> VaultStatus:
     return VaultStatus(
         room=RoomKind(keyslots.room),
         vault_id=keyslots.vault_id,
@@ -57,6 +62,7 @@ def vault_status(keyslots: Keyslots, copies: dict[str, CopyState], *, database_p
         room_made=keyslots.room_made,
         recovery_unseen=keyslots.recovery_unseen,
         database_present=database_present,
+        flaw=flaw,
         copies=copies,
         slots=tuple(slot_status(slot) for slot in keyslots.slots),
     )

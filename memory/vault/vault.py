@@ -28,6 +28,7 @@ from memory.vault.files import make_private_folder
 from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import CopyState, KeyslotFile, Keyslots
+from memory.vault.outside import flaw
 from memory.vault.passphrase import Passphrase
 from memory.vault.ports import KeyringPort, KeyringTrouble
 from memory.vault.slots import (
@@ -229,7 +230,12 @@ class Vault:
     def status(self) -> VaultStatus:
         keyslots, states = self._load()
         copies = {path.name: state for path, state in zip(self._file.paths, states, strict=True)}
-        return vault_status(keyslots, copies, database_present=self.database_path.exists())
+        return vault_status(
+            keyslots,
+            copies,
+            database_present=self.database_path.exists(),
+            flaw=flaw(self.database_path, keyslots.salt),
+        )
 
     def _load(self) -> tuple[Keyslots, tuple[CopyState, ...]]:
         if not self._file.exists():

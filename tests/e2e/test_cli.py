@@ -249,6 +249,18 @@ def test_doctor_is_honest_about_an_empty_home_and_a_whole_one(
     assert {f["check"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "bad"} == {"vault"}
 
 
+@pytest.mark.parametrize("room", ["open", "private"])
+def test_doctor_sees_without_a_key_that_a_file_cannot_be_the_room(program: Program, room: str) -> None:
+    vault = next(f for f in program.json("doctor")["findings"] if f["check"] == "vault")
+    assert "not checked" in vault["message"]
+    path = program.paths.rooms / f"{room}.db"
+    path.write_bytes(bytes(4096) + path.read_bytes()[4096:])
+    done = program.run("doctor", "--json")
+    (bad,) = (f for f in json.loads(done.stdout)["findings"] if f["verdict"] == "bad")
+    assert done.returncode == 1
+    assert (bad["check"], path.name in bad["message"], "salvage" in bad["next_step"]) == ("vault", True, True)
+
+
 def test_a_file_for_people_not_for_the_world(program: Program) -> None:
     program.json("ask", "Hello", "--max-tokens", "2")
     loose = [

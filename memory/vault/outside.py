@@ -1,0 +1,38 @@
+"""What can be told of a room's file without its key."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from memory.vault.keys import SALT_BYTES
+
+PAGE = 4096
+
+
+class Flaw(StrEnum):
+    """Why a file cannot be the room that its keyslots belong to."""
+
+    EMPTY = "empty"
+    CUT = "cut"
+    FOREIGN = "foreign"
+
+
+def flaw(database: Path, salt: bytes) -> Flaw | None:
+    """What is wrong with a database at first sight; None for one that is not there, too.
+
+    SQLCipher writes the salt at the beginning of the file, as it is: where something else stands the file is
+    not this room's, or its first page is gone. What follows is seen only by who has the key.
+    """
+    try:
+        size = database.stat().st_size
+        with database.open("rb") as file:
+            head = file.read(SALT_BYTES)
+    except FileNotFoundError:
+        return None
+    if size == 0:
+        return Flaw.EMPTY
+    if head != salt:
+        return Flaw.FOREIGN
+    # While the log holds pages the file may end within one: it gets them from there.
+    log = database.with_name(f"{database.name}-wal")
+    cut = size % PAGE != 0 and not (log.exists() and log.stat().st_size)
+    return Flaw.CUT if cut else None
