@@ -99,8 +99,25 @@ async def test_a_command_that_cannot_be_done_now_says_so(make: Make) -> None:
     async with place.app.run_test(size=SIZE, notifications=True) as pilot:
         await settle(pilot)
         await say(pilot, "/context")
-        await assert_until(pilot, lambda: "/context cannot be done now" in shown(place))
+        await assert_until(pilot, lambda: "/context cannot be done now: nothing has been" in shown(place))
+        await say(pilot, "/open")
+        await assert_until(pilot, lambda: "/open cannot be done now: this" in shown(place))
         assert await place.store.list_sessions() == []
+
+
+async def test_a_command_that_waits_for_the_reply_says_so(make: Make) -> None:
+    gate = asyncio.Event()
+    place = make(model=NamedModel(["Told to the end."], gate=gate))
+    async with place.app.run_test(size=SIZE, notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "Good morning")
+        await assert_until(pilot, lambda: chat(place.app).current.busy)
+        await say(pilot, "/reads")
+        await assert_until(pilot, lambda: "/reads cannot be done now: a reply is coming" in shown(place))
+        gate.set()
+        await settle(pilot)
+        await say(pilot, "/continue")
+        await assert_until(pilot, lambda: "/continue cannot be done now: the newest" in shown(place))
 
 
 async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(make: Make) -> None:

@@ -34,12 +34,6 @@ class RoomChanges(Holding):
         busy = self.current.busy or bool(self.current.waiting)
         return self.atlas.leaving or self.atlas.desk.room is None or busy
 
-    @property
-    def _begun_off_record(self) -> bool:
-        """Whether the program has opened no vault: there is no other room to go to."""
-        room = self.atlas.desk.room
-        return room is not None and room.store.room is RoomKind.OFF_RECORD
-
     def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.change(partial(self.atlas.attempt, group=GROUP, exclusive=True), act, asked_for=True)
 

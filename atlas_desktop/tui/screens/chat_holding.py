@@ -26,6 +26,12 @@ class Holding(ChatPart):
         return any(not worker.is_finished for worker in self.changing.values())
 
     @property
+    def _begun_off_record(self) -> bool:
+        """Whether the program has opened no vault: there is no other room to go to."""
+        room = self.atlas.desk.room
+        return room is not None and room.store.room is RoomKind.OFF_RECORD
+
+    @property
     def _standing(self) -> tuple[RoomKind, MemoryMode | None]:
         """Where what is said now goes, and what is made of it."""
         session = self.current.session
