@@ -202,8 +202,9 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
 
 
 def _interface(ctx: Any, args: argparse.Namespace) -> int:
-    from atlas_desktop.tui.launch import launch, show
+    from atlas_desktop.tui.launch import launch, needs_a_terminal, show
 
+    needs_a_terminal()
     if getattr(args, "demo", False):
         from atlas_desktop.cli.demo import throw_away_home
 

@@ -5,12 +5,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from atlas_desktop.explain import AlreadyRunning
+from atlas_desktop.explain import AlreadyRunning, UsageError
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
 from atlas_desktop.relaunch import can_relaunch, relaunch_demo, relaunch_locked
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
@@ -55,6 +56,16 @@ def launch(
             relaunch=again,
             demo=demo if again is not None and not off_record else None,
         )
+
+
+def needs_a_terminal() -> None:
+    """Raises `UsageError` where nobody could see the interface, or type into it: it would wait for ever."""
+
+    def is_one(stream: TextIO | None) -> bool:
+        return stream is not None and stream.isatty()
+
+    if not is_one(sys.__stdin__) or not (is_one(sys.__stdout__) or is_one(sys.__stderr__)):
+        raise UsageError(tr("program.no_terminal"), tr("program.no_terminal_step"))
 
 
 @contextmanager

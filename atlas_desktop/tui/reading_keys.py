@@ -1,4 +1,4 @@
-"""What comes from the terminal."""
+"""What comes from the terminal, and where it is."""
 
 import codecs
 import sys
@@ -11,11 +11,27 @@ if TYPE_CHECKING:
 
 def forgiving(driver: "type[Driver]") -> "type[Driver]":
     """Textual's own driver, which reads bytes that are no UTF-8 (a paste from an old file, a terminal with
-    another encoding) as a sign each. Otherwise the program ends with the first of them."""
+    another encoding) as a sign each. Otherwise the program ends with the first of them.
+
+    It draws to standard error; where that goes into a file (`atlas 2>errors.txt`), to the terminal all the
+    same."""
     module: Any = sys.modules[driver.__module__]
     if hasattr(module, "getincrementaldecoder"):
         module.getincrementaldecoder = _decoder
-    return driver
+    return _on_standard_output(driver) if _only_standard_output() else driver
+
+
+def _only_standard_output() -> bool:
+    out, errors = sys.__stdout__, sys.__stderr__
+    return out is not None and out.isatty() and (errors is None or not errors.isatty())
+
+
+def _on_standard_output(driver: "type[Driver]") -> "type[Driver]":
+    def begin(self: Any, *args: Any, **options: Any) -> None:
+        driver.__init__(self, *args, **options)
+        self._file = sys.__stdout__
+
+    return type(driver.__name__, (driver,), {"__init__": begin, "__module__": driver.__module__})
 
 
 def _decoder(encoding: str) -> "partial[codecs.IncrementalDecoder]":

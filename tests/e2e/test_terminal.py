@@ -1,13 +1,15 @@
 """The whole way of a new person, in a real terminal with the real model."""
 
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from atlas_desktop.paths import Paths
 from tests.e2e.conftest import Program
-from tests.e2e.terminal import atlas, ctrl
+from tests.e2e.terminal import Terminal, atlas, ctrl
 
 pytestmark = pytest.mark.real_model
 
@@ -133,3 +135,27 @@ def test_a_question_is_answered_with_no(program: Program) -> None:
         terminal.see("Nothing was changed")
         assert terminal.wait_for_end() == 1
     assert len(program.json("sessions", "list")) == 1
+
+
+def test_errors_sent_elsewhere_leave_the_interface_in_the_terminal(program: Program, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "errors.txt"
+    command = ["/bin/sh", "-c", f"exec {program.executable} 2>{elsewhere}"]
+    with Terminal(command, program.environment) as terminal:
+        terminal.see("Locked")
+        terminal.press(ctrl("q"))
+        assert terminal.wait_for_end() == 0
+    assert elsewhere.read_bytes() == b""
+
+
+def test_without_a_terminal_the_interface_says_so_and_does_not_wait_for_ever(program: Program) -> None:
+    for arguments in ([], ["demo"]):
+        done = subprocess.run(
+            [program.executable, *arguments, "--json"],
+            env=program.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, "usage")
+        assert b"terminal" in done.stdout

@@ -12,5 +12,7 @@ TEXTS = {
     "model_begin": "New model: {name}. You can begin.",
     "model_arrived": "New model: {name}. `/model {name}` makes it the one that answers.",
     "not_noted": "It could not be written down",
+    "no_terminal": "The interface needs a terminal to be drawn in and to be typed into; there is none here.",
+    "no_terminal_step": "Run `atlas` in a terminal. In scripts: `atlas ask`, `atlas chat --jsonl`.",
     "error_id": "Error id: {id}",
 }
