@@ -9,7 +9,7 @@ from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.looks import Looks
 from atlas_desktop.words.catalogue import tr
-from models.errors import ModelFileMissing, NoModel
+from models.errors import ModelFileMissing, NoModel, WorkerCrashed
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -125,6 +125,11 @@ class Modelling(Looks):
         self._tell_chat()
         try:
             info = await self.desk.model.chat.info()
+        except WorkerCrashed:
+            # A reply that waits for it tells of it, in its place in the conversation.
+            if self.replying:
+                return
+            raise
         finally:
             self.background = ""
             self._tell_chat()

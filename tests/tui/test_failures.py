@@ -16,12 +16,15 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
 from atlas_desktop.tui.screens.failure import FailureScreen
 from atlas_desktop.tui.screens.unlock import UnlockScreen
+from atlas_desktop.tui.widgets.message import ErrorNote
 from memory.errors import RoomDamaged, StorageFull
 from memory.kinds import RoomKind
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
-from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
+from models.errors import WorkerCrashed
+from models.messages import ModelInfo
+from tests.tui.desk import NamedModel, Stage
+from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 SECRET = "a very secret sentence"
@@ -202,3 +205,41 @@ async def test_a_run_that_ends_in_any_way_closes_the_room(make: Make) -> None:
     await app.run_async(headless=True, size=(80, 24))
     await task
     assert place.desk.room is None
+
+
+class DyingModel(NamedModel):
+    """Its process dies while it loads, when `die` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.die = asyncio.Event()
+
+    async def info(self) -> ModelInfo:
+        await self.die.wait()
+        raise WorkerCrashed(-9)
+
+
+async def test_a_model_that_dies_while_it_loads_is_told_of_where_words_wait_for_it_and_only_there(
+    make: Make,
+) -> None:
+    model = DyingModel()
+    place = make(model=model)
+    async with place.app.run_test(size=(100, 32)) as pilot:
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await say(pilot, "Good morning")
+        await assert_until(pilot, lambda: chat(place.app).current.id is not None)
+        model.die.set()
+        await assert_until(pilot, lambda: bool(place.app.screen.query(ErrorNote)))
+        await settle(pilot)
+        assert not on(place.app, ErrorScreen)
+
+
+async def test_a_model_that_dies_while_it_loads_is_told_of_in_a_window_when_nothing_was_said(
+    make: Make,
+) -> None:
+    model = DyingModel()
+    place = make(model=model)
+    async with place.app.run_test(size=(100, 32)) as pilot:
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        model.die.set()
+        await assert_until(pilot, lambda: on(place.app, ErrorScreen))
