@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.words.amounts import held
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.retention import Removed
@@ -89,12 +91,10 @@ def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Remo
     since = " since the last use" if policy.days else ""
     lines = [f"Conversations are kept {_for(policy.days)}{since}, in the bin {_for(policy.bin_days)}."]
     lines += [f"{name}: {_for(days)}." for name, days in policy.projects.items()]
-    lines.append("Starred and important ones stay, and those that a pinned memory rests on.")
+    lines.append("Starred, important and pinned ones stay, and those that a pinned memory rests on.")
     if removed is not None:
-        messages = sum(one.messages for one in removed)
-        lines.append(
-            f"{sum(one.sessions for one in removed)} conversations with {messages} messages are erased."
-        )
+        erased = held(sum(one.sessions for one in removed), sum(one.messages for one in removed))
+        lines.append(f"Erased: {erased}.")
         return "\n".join(lines)
     for one in found:
         begun = one.candidate.binned_at or one.candidate.used_at
@@ -107,4 +107,4 @@ def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Remo
 
 
 def _for(days: int) -> str:
-    return f"for {days} days" if days else "for ever"
+    return tr("amounts.for_days", count=days) if days else "for ever"
