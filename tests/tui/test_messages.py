@@ -184,6 +184,8 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
         await personas.add_template(NewTemplate("letter", "Write to {whom}."))
         await say(pilot, "/persona pirate")
         await settle(pilot)
+        told = " ".join(one.message for one in place.app._notifications)
+        assert "The model is Pirate now. This holds from your first words on." in told
         await say(pilot, "/template letter")
         await assert_until(pilot, lambda: on(place.app, FieldsScreen))
         await type_text(pilot, "Ines")

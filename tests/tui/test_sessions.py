@@ -31,7 +31,10 @@ async def test_conversations_are_listed_by_day_with_those_with_a_star_on_top(mak
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
         text = shown(place)
-        positions = [text.index(group) for group in ("★ Starred", "Today", "Yesterday", "This week", "Older")]
+        positions = [
+            text.index(group)
+            for group in ("★ Starred and pinned", "Today", "Yesterday", "This week", "Older")
+        ]
         assert positions == sorted(positions)
         assert text.index("Choosing a bicycle") < text.index("Tides, the moon") < text.index("Yesterday")
 

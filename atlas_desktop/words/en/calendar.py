@@ -1,7 +1,7 @@
 """Days, as lists are grouped by them."""
 
 TEXTS = {
-    "starred": "★ Starred",
+    "starred": "★ Starred and pinned",
     "today": "Today",
     "yesterday": "Yesterday",
     "this_week": "This week",

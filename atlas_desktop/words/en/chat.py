@@ -18,7 +18,7 @@ TEXTS = {
     "instructions_hint": "What the model is told before everything else, in this conversation alone.",
     "instructions": "Instructions",
     "instructed": "The instructions are changed.",
-    "from_the_first": "They hold from your first words on.",
+    "from_the_first": "This holds from your first words on.",
     "itself_again": "The model is itself again.",
     "is_now": "The model is {name} now.",
     "read_next": "read with your next words",
