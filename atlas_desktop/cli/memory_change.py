@@ -68,7 +68,6 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
         valid_from=_when(args.valid_from),
         valid_until=_when(args.valid_until),
     )
-    _check_order(wish.valid_from, wish.valid_until)
     text = sys.stdin.read() if args.text == "-" else args.text
     room = await ctx.unlock()
     if wish == Wish(project=wish.project):
@@ -105,8 +104,6 @@ async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
     if not given:
         raise UsageError("It is not said what to change.", "Give --text, --kind, --tier or another option.")
     room = await rooms.room_with(ctx, args.id)
-    known = await room.store.memories.get(args.id)
-    _check_order(given.get("valid_from", known.valid_from), given.get("valid_until", known.valid_until))
     made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
     await _emit(ctx, [(room, made)], "Changed")
     return Exit.DONE
@@ -167,8 +164,12 @@ async def _emit(ctx: Context, made: "list[rooms.Known]", done: str) -> None:
 
 
 async def _worded(work: "Awaitable[Memory]") -> "Memory":
+    from memory.knowledge.entities import TimesOutOfOrder
+
     try:
         return await work
+    except TimesOutOfOrder:
+        raise UsageError("It would end before it begins.", "Give times in their order, or `never`.") from None
     except ValueError as error:
         raise UsageError(f"That cannot be remembered: {error}.", "Say it in a sentence or two.") from None
 
@@ -177,11 +178,6 @@ def _share(value: float) -> float:
     if not 0 <= value <= 1:
         raise UsageError("That number is out of range.", "Give a number from 0 to 1.")
     return value
-
-
-def _check_order(since: datetime | None, until: datetime | None) -> None:
-    if since is not None and until is not None and until < since:
-        raise UsageError("It would end before it begins.", "Give times in their order, or `never`.")
 
 
 def _when(text: str | None) -> datetime | None:

@@ -139,7 +139,7 @@ class KnowledgeService:
     async def add(self, text: str, wish: Wish | None = None) -> Memory:
         """What the person wants remembered as she says, whatever else is known: kept at once.
 
-        Raises ValueError when nothing is said or it is too long.
+        Raises ValueError when nothing is said or it is too long, and `TimesOutOfOrder`.
         """
         wanted, worded = wish or Wish(), _worded(text)
         understood = understand(worded)
@@ -178,6 +178,7 @@ class KnowledgeService:
         What the person has worded is no guess any more: it is kept. Raises ValueError as `add`.
         """
         memory = await self._memories.get(ref)
+        patch.require_order(memory)
         if patch.text is not None:
             patch = replace(patch, text=_worded(patch.text))
         if patch.subject is not None:

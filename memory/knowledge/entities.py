@@ -114,10 +114,20 @@ def holds_after(memory: Memory, moment: datetime) -> bool:
     return memory.valid_until is None or memory.valid_until > moment
 
 
+class TimesOutOfOrder(ValueError):
+    """Something would end before it begins."""
+
+
+def require_order(since: datetime | None, until: datetime | None) -> None:
+    """Raises `TimesOutOfOrder`."""
+    if since is not None and until is not None and until < since:
+        raise TimesOutOfOrder("it would end before it begins")
+
+
 @dataclass(frozen=True, slots=True)
 class NewMemory:
     """A memory before it is stored. `supersedes` are ids of memories that do not hold any more; `parts` are
-    ids of those it is merged from, which are archived."""
+    ids of those it is merged from, which are archived. Raises `TimesOutOfOrder`."""
 
     kind: MemoryKind
     text: str = field(repr=False)
@@ -136,6 +146,9 @@ class NewMemory:
     model: str | None = None
     supersedes: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_order(self.valid_from, self.valid_until)
 
 
 class Unset:
@@ -160,6 +173,12 @@ class MemoryPatch:
     valid_from: datetime | Unset | None = UNSET
     valid_until: datetime | Unset | None = UNSET
     expires_at: datetime | Unset | None = UNSET
+
+    def require_order(self, memory: Memory) -> None:
+        """Raises `TimesOutOfOrder` when `memory` would end before it begins with this."""
+        since = memory.valid_from if isinstance(self.valid_from, Unset) else self.valid_from
+        until = memory.valid_until if isinstance(self.valid_until, Unset) else self.valid_until
+        require_order(since, until)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from memory.knowledge.entities import (
     MemoryState,
     MemoryTier,
     NewMemory,
+    TimesOutOfOrder,
 )
 from memory.knowledge.expiry import Why
 from memory.knowledge.retention import Retention
@@ -54,6 +55,22 @@ class Place:
             ScriptedChatModel,
             changed,
         )
+
+
+async def test_nothing_ends_before_it_begins() -> None:
+    place = Place()
+    now = place.clock.now()
+    before = now - timedelta(days=1)
+    with pytest.raises(TimesOutOfOrder):
+        await place.knowledge.add("I lived in Graz", Wish(valid_from=now, valid_until=before))
+    assert await place.knowledge.select() == []
+    known = await place.knowledge.add("I lived in Graz", Wish(valid_from=now, valid_until=now))
+    for patch in (MemoryPatch(valid_until=before), MemoryPatch(valid_from=now + timedelta(days=1))):
+        with pytest.raises(TimesOutOfOrder):
+            await place.knowledge.edit(known.id, patch)
+    await place.knowledge.edit(known.id, MemoryPatch(valid_from=before, valid_until=before))
+    open_end = await place.knowledge.edit(known.id, MemoryPatch(valid_from=now, valid_until=None))
+    assert (open_end.valid_from, open_end.valid_until) == (now, None)
 
 
 async def test_what_a_person_adds_is_kept_at_once_where_it_belongs() -> None:
