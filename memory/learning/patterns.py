@@ -67,6 +67,7 @@ def piece(name: str) -> str:
     return _filled(f"<{name}>", _data()["pieces"])
 
 
+@cache
 def _data() -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from memory.knowledge.entities import MemoryKind, MemoryOrigin
 from memory.knowledge.wording import ONESELF
@@ -10,6 +11,7 @@ from memory.learning.dating import held
 from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import found, normal, supported
 from memory.learning.forms import Told, code, open_question, procedure, to_remember
+from memory.learning.joined import apart
 from memory.learning.patterns import Reading, reading, tells_date, vague
 from memory.learning.voice import Sentence, blocks, lists, plain, sentences
 from memory.lifecycle.importance import importance
@@ -101,7 +103,8 @@ def _statements(heard: Heard) -> Iterator[Candidate]:
     for sentence in sentences(heard.text):
         wish = to_remember(sentence.text)
         if wish is not None:
-            yield _wished(heard, wish)
+            for said, quote in apart(wish, partial(_tells, person=None)):
+                yield _wished(heard, said, quote)
             continue
         whole = _whole_sentence(heard, sentence)
         if whole is not None:
@@ -113,14 +116,19 @@ def _statements(heard: Heard) -> Iterator[Candidate]:
             if asked is not None:
                 yield _whole(heard, MemoryKind.QUESTION, asked, worded(asked.words))
                 continue
-            told = _resolved(told, person)
-            understood = reading(told)
-            if understood is None:
-                continue
-            person = _spoken_of(understood) or person
-            candidate = _understood(heard, told, clause, understood)
-            if candidate is not None:
-                yield candidate
+            for said, quote in apart(clause, partial(_tells, person=person)):
+                told = _resolved(plain(said), person)
+                understood = reading(told)
+                if understood is None:
+                    continue
+                person = _spoken_of(understood) or person
+                candidate = _understood(heard, told, quote, understood)
+                if candidate is not None:
+                    yield candidate
+
+
+def _tells(said: str, person: _Person | None) -> bool:
+    return reading(_resolved(plain(said), person)) is not None
 
 
 def _whole_sentence(heard: Heard, sentence: Sentence) -> Candidate | None:
@@ -149,12 +157,12 @@ def understand(text: str) -> Understood:
     return Understood(understood.pattern.kind, _subject(understood))
 
 
-def _wished(heard: Heard, wish: str) -> Candidate:
+def _wished(heard: Heard, wish: str, quote: str) -> Candidate:
     understood = understand(wish)
     candidate = Candidate(
         understood.kind,
         worded(wish),
-        wish,
+        quote,
         heard.message_id,
         heard.session_id,
         heard.at,

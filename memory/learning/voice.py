@@ -26,7 +26,7 @@ _ONESELF = re.compile(
 _OPEN_QUOTE = re.compile(r"(?:^|[\s:,])[\"“„«][^\"”“»]*$")
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？])")
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|e\.g|i\.e|Jan|"
+    r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|[Ee]\.g|[Ii]\.e|Jan|"
     r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
 )
 _GAP = "\x1f"

@@ -117,6 +117,16 @@ async def test_nearly_the_same_words_are_one_memory(store: SessionStore) -> None
     assert other.id != first.id
 
 
+async def test_who_moves_keeps_her_work(store: SessionStore) -> None:
+    await say(store, "I live in Graz and work as a nurse.")
+    home, work = await learner(store).learn()
+    await say(store, "I moved to Cork.")
+    await learner(store).learn()
+    assert (await store.memories.get(home.id)).state is MemoryState.SUPERSEDED
+    assert (await store.memories.get(work.id)).state is MemoryState.INBOX
+    assert texts(await store.memories.select()) == {"I moved to Cork.", "I work as a nurse."}
+
+
 async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: SessionStore) -> None:
     await say(store, "I live in Ghent.", "I love tea.", "I've moved to Graz.", "I've come to hate tea.")
     await learner(store).learn()

@@ -82,10 +82,82 @@ def test_what_people_tell_of_themselves(said: str, kind: MemoryKind, text: str) 
         "I'm trying to install it but I get an error.",
         "Graz is a beautiful place.",
         "He lives in Graz.",
+        "In this example we're starting a band.",
+        "In my example, my name is Bob and I live in Cork.",
+        "As an example, I'm a vegan.",
+        "E.g. I live in Rome.",
+        "To give an example, I live in Paris.",
+        "Here's an example. I live in Rome. I work as a cook.",
+        "Let me give you an example: I live in Rome. I work as a cook.",
+        "Example: I live in Rome. I work as a cook.",
+        "We're starting a band in this example.",
+        "I live in Rome, for example.",
+        "I'm a nurse in this scenario.",
+        "In that scenario, we live in Rome. I work as a nurse.",
+        "In this problem, I have three dogs.",
+        "Suppose I lived in Rome.",
+        "Suppose we're opening a café in Graz. I work there as a cook.",
+        "In a hypothetical world I live on Mars.",
+        "In a world where I live in Rome.",
+        "In an ideal world I live in Rome.",
+        "Consider a situation in which I live in Rome. My name is Ada.",
+        "Picture me as a chef. I work in Paris.",
+        "Theoretically, I work in Rome.",
+        "For argument's sake, I'm a vegan.",
+        "Por ejemplo, vivo en Roma.",
+        "Dans cet exemple, j'habite à Rome.",
+        "Zum Beispiel: ich wohne in Rom.",
     ],
 )
 def test_what_is_not_the_person_s_own_is_left_out(said: str) -> None:
     assert learned(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("I live in Rome. For example, I love the Pantheon.", "I live in Rome."),
+        ("Can you give me an example? I'm a vegan.", "I'm a vegan."),
+        ("Thanks for the example! I live in Rome.", "I live in Rome."),
+        ("In your example the man lives in Oslo. I live in Rome.", "I live in Rome."),
+        ("For this problem I need help. I live in Rome.", "I live in Rome."),
+        ("I love fruit, for example apples.", "I love fruit, for example apples."),
+    ],
+)
+def test_who_speaks_of_an_example_still_speaks_of_herself(said: str, text: str) -> None:
+    (one,) = learned(said)
+    assert one.text == text
+
+
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [
+        ("I live in Bergen and work as a nurse.", ["I live in Bergen.", "I work as a nurse."]),
+        ("We live in Rome and have two cats.", ["We live in Rome.", "We have two cats."]),
+        (
+            "Hi! I'm Ada, live in Graz and now work for Acme.",
+            ["I'm Ada.", "I live in Graz.", "I now work for Acme."],
+        ),
+        ("I'm living in Rome and working as a cook.", ["I'm living in Rome.", "I'm working as a cook."]),
+        ("I was born in Oslo and live in Bergen.", ["I was born in Oslo.", "I live in Bergen."]),
+        ("I work as a nurse and love long walks.", ["I work as a nurse.", "I love long walks."]),
+        (
+            "My sister Maja lives in Oslo and works as a nurse.",
+            ["My sister Maja lives in Oslo.", "My sister Maja works as a nurse."],
+        ),
+        ("I live and work in Rome.", ["I live and work in Rome."]),
+        ("I have two brothers who live in Rome and work as cooks.", None),
+        ("I want to move to Rome and work as a nurse.", None),
+        ("I decided to move to Oslo and start a choir.", None),
+        ("I love to read and play chess.", None),
+        ("I don't eat meat and drink no wine.", None),
+        ("I like tea and coffee.", None),
+    ],
+)
+def test_two_statements_with_one_subject_are_two_memories(said: str, texts: list[str] | None) -> None:
+    made = learned(said)
+    assert all(found(one.quote, said) for one in made)
+    assert [one.text for one in made] == (texts if texts is not None else [said])
 
 
 def test_she_is_who_was_spoken_of() -> None:
@@ -127,6 +199,14 @@ def test_a_list_of_steps_is_one_procedure() -> None:
 def test_what_is_to_be_remembered_is_the_person_s(said: str, text: str) -> None:
     (one,) = asked_to_remember(heard(said))
     assert (one.text, one.origin, one.confidence) == (text, MemoryOrigin.PERSON, 1.0)
+
+
+def test_two_things_to_be_remembered_are_two_memories() -> None:
+    made = asked_to_remember(heard("Remember that I live in Bergen and work as a nurse."))
+    assert [(one.text, one.origin) for one in made] == [
+        ("I live in Bergen.", MemoryOrigin.PERSON),
+        ("I work as a nurse.", MemoryOrigin.PERSON),
+    ]
 
 
 @pytest.mark.parametrize(
