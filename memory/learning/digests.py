@@ -58,7 +58,9 @@ class Digester:
         # What the person has rejected, reworded or put away is hers.
         if old is not None and (old.state not in (MemoryState.INBOX, MemoryState.KEPT)):
             return None
-        draft = await self._summariser.quick([_source_message(one) for one in said], most=LONGEST)
+        # Of a short conversation it holds all that was told; a share of it would pass over what is long.
+        texts = [_source_message(one) for one in said]
+        draft = await self._summariser.quick(texts, most=LONGEST, shortened=False)
         text = f"{session.title}\n{draft.text}".strip()
         sources = _sources(draft.text, said)
         if not sources or (old is not None and old.text == text):

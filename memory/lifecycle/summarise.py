@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memory.context.entities import Summary
 from memory.lifecycle.asking import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
@@ -112,9 +112,14 @@ class Summariser:
         """
         return await self._drafted(await self._of_summaries(parts, texts, most, session_id))
 
-    async def quick(self, texts: Sequence[SourceMessage], *, most: int | None = None) -> Draft:
-        """As `summarise`, at once: without any model, marked `fallback`."""
+    async def quick(
+        self, texts: Sequence[SourceMessage], *, most: int | None = None, shortened: bool = True
+    ) -> Draft:
+        """As `summarise`, at once: without any model, marked `fallback`. Not `shortened`, it says all that
+        `most` has room for."""
         source = await self._of_messages(texts, most, None)
+        if not shortened and most is not None:
+            source = replace(source, most=most)
         return await self._extracted(source, None, None) if source.passages else self._nothing(source)
 
     async def quick_merge(

@@ -264,6 +264,19 @@ async def _marked(store: SessionStore, *said: str) -> tuple[Session, list[Messag
     return session, await store.branch(session.id)
 
 
+async def test_a_digest_of_a_short_session_passes_over_nothing_that_was_told(store: SessionStore) -> None:
+    digester = Digester(store, Summariser(ScriptedChatModel(), WordCounter()))
+    told = (
+        "I'm allergic to soy, and I love hiking in the fjords.",
+        "My sister Maja lives in Oslo and works as a cook.",
+        "I decided to buy the blue kayak for 4200 kroner from Zara Holm.",
+        "To wax the kayak, first wash it, then let it dry and then rub in the wax.",
+    )
+    await _marked(store, *told)
+    (made,) = await digester.renew()
+    assert all(one in made.text for one in told)
+
+
 async def test_an_important_session_has_a_digest_that_follows_it(store: SessionStore) -> None:
     digester = Digester(store, Summariser(ScriptedChatModel(), WordCounter()))
     await say(store, "We chose oak for the floor.", "It costs 900 euros.")
