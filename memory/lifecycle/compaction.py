@@ -23,6 +23,7 @@ IMPROVE = "improve"
 Handler = Callable[[Job], Awaitable[None]]
 
 _REMADE_TOKENS = 120
+_EMPTIED_TOKENS = 240
 """A summary that is made anew may be as long as it was, or so long."""
 
 _LOOKED_THROUGH = 1000
@@ -163,9 +164,7 @@ class Compactor:
             (s for s in of_session if s.merged_into == summary.id and s.covers[0] in order),
             key=lambda s: order[s.covers[0]],
         )
-        # One that was emptied does not tell how long it was.
-        size = (await self._counter.count([summary.text]))[0] if summary.text else None
-        most = None if size is None else max(size, _REMADE_TOKENS)
+        most = await self._room(summary, of_session)
         whole = tuple(id_ for part in parts for id_ in part.covers) == summary.covers
         if whole and all(part.state is SummaryState.MERGED for part in parts):
             draft = await self._merged(summary.session_id, parts, covered, most, quick=quick)
@@ -178,6 +177,15 @@ class Compactor:
         )
         await self._age_if_changed(summary.session_id, covered)
         return made
+
+    async def _room(self, summary: Summary, of_session: Sequence[Summary]) -> int:
+        """Tokens that it may have anew: as many as it had."""
+        if summary.text:
+            return max((await self._counter.count([summary.text]))[0], _REMADE_TOKENS)
+        # One that was emptied does not tell how long it was, and a share of what it covers may be more than a
+        # prompt has room for.
+        sizes = await self._counter.count([s.text for s in of_session if s.text])
+        return max([*sizes, _EMPTIED_TOKENS])
 
     async def _drafted(
         self, session_id: str, covered: Sequence[Message], most: int | None, *, quick: bool

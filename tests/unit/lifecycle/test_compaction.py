@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.context.entities import Summary, SummaryState
+from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, NewSession
 from memory.jobs import Job, JobState
 from memory.lifecycle.compaction import IMPROVE, SUMMARISE, Compactor, Handler, register_summaries
@@ -176,6 +176,19 @@ async def test_what_was_forgotten_is_in_no_summary_made_anew(room: Room) -> None
     assert "in my own words" not in made.text
     assert "My neighbour in house 0" not in made.text
     assert "house 1" in made.text
+
+
+async def test_a_summary_that_was_emptied_grows_no_longer_than_the_others() -> None:
+    room = Room(ScriptedChatModel(["They go to Oslo."]))
+    await room.talk(60)
+    branch = await room.store.branch(room.session)
+    covers = tuple(message.id for message in branch[:100])
+    made = await room.store.context.add_summary(room.session, NewSummary("Short.", covers, 0, (), True, None))
+    await room.store.forget_message(covers[0])
+    (anew,) = await room.compactor().refresh(room.session, quick=True)
+    assert anew.id == made.id
+    (size,) = await WordCounter().count([anew.text])
+    assert 100 < size <= 240
 
 
 async def test_what_is_forgotten_while_it_is_summarised_makes_the_summary_stale(room: Room) -> None:
