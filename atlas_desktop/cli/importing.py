@@ -77,7 +77,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
         if args.learn:
             await room.learning.everything()
     skipped = [{"where": one.where, "why": one.why} for one in report.skipped]
-    skipped += [{"where": name, "why": "no format that is known"} for name in report.unknown]
+    skipped += [{"where": name, "why": "no format that is known"} for name in report.unexplained]
     result = {
         "sessions": report.sessions,
         "messages": report.messages,
@@ -114,7 +114,7 @@ class _Progress:
         self._drawn_at = now
         from atlas_desktop.words.importing import remaining
 
-        share = min(meter.done / meter.total, 1.0) if meter.total else 0.0
+        share = meter.share
         filled = int(_WIDTH * share)
         count = report.messages + report.already_there
         rate = f", {count / meter.seconds:,.0f}/s" if meter.seconds else ""

@@ -49,8 +49,18 @@ async def carry_out(
         await room.remember()
         if options.learn:
             await room.learning.everything()
-    app.say(tr("importing.done", summary=summary(report, dry_run=False)))
+    app.say(_told_at_the_end(report))
     return report
+
+
+def _told_at_the_end(report: ImportReport) -> str:
+    """What it came to; whoever did not look before has not seen what is left out."""
+    words = tr("importing.done", summary=summary(report, dry_run=False))
+    if not report.skipped:
+        return words
+    first = report.skipped[0]
+    count = len(report.skipped) + report.more_skipped
+    return f"{words}\n{tr('importing.done.left_out', count=count, where=first.where, why=first.why)}"
 
 
 class _Progress:
@@ -89,4 +99,4 @@ class _Progress:
 
 
 def share_of(meter: Meter) -> str:
-    return f"{min(meter.done / meter.total, 1.0):.0%}" if meter.total else "0%"
+    return f"{meter.share:.0%}"

@@ -16,13 +16,22 @@ NAMES = {
     Format.MARKDOWN: "Markdown",
 }
 
+_NAMED = 3
+_NAMES_A_FORMAT = (
+    "Give the export of ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm as it is, Markdown or JSON lines; "
+    "--format says which it is."
+)
+_FETCHES_IT_AGAIN = (
+    "Export it once more where it comes from; --format says whose it is, and then what is whole in it "
+    "is read."
+)
+
 WORDS: Words = {
     UnknownExport: lambda e: Explained(
         "unknown_export",
         "No conversations were found there",
-        f"{_some(e.names)}: nothing in it is in a format that Atlas reads. Nothing was changed.",
-        "Give the export of ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm as it is, Markdown or JSON "
-        "lines; --format says which it is.",
+        f"{_reasons(e)} Nothing was changed.",
+        _NAMES_A_FORMAT if e.names else _FETCHES_IT_AGAIN,
         Exit.FAILED,
     ),
 }
@@ -51,7 +60,7 @@ def left_out(report: ImportReport) -> list[str]:
     lines = [f"{LEFT_OUT}{one.where}: {one.why}" for one in report.skipped]
     if report.more_skipped:
         lines.append(f"{LEFT_OUT}{report.more_skipped:,} more")
-    return [*lines, *(f"{LEFT_OUT}{name}: no format that Atlas reads" for name in report.unknown)]
+    return [*lines, *(f"{LEFT_OUT}{name}: no format that Atlas reads" for name in report.unexplained)]
 
 
 def remaining(seconds: float) -> str:
@@ -69,5 +78,15 @@ def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
+def _reasons(error: UnknownExport) -> str:
+    """What is wrong with each, as far as it is known."""
+    lines = [f"{one.where}: {one.why}." for one in error.broken[:_NAMED]]
+    if (more := len(error.broken) - len(lines) + error.more) > 0:
+        lines.append(f"{more:,} more cannot be read either.")
+    if error.names:
+        lines.append(f"{_some(error.names)}: nothing in it is in a format that Atlas reads.")
+    return " ".join(lines)
+
+
 def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

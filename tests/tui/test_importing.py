@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.widgets import Checkbox, Input, Select
+from textual.widgets import Checkbox, Input, Select, Static
 
 from atlas_desktop.tui.screens.importing import ImportDialog
 from memory.entities import MemoryMode
@@ -111,3 +111,35 @@ async def test_what_cannot_be_imported_is_said_in_the_window(
         await settle(pilot)
         assert not on(place.app, ImportDialog)
         assert await everything(place.store) == []
+
+
+async def test_the_reason_why_there_is_nothing_is_in_the_window(
+    make: Callable[..., Stage], tmp_path: Path
+) -> None:
+    place = make()
+    file = tmp_path / "export.json"
+    write(file, b'[{"uuid": "c", "chat_messages": [{"uu')
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, f"/import {file}")
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+        await settle(pilot)
+        state = place.app.screen.query_one("#state", Static)
+        assert "export.json: the file ends in the middle of it." in str(state.render())
+        assert "the file ends in the" in shown(place)
+
+
+async def test_what_was_left_out_is_told_to_whoever_did_not_look(
+    make: Callable[..., Stage], tmp_path: Path
+) -> None:
+    place = make()
+    file = tmp_path / "export.json"
+    export(file)
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/import")
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+        place.app.screen.query_one("#where", Input).value = str(file)
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert "1 left out, the first of them export.json:4: no conversation" in told(place)

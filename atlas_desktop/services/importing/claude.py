@@ -28,7 +28,9 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
     # Conversations name their project by its id; which files tell of projects is seen from the beginning.
     for part in parts:
         if not _holds_conversations(part):
+            before = part.meter.done
             names.update(_projects(part))
+            part.meter.done, part.meter.ahead = before, 0
     yield from reading.sessions(parts, note, lambda value: talk_of(value, names))
 
 

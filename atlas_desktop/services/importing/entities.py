@@ -34,11 +34,14 @@ class Unreadable(Exception):
 
 
 class UnknownExport(Exception):
-    """Files in which nothing is in a format that is known."""
+    """Files in which nothing is in a format that is known: of some, `names`, that is all that can be said, of
+    others there is the reason why they cannot be read, `broken`, and of `more` of these only the number."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(f"{len(names)} files")
+    def __init__(self, names: tuple[str, ...], broken: "tuple[Skipped, ...]" = (), more: int = 0) -> None:
+        super().__init__(f"{len(names) + len(broken) + more} files")
         self.names = names
+        self.broken = broken
+        self.more = more
 
 
 @dataclass(slots=True)
@@ -128,7 +131,17 @@ class ImportReport:
     def require_known(self) -> None:
         """Raises `UnknownExport` when there was nothing to understand in any of the files."""
         if self.unknown and not self.formats:
-            raise UnknownExport(tuple(self.unknown))
+            raise UnknownExport(tuple(self.unexplained), tuple(self.skipped), self.more_skipped)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """Of `unknown` those of which it is not told among `skipped` what is wrong with them."""
+        places = [one.where for one in self.skipped]
+        return [
+            name
+            for name in self.unknown
+            if not any(place == name or place.startswith((f"{name}/", f"{name}:")) for place in places)
+        ]
 
     def skip(self, where: str, why: str) -> None:
         if len(self.skipped) < MOST_TOLD:
@@ -143,15 +156,25 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Meter:
-    """How far the reading has come, in bytes of `total`, and in how many seconds."""
+    """How far an import has come, in bytes of `total`, and in how many seconds.
+
+    Of `done`, which are read, `ahead` wait in a buffer for their turn; of `stored` everything is in the room.
+    """
 
     total: int = 0
     done: int = 0
+    ahead: int = 0
+    stored: int = 0
     seconds: float = 0.0
 
     @property
+    def share(self) -> float:
+        """In whole hundredths, so that the last of them is said when there is nothing left."""
+        return min(100 * self.stored // self.total, 100) / 100 if self.total else 0.0
+
+    @property
     def remaining(self) -> float | None:
-        """Seconds, if it goes on as fast; None as long as nothing can be said."""
-        if self.seconds < 1 or not self.done or self.total < self.done:
+        """Seconds, if it goes on as fast; None as long as nothing can be said, and when nothing is left."""
+        if self.seconds < 1 or not 0 < self.stored < self.total:
             return None
-        return self.seconds * (self.total - self.done) / self.done
+        return self.seconds * (self.total - self.stored) / self.stored

@@ -97,13 +97,18 @@ class Importer:
         reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
         try:
             # The thread reads on when this is cancelled, and is waited for below.
-            while batch := await asyncio.shield(reading):
+            while read := await asyncio.shield(reading):
+                batch, so_far = read
                 reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
                 if self._between is not None:
                     await self._between()
                 await self._store_batch(batch, chosen, report, seen)
+                # Reading is ahead by a batch and more: what it has come to is not what is done.
+                meter.stored = so_far
                 meter.seconds = time.monotonic() - begun
                 self._told(report, meter)
+            meter.stored = meter.total
+            self._told(report, meter)
         finally:
             # A thread that reads cannot be interrupted, and what it reads from cannot be closed before.
             await asyncio.wait({reading})
@@ -184,7 +189,8 @@ class _Reading:
         self._report = report
         self._meter = meter
 
-    def batches(self, at_once: int) -> Generator[list[_Read], None, None]:
+    def batches(self, at_once: int) -> Generator[tuple[list[_Read], int], None, None]:
+        """What was read, and how many bytes that took from the beginning."""
         batch: list[_Read] = []
         messages = size = 0
         for one in self._sessions():
@@ -192,10 +198,10 @@ class _Reading:
             messages += len(one.session.messages)
             size += sum(len(said.content) for said in one.session.messages)
             if messages >= at_once or size >= BYTES_AT_ONCE:
-                yield batch
+                yield batch, self._meter.done - self._meter.ahead
                 batch, messages, size = [], 0, 0
         if batch:
-            yield batch
+            yield batch, self._meter.done
 
     def _as_wished(self, session: TravellingSession) -> TravellingSession:
         options = self._options
@@ -227,6 +233,8 @@ class _Reading:
         for where, why in source.refused:
             self._report.skip(where, why)
         kinds = self._kinds(source)
+        # What has nothing to do with it is not read.
+        self._meter.total -= source.size - sum(part.size for parts in kinds.values() for part in parts)
         if not kinds:
             self._report.unknown.append(source.name)
             return
@@ -262,7 +270,7 @@ class _Reading:
                 self._report.skip(part.where, fault.why)
                 continue
             finally:
-                self._meter.done = before
+                self._meter.done, self._meter.ahead = before, 0
             if kind is not None:
                 kinds.setdefault(kind, []).append(part)
         return kinds

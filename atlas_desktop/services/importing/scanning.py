@@ -72,7 +72,9 @@ def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
         yield from _streamed(part, wrapped, note)
         return
     with part.open() as stream:
-        for piece in pieces(stream):
+        scanner = _Scanner(stream, LONGEST)
+        for piece in scanner.pieces():
+            part.meter.ahead = scanner.ahead
             where = f"{part.where}:{piece.number}"
             if piece.why:
                 note(where, piece.why)
@@ -158,6 +160,11 @@ class _Scanner:
         self._like: re.Pattern[bytes] | None = None
         self._again = _READ_AGAIN * longest
         self._ended = False
+
+    @property
+    def ahead(self) -> int:
+        """Bytes that are read and that no piece has come of yet."""
+        return len(self._buffer) - self._at
 
     def pieces(self) -> Iterator[Piece]:
         step = _CHUNK

@@ -217,7 +217,7 @@ class ImportDialog(Covering, ModalScreen[None]):
             self._tell(tr("importing.cannot", where=error.filename), wrong=True)
         else:
             words = explain(error)
-            self._tell(f"{words.title}. {words.next_step}", wrong=True)
+            self._tell(f"{words.title}. {words.message}\n{words.next_step}", wrong=True)
 
     async def _look(self) -> None:
         path = self._path()

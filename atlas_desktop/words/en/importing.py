@@ -32,5 +32,6 @@ TEXTS = {
     "progress": "importing {share}, {count} messages",
     "progress.left": "importing {share}, {count} messages, {left}",
     "done": "Imported: {summary}",
+    "done.left_out": "{count} left out, the first of them {where}: {why}.",
     "busy": "An import is under way already.",
 }

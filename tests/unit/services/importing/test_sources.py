@@ -6,15 +6,27 @@ import os
 import stat
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from atlas_desktop.explain import explain
 from atlas_desktop.services.importing import Format, Importer, ImportReport, Meter, UnknownExport
 from atlas_desktop.services.importing.scanning import Piece, pieces
+from atlas_desktop.words.importing import left_out
 from memory.testing import InMemorySessionStore
-from tests.unit.services.importing.exports import chatgpt, everything, node, take, taken, write
+from tests.unit.services.importing.exports import (
+    chatgpt,
+    claude,
+    everything,
+    node,
+    spoken,
+    take,
+    taken,
+    write,
+)
 
 
 def talk(name: str) -> dict[str, Any]:
@@ -252,6 +264,64 @@ async def test_what_is_in_another_room_stays_there(tmp_path: Path) -> None:
 
 
 def test_the_remaining_time_follows_from_the_speed() -> None:
-    assert Meter(total=100, done=25, seconds=10).remaining == 30
-    assert Meter(total=100, done=0, seconds=10).remaining is None
-    assert Meter(total=100, done=50, seconds=0.5).remaining is None
+    assert Meter(total=100, done=90, stored=25, seconds=10).remaining == 30
+    assert Meter(total=100, done=90, stored=0, seconds=10).remaining is None
+    assert Meter(total=100, done=90, stored=50, seconds=0.5).remaining is None
+    assert Meter(total=100, done=100, stored=100, seconds=10).remaining is None
+
+
+async def test_what_is_read_but_not_stored_is_not_done(tmp_path: Path) -> None:
+    """Reading is far ahead of storing in a file that fits into one buffer."""
+    write(tmp_path / "a.json", [talk(f"t{n}") for n in range(20)])
+    told: list[Meter] = []
+    importer = Importer(
+        InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=2
+    )
+    await importer.take([tmp_path / "a.json"])
+    shares = [meter.share for meter in told]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.2
+    assert shares[-2] < shares[-1] == 1.0
+
+
+async def test_what_is_not_read_does_not_count(tmp_path: Path) -> None:
+    """The users of an export are in none of its conversations; its projects are read twice."""
+    given = {
+        "conversations.json": [claude(spoken("m1", "human", "Hello" * 50))],
+        "projects.json": [{"uuid": "p", "name": "Boat", "prompt_template": "", "docs": []}],
+        "users.json": [{"uuid": "u", "full_name": "Kim" * 500}],
+    }
+    told: list[Meter] = []
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as out:
+        for name, held in given.items():
+            out.writestr(name, json.dumps(held))
+    importer = Importer(InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)))
+    await importer.take([tmp_path / "x.zip"])
+    assert (told[-1].share, told[-1].done) == (1.0, told[-1].total)
+
+
+async def test_the_reason_why_there_is_nothing_is_told_once(tmp_path: Path) -> None:
+    broken = b'[{"uuid": "c", "name": "secret", "chat_messages": [{"uu'
+    _, report = await taken(tmp_path / "x.json", broken)
+    assert (report.unexplained, [(one.where, one.why) for one in report.skipped]) == (
+        [],
+        [("x.json", "the file ends in the middle of it")],
+    )
+    with pytest.raises(UnknownExport) as caught:
+        report.require_known()
+    words = explain(caught.value)
+    assert "x.json: the file ends in the middle of it." in words.message
+    assert "secret" not in words.message
+    assert left_out(report) == ["Left out: x.json: the file ends in the middle of it"]
+
+
+async def test_many_files_without_anything_are_counted(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{n}.json" for n in range(9)]
+    for path in paths:
+        write(path, b'{"a": [' if path.name < "5" else b"hello")
+    report = await take(InMemorySessionStore(), *paths)
+    with pytest.raises(UnknownExport) as caught:
+        report.require_known()
+    message = explain(caught.value).message
+    assert "2.json: the file ends in the middle of it. 2 more cannot be read either." in message
+    assert "5.json, 6.json, 7.json and 1 more: nothing in it is in a format" in message
