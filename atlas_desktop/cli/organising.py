@@ -256,6 +256,11 @@ async def accept(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
     session = (await ctx.desk.rooms.find(args.session))[1]
     made = await room.organising.accept(session.id, args.tags)
+    if not any(one.changed for one in made):
+        raise UsageError(
+            "None of that is suggested for this session.",
+            "`atlas sessions suggestions` shows what is; `atlas sessions tag` gives any tag.",
+        )
     return await tell(ctx, Done(((room.store.room, tuple(made)),)), "tagged as suggested")
 
 
@@ -263,7 +268,10 @@ async def reject(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
     session = (await ctx.desk.rooms.find(args.session))[1]
     count = await room.organising.reject(session.id, args.tags)
-    ctx.emit({"session": session.id, "rejected": count}, f"{count} suggestions rejected.")
+    ctx.emit(
+        {"session": session.id, "rejected": count},
+        f"{count} {'suggestion' if count == 1 else 'suggestions'} rejected.",
+    )
     return Exit.DONE
 
 

@@ -22,8 +22,8 @@ _NAMES_A_FORMAT = (
     "--format says which it is."
 )
 _FETCHES_IT_AGAIN = (
-    "Export it once more where it comes from; --format says whose it is, and then what is whole in it "
-    "is read."
+    "Export it once more where it comes from; `atlas import --format` says whose it is, and then what is "
+    "whole in it is read."
 )
 
 WORDS: Words = {

@@ -124,6 +124,36 @@ async def test_filters_are_a_key_away_and_stand_in_the_query(make: Make) -> None
         assert screen.text == "is:starred"
 
 
+async def test_suggested_tags_are_given_or_refused(make: Make) -> None:
+    place = await furnished(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot, place)
+        await pilot.press("down", "space", "shift+down")
+        ids = list(screen.listing.selected)
+        for session_id in ids:
+            await place.store.organising.suggest(session_id, {"sea": 0.9, "north": 0.5})
+        await pilot.press("t")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        for part in ("Type tags", "Give #sea", "Suggested for 2 of them", "Never suggest #north here"):
+            assert part in shown(place)
+        await pilot.press("down", "enter")
+        await settle(pilot)
+        assert "2 tagged." in shown(place)
+        assert [s.tags for s in await place.store.list_sessions() if s.tags] == [("sea",)] * 2
+        await pilot.press("u")
+        await settle(pilot)
+        assert not any(s.tags for s in await place.store.list_sessions())
+        await pilot.press("t")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("down", "down", "enter")
+        await settle(pilot)
+        assert "#north is not suggested there again." in shown(place)
+        left = {one.session_id for one in await place.store.organising.suggestions()}
+        assert len(left) == 1
+        await pilot.press("t")
+        await assert_until(pilot, lambda: on(place.app, PickScreen) or on(place.app, FieldsScreen))
+
+
 async def test_several_are_tagged_at_once_and_it_is_undone(make: Make) -> None:
     place = await furnished(make)
     async with place.app.run_test(size=SIZE) as pilot:

@@ -34,7 +34,7 @@ ACTIONS: tuple[Action, ...] = (
             ("extend_up", "Select upwards", "shift+up", "", "Select this one and the one above."),
             ("extend_down", "Select downwards", "shift+down", "", "Select this one and the one below."),
             ("all", "Select all", "ctrl+a", "", "Select everything that was found; again: nothing."),
-            ("tag", "Tag", "t", "Tag", "Give tags to what is selected; `-word` takes a tag away."),
+            ("tag", "Tag", "t", "Tag", "Give tags, or those that are suggested; `-word` takes one away."),
             ("star", "Star", "s", "Star", "Star what is selected; again: take the stars away."),
             ("important", "Important", "i", "Important", "Mark as important, or no longer."),
             ("pin", "Pin", "p", "", "Keep at the top of the lists, or no longer."),

@@ -1,7 +1,7 @@
 """What the history browser asks for before it does something: tags, a project, a filter."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean_line
@@ -17,9 +17,35 @@ if TYPE_CHECKING:
     from memory.organising.entities import Project
     from memory.search.entities import SessionHit
 
+TYPED, GIVEN, REFUSED = "", "+", "-"
+"""The two last begin the id of a choice that is a suggested tag."""
+_MOST_SUGGESTED = 8
 _NONE, _NEW = "", "+"
 _NAMED = "="
 """Begins the id of a choice that is a project: a name may be anything."""
+
+
+async def suggested_for(app: "AtlasApp", hits: "Sequence[SessionHit]") -> dict[str, set[str]]:
+    """By tag, the conversations for which it was suggested; the likeliest first."""
+    found: dict[str, set[str]] = {}
+    scores: dict[str, float] = {}
+    for hit in hits:
+        for one in await app.desk.at(hit.session.room).organising.suggestions(hit.session.id):
+            found.setdefault(one.tag, set()).add(one.session_id)
+            scores[one.tag] = scores.get(one.tag, 0.0) + one.score
+    return {tag: found[tag] for tag in sorted(found, key=lambda tag: (-scores[tag], tag))[:_MOST_SUGGESTED]}
+
+
+async def chosen_suggestion(app: "AtlasApp", suggested: Mapping[str, Collection[str]]) -> str | None:
+    """`TYPED` for tags of one's own, `GIVEN` or `REFUSED` and a tag, or None."""
+    choices = [Choice(TYPED, tr("history.tag.typed"))]
+    for tag, sessions in suggested.items():
+        name = clean_line(tag)
+        detail = tr("history.tag.suggested", count=len(sessions))
+        choices.append(Choice(GIVEN + tag, tr("history.tag.give", tag=name), detail))
+        choices.append(Choice(REFUSED + tag, tr("history.tag.refuse", tag=name)))
+    chosen: str | None = await app.push_screen_wait(PickScreen(tr("history.tag.title"), choices))
+    return chosen
 
 
 async def chosen_tags(app: "AtlasApp", hits: "Sequence[SessionHit]") -> MarksPatch | None:

@@ -1,11 +1,20 @@
 """How conversations are marked in the history browser, and the filters that are one key away."""
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.dom import DOMNode
 
-from atlas_desktop.tui.screens.history_asking import chosen_project, chosen_tags
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.screens.history_asking import (
+    REFUSED,
+    TYPED,
+    chosen_project,
+    chosen_suggestion,
+    chosen_tags,
+    suggested_for,
+)
+from atlas_desktop.words.catalogue import tr
 from memory.organising.entities import MarksPatch
 
 if TYPE_CHECKING:
@@ -32,6 +41,8 @@ class MarkActions(DOMNode):
             self, hits: "Sequence[SessionHit]", patch: MarksPatch, word: str, **facts: object
         ) -> None: ...
 
+        def _offer(self, text: str, undo: Callable[[], Awaitable[object]] | None) -> None: ...
+
     @property
     def chosen(self) -> "list[SessionHit]":
         """What an action is about: everything selected, else what is under the cursor."""
@@ -49,9 +60,24 @@ class MarkActions(DOMNode):
 
     async def _tag(self) -> None:
         hits = self.chosen
-        patch = await chosen_tags(self.atlas, hits)
-        if patch is not None:
-            await self._apply(hits, patch, "tags")
+        suggested = await suggested_for(self.atlas, hits)
+        chosen = await chosen_suggestion(self.atlas, suggested) if suggested else TYPED
+        if chosen == TYPED:
+            patch = await chosen_tags(self.atlas, hits)
+            if patch is not None:
+                await self._apply(hits, patch, "tags")
+        elif chosen is not None:
+            tag = chosen[1:]
+            fitting = [hit for hit in hits if hit.session.id in suggested[tag]]
+            if chosen.startswith(REFUSED):
+                await self._refuse(fitting, tag)
+            else:
+                await self._apply(fitting, MarksPatch(add_tags=(tag,)), "tags")
+
+    async def _refuse(self, hits: "Sequence[SessionHit]", tag: str) -> None:
+        for hit in hits:
+            await self.atlas.desk.at(hit.session.room).organising.reject(hit.session.id, [tag])
+        self._offer(tr("history.done.refused", tag=clean_line(tag)), None)
 
     def action_history_star(self) -> None:
         on = not all(hit.session.starred for hit in self.chosen)
