@@ -103,6 +103,7 @@ class InMemoryOrganisingStore:
             if own in self._rows.sessions
             and self._rows.sessions[own].deleted_at is None
             and session_id in {None, own}
+            and tag not in self._rows.sessions[own].tags
         ]
         return sorted(found, key=lambda one: (-one.score, one.session_id, one.tag))
 
@@ -212,8 +213,6 @@ class InMemoryOrganisingStore:
     def _put(self, session: Session, marks: Marks) -> None:
         changes = {field.name: getattr(marks, field.name) for field in fields(Marks)}
         self._rows.keep(replace(session, **changes))
-        for tag in marks.tags:
-            self._suggested.pop((session.id, tag), None)
 
 
 def _marks(session: Session) -> Marks:

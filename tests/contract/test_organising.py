@@ -118,6 +118,15 @@ async def test_a_rejected_suggestion_does_not_come_back(store: SessionStore) -> 
     assert filed.tags == ("b",)
 
 
+async def test_a_suggestion_waits_again_when_the_tag_is_undone(store: SessionStore) -> None:
+    (one,) = await sessions(store, 1)
+    before = await store.organising.suggest(one, {"a": 0.4})
+    await store.organising.apply([one], MarksPatch(add_tags=("a",)))
+    assert await store.organising.suggestions(one) == []
+    await store.organising.undo_last()
+    assert await store.organising.suggestions(one) == before
+
+
 async def test_a_category_that_a_person_gave_is_not_changed(store: SessionStore) -> None:
     session, _ = await talk(store, 2)
     assert await store.organising.to_file() == [session.id]

@@ -36,6 +36,7 @@ def suggestions(conn: Connection, session_id: str | None) -> list[TagSuggestion]
         SELECT g.session_id, g.tag, g.score, s.title
         FROM tag_suggestions AS g JOIN sessions AS s ON s.id = g.session_id
         WHERE g.rejected = 0 AND s.deleted_at IS NULL AND (?1 IS NULL OR g.session_id = ?1)
+            AND NOT EXISTS (SELECT 1 FROM session_tags WHERE session_id = g.session_id AND tag = g.tag)
         ORDER BY g.score DESC, g.session_id, g.tag
         """,
         (session_id,),

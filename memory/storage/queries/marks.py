@@ -150,7 +150,9 @@ def _put_tags(conn: Connection, session_id: str, before: Sequence[str], after: S
         [(session_id, tag) for tag in new],
     )
     conn.executemany(
-        "DELETE FROM tag_suggestions WHERE session_id = ? AND tag = ?", [(session_id, tag) for tag in new]
+        # What was suggested waits behind the tag: undoing brings both back as they were.
+        "DELETE FROM tag_suggestions WHERE session_id = ? AND tag = ? AND rejected = 1",
+        [(session_id, tag) for tag in new],
     )
 
 
