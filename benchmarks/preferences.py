@@ -143,7 +143,7 @@ async def measure(host: ModelHost, kind: Kind) -> None:
             mirror=mirror,
             vectors=plain,
             scorer=METHODS["cosine"],
-            echoes=False,
+            refined=False,
         )
         ours = RecallEngine(store.evidence, SystemClock(), mirror=mirror, vectors=questions)
         print(f"\n{kind.name:<28}" + "".join(f"{f'top {k}':>8}" for k in KS))

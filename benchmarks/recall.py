@@ -323,7 +323,7 @@ async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: b
                 mirror=mirror,
                 vectors=vectors,
                 scorer=scorer,
-                echoes=scorer not in PLAIN,
+                refined=scorer not in PLAIN,
                 weights=weights,
             )
 

@@ -97,8 +97,12 @@ class Meanings:
     whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
     those of questions about conversations ("give me a summary of …")."""
 
-    def __init__(self, vectors: QueryVectors, fixed: FixedTexts | None = None) -> None:
-        """What such questions are compared with is embedded once and kept in `fixed`."""
+    def __init__(
+        self, vectors: QueryVectors, fixed: FixedTexts | None = None, *, refined: bool = True
+    ) -> None:
+        """What such questions are compared with is embedded once and kept in `fixed`; where nothing is to be
+        taken out, they are not `refined`."""
+        self._refined = refined
         self._vectors = vectors
         self._fixed = fixed
         self._made: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
@@ -109,6 +113,8 @@ class Meanings:
         vector = await self._vectors.vector(text)
         if vector is None or vector.model != model:
             return None
+        if not self._refined:
+            return vector.numbers
         if surveys(text):
             common = await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
         elif asks_advice(text):

@@ -71,19 +71,20 @@ class RecallEngine:
         vectors: QueryVectors | None = None,
         weights: Weights | Callable[[], Weights] | None = None,
         scorer: Callable[[Evidence, Weights], Scores] = score,
-        echoes: bool = True,
+        refined: bool = True,
         ask_first: Callable[[], bool] = lambda: False,
         span: Callable[[], Span] = Span,
     ) -> None:
-        """`scorer` and `echoes` (asking again with the best answers) are set only to measure other ways;
-        with `ask_first` memories are found only when the person has accepted them."""
+        """`scorer` and `refined` (requests without what all of them have in common, and asked once more with
+        the best answers) are set only to measure other ways; with `ask_first` memories are found only when
+        the person has accepted them."""
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
-        self._meanings = None if vectors is None else Meanings(vectors, evidence)
+        self._meanings = None if vectors is None else Meanings(vectors, evidence, refined=refined)
         self._weights = weights or Weights()
         self._scorer = scorer
-        self._echoes = echoes
+        self._refined = refined
         self._ask_first = ask_first
         self._span = span
         self._window = Window(evidence)
@@ -251,7 +252,7 @@ class RecallEngine:
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
         scores = self._scorer(evidence, weights)
-        if self._echoes and search and near:
+        if self._refined and search and near:
             found = await search.look_again(looked.question, rows, notes, near, evidence, scores.total)
             scores = scores if found is evidence else self._scorer(found, weights)
         turns = looked.question.turns

@@ -25,11 +25,14 @@ _ADVICE = re.compile(
     r"|\bwhat(?:'s| is| are) (?:a|an|the|some|good|worth)\b|\bwhere (?:to|can|could|should)\b|\bhow to\b"
     r"|\bi(?: am|'m) (?:looking for|thinking (?:of|about)|planning)\b|\bhelp me\b"
     r"|\bi(?: want| need|'d like) to\b|\bworth (?:a|an|my|the|\w+ing)\b|\bhelps? (?:with|against|me)\b"
-    r"|\bwhich (?:\w+ ){1,5}(?:is|are|has|have) (?:an? |the )?(?:best|better|good|nice|fun|right|most|in fashion|special)\b"
+    r"|\bwhich (?:\w+ ){1,5}(?:is|are|has|have) (?:an? |the )?"
+    r"(?:best|better|good|nice|fun|right|most|in fashion|special)\b"
     r"|\bwould (?:\w+ ){1,5}(?:suit|fit|be (?:something|good|right|nice|fun))\b"
     # What would do, whoever asks for it: "which tutorials would get me started", "what shoes go with a suit".
-    r"|(?:^|[.!?] )(?:what|which|where|how) (?:[\w'’-]+ ){0,8}?(?:would|should|could|can) (?!(?:\w+ ){0,3}have\b)"
-    r"|(?:^|[.!?] )(?:which|what(?: kinds?| sorts?)?(?: of)?) (?:[\w-]+ ){1,4}?(?:go(?:es)?|fits?|suits?|works?|burns?)\b"
+    r"|(?:^|[.!?] )(?:what|which|where|how) (?:[\w'’-]+ ){0,8}?(?:would|should|could|can) "
+    r"(?!(?:\w+ ){0,3}have\b)"
+    r"|(?:^|[.!?] )(?:which|what(?: kinds?| sorts?)?(?: of)?) (?:[\w-]+ ){1,4}?"
+    r"(?:go(?:es)?|fits?|suits?|works?|burns?)\b"
     r"|(?:^|[.!?] )any\b|\bwhat is there to\b|\bhow do (?:people|others|most)\b"
     r"|(?:^|[.!?] )(?:please )?(?:plan|put together|set up|find|pick|make) (?:me |us )?(?:an?|some)\b",
     re.IGNORECASE,

@@ -47,11 +47,11 @@ async def chat(store: SessionStore, *said: str) -> None:
         await store.append_message(session.id, NewMessage(Role.USER, text))
 
 
-async def engine(store: SessionStore, questions: Questions, *, echoes: bool = True) -> RecallEngine:
+async def engine(store: SessionStore, questions: Questions, *, refined: bool = True) -> RecallEngine:
     await VectorMaker(store.vectors, questions.embedder).make_missing()
     mirror = IndexMirror(store.vectors, FlatVectorIndex())
     await mirror.fill(questions.embedder.fingerprint)
-    return RecallEngine(store.evidence, FakeClock(), mirror=mirror, vectors=questions, echoes=echoes)
+    return RecallEngine(store.evidence, FakeClock(), mirror=mirror, vectors=questions, refined=refined)
 
 
 def semantic(hits: list[Hit], text: str) -> float:
@@ -62,7 +62,7 @@ async def test_a_long_answer_asks_once_more(store: SessionStore) -> None:
     long = "zebra " + "alpha beta " * (LONG // 2)
     kin, other = "alpha beta", "gamma delta"
     await chat(store, long.strip(), other, kin)
-    once = await (await engine(store, Questions(), echoes=False)).recall("zebra")
+    once = await (await engine(store, Questions(), refined=False)).recall("zebra")
     twice = await (await engine(store, Questions())).recall("zebra")
     assert semantic(twice, kin) - semantic(twice, other) > 0.3
     assert semantic(once, kin) - semantic(once, other) < 0.1
@@ -72,9 +72,18 @@ async def test_a_long_answer_asks_once_more(store: SessionStore) -> None:
 
 async def test_a_short_answer_does_not(store: SessionStore) -> None:
     await chat(store, "zebra alpha beta", "gamma delta", "alpha beta")
-    once = await (await engine(store, Questions(), echoes=False)).recall("zebra")
+    once = await (await engine(store, Questions(), refined=False)).recall("zebra")
     twice = await (await engine(store, Questions())).recall("zebra")
     assert [hit.parts for hit in once] == [hit.parts for hit in twice]
+
+
+async def test_a_plain_search_looks_for_the_question_as_it_is_and_keeps_nothing_for_others(
+    store: SessionStore,
+) -> None:
+    await chat(store, "I love zebra alpha", "gamma delta")
+    questions = Questions()
+    await (await engine(store, questions, refined=False)).recall("Can you recommend a zebra?")
+    assert questions.asked == ["Can you recommend a zebra?"]
 
 
 async def test_requests_for_advice_find_what_is_said_about_their_topic(store: SessionStore) -> None:
