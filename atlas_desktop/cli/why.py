@@ -111,6 +111,7 @@ def as_json(why: "Why") -> dict[str, Any]:
         found |= {
             "recalled": [_item(item) for item in why.told],
             "considered": [_item(item) for item in why.left_out],
+            "profile": [{"id": one.id, "kind": one.kind, "text": one.text} for one in why.profile],
             "shown": why.shown,
         }
     return found | {
@@ -144,6 +145,7 @@ def described(why: "Why") -> str:
     learned = [f"{_line(one.text)}  {one.id} ({one.state})" for one in why.memories]
     lines += _part("Learned from this", learned)
     if why.kind == "reply":
+        lines += _part("On the page about you", [f"{_line(one.text)}  {one.id}" for one in why.profile])
         lines += _part("Told to the model from memory", list(map(_told, why.told)))
         lines += _part("Looked at and left out", list(map(_told, why.left_out)))
         lines.append(f"{why.shown} earlier messages stood in the prompt word for word.")

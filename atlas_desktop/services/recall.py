@@ -102,7 +102,8 @@ class RecallService:
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)
-        background.register_hook(UsefulnessService(store).after_reply)
+        self.usefulness = UsefulnessService(store)
+        background.register_hook(self.usefulness.after_reply)
 
     # --- being complete ---------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""Notes which memories served in a reply: brought back, cited by it, confirmed by the person."""
+"""Notes which memories served in a reply: brought back, cited by it, confirmed or opened by the person."""
 
 from atlas_desktop.services.events import Replied
-from memory.entities import Session
+from memory.entities import Message, Session
 from memory.knowledge.entities import UseKind
 from memory.ports import SessionStore
 from memory.recall.citing import cited, confirms
@@ -39,6 +39,10 @@ class UsefulnessService:
         if used:
             self._cited[replied.session.id] = replied.message.id, used
             await self._note(used, replied, UseKind.CITED)
+
+    async def opened(self, memory_id: str, reply: Message) -> None:
+        """The person went from a reply to a memory that was told for it. Raises what storage raises."""
+        await self._use([memory_id], reply.id, reply.session_id, UseKind.OPENED)
 
     async def _asked(self, replied: Replied) -> str:
         branch = await self._store.branch(replied.session.id, replied.message.id, newest=2)

@@ -23,10 +23,14 @@ _NEAR, _NEAR_BY_WORDS = 0.5, 0.4
 @dataclass(frozen=True, slots=True)
 class Item:
     """Something that was looked at for a reply, with its words as they are now; `text` is empty when it is
-    not in this room any more."""
+    not in this room any more. `session` and `said` are where it comes from: a message itself, the first
+    message that a memory was learned from, the conversation of a summary; empty and None where nothing of
+    that is left, or there never was any."""
 
     considered: Considered
     text: str
+    session: str = ""
+    said: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,9 @@ class Why:
     `sources` are the person's words behind a memory, `memories` what was learned from a message, `mentions`
     the best passage of each other session that speaks of the same. `looked` are replies for which it was
     looked at, `uses` those in which it served. `told` and `left_out` are what a reply's prompt was given of
-    memory and what was looked at besides; `shown` is how many messages stood in it word for word. `hidden`
-    says why it is not found any more, empty when it is.
+    memory and what was looked at besides; `profile` are the memories of the page about the person that it
+    began with, and `shown` is how many messages stood in it word for word. `hidden` says why it is not found
+    any more, empty when it is.
     """
 
     id: str
@@ -60,6 +65,7 @@ class Why:
     uses: tuple[MemoryUse, ...] = ()
     told: tuple[Item, ...] = ()
     left_out: tuple[Item, ...] = ()
+    profile: tuple[Memory, ...] = ()
     shown: int = 0
     hidden: str = ""
 
@@ -125,7 +131,9 @@ class WhyService:
         context = self._store.context
         record = await context.turn(message.id)
         found = [await self._item(one) for one in await context.considered(message.id)]
-        shown = sum(len(part.ids) for part in record.parts if part.tier == "recent") if record else 0
+        parts = record.parts if record else ()
+        shown = sum(len(part.ids) for part in parts if part.tier == "recent")
+        profile = [one for part in parts if part.tier == "profile" for one in part.ids]
         return Why(
             message.id,
             "message" if record is None else "reply",
@@ -136,6 +144,7 @@ class WhyService:
             looked=await self._looked(message.id),
             told=tuple(item for item in found if item.considered.fate is Fate.TOLD),
             left_out=tuple(item for item in found if item.considered.fate is not Fate.TOLD),
+            profile=tuple(await self._store.memories.get_many(profile)),
             shown=shown,
         )
 
@@ -154,13 +163,30 @@ class WhyService:
 
     async def _item(self, one: Considered) -> Item:
         if one.kind == "memory":
-            return Item(one, "".join(memory.text for memory in await self._store.memories.get_many([one.id])))
+            memories = await self._store.memories.get_many([one.id])
+            said = await self._first_said(memories[0]) if memories else None
+            return Item(
+                one,
+                "".join(memory.text for memory in memories),
+                session="" if said is None else said.session_id,
+                said=said,
+            )
         try:
             if one.kind == "summary":
-                return Item(one, (await self._store.context.summary(one.id)).text)
-            return Item(one, (await self._get(one.id)).content)
+                summary = await self._store.context.summary(one.id)
+                return Item(one, summary.text, session=summary.session_id)
+            said = await self._get(one.id)
+            return Item(one, said.content, session=said.session_id, said=said)
         except (MessageNotFound, SummaryNotFound):
             return Item(one, "")
+
+    async def _first_said(self, memory: Memory) -> Message | None:
+        for source in await self._store.memories.sources(memory.id):
+            try:
+                return await self._get(source.message_id)
+            except MessageNotFound:
+                continue
+        return None
 
     def _hidden(self, memory: Memory) -> str:
         """superseded, archived, rejected, expired or unapproved; empty when it is found."""

@@ -1,10 +1,9 @@
 """What the memory browser lists: read from the room, with where each memory comes from."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.branches import numbers
+from atlas_desktop.tui.origins import Origins
 from atlas_desktop.tui.widgets.memory_rows import (
     FADING,
     INBOX,
@@ -15,8 +14,6 @@ from atlas_desktop.tui.widgets.memory_rows import (
     Entry,
     wanted,
 )
-from memory.entities import Message, Session
-from memory.errors import SessionNotFound
 from memory.knowledge.entities import Memory, MemoryOrigin
 
 if TYPE_CHECKING:
@@ -29,12 +26,11 @@ _SESSIONS = 50
 
 
 class Shelf:
-    """Of one room; titles of conversations, and how their messages are numbered, are read once."""
+    """Of one room."""
 
     def __init__(self, room: "OpenRoom") -> None:
         self._room = room
-        self._titles: dict[str, str] = {}
-        self._numbers: dict[str, dict[str, int]] = {}
+        self._origins = Origins(room)
 
     async def entries(self, tab: str, containing: str, limit: int) -> list[Entry]:
         """At most `limit` rows of a tab, of those that hold these words."""
@@ -67,9 +63,9 @@ class Shelf:
             first = view.sources[0] if view.sources else None
             title, number = _made(view.memory), 0
             if first is not None:
-                title = await self._title(first.source.session_id)
+                title = await self._origins.title(first.source.session_id)
                 if first.message is not None:
-                    number = await self._number(first.message)
+                    number = await self._origins.number(first.message.session_id, first.message.id)
             found.append(
                 Entry(
                     memory=view.memory,
@@ -92,22 +88,6 @@ class Shelf:
             if len(found) >= limit:
                 break
         return found[:limit]
-
-    async def _title(self, session_id: str) -> str:
-        if session_id not in self._titles:
-            try:
-                session: Session | None = await self._room.store.get_session(session_id)
-            except SessionNotFound:
-                session = None
-            self._titles[session_id] = session.title if session is not None else ""
-        return self._titles[session_id]
-
-    async def _number(self, message: Message) -> int:
-        """Which message of its conversation it is, as the conversation shows them."""
-        if message.session_id not in self._numbers:
-            nodes = await self._room.store.outline(message.session_id)
-            self._numbers[message.session_id] = await asyncio.to_thread(numbers, nodes)
-        return self._numbers[message.session_id].get(message.id, 0)
 
 
 def _made(memory: Memory) -> str:

@@ -61,6 +61,13 @@ ACTIONS: tuple[Action, ...] = (
             ("undo", "Undo", "u", "", "Take back what was done to memories last, by you or by itself."),
             ("search", "Search", "slash", "Search", "Show only what holds these words."),
             ("open", "Open", "enter", "", "Open the conversation that it comes from, at the message."),
+            (
+                "why",
+                "Why?",
+                "w",
+                "Why",
+                "Show the words it was learned from, the replies it served in, and what else speaks of it.",
+            ),
             ("next", "Next tab", "right", "", "Go to the next kind of memories."),
             ("previous", "Tab before", "left", "", "Go to the kind of memories before."),
             ("back", "Back", "escape,f3", "Back", "Leave the search, then the memories."),

@@ -11,7 +11,7 @@ from memory.errors import SessionNotFound
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.rooms import RoomsService
-    from atlas_desktop.tui.screens.memory import Chosen
+    from atlas_desktop.tui.origins import Chosen
 
 
 class HistoryCommands(ChatPart):

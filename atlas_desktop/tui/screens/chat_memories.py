@@ -9,7 +9,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode
 
 if TYPE_CHECKING:
-    from atlas_desktop.tui.screens.memory import Chosen
+    from atlas_desktop.tui.origins import Chosen
 
 
 class MemoryCommands(ChatPart):
@@ -18,9 +18,10 @@ class MemoryCommands(ChatPart):
     def action_show_memories(self) -> None:
         from atlas_desktop.tui.screens.memory import MemoryScreen
 
-        self.app.push_screen(MemoryScreen(self.atlas), self._memories_left)
+        self.app.push_screen(MemoryScreen(self.atlas), self.place_chosen)
 
-    def _memories_left(self, chosen: "Chosen | None") -> None:
+    def place_chosen(self, chosen: "Chosen | None") -> None:
+        """Goes to what was chosen in the memories or in a view of why."""
         if chosen is not None:
             self.atlas.attempt(self._show_chosen(chosen), group="open", exclusive=True)
 

@@ -173,14 +173,11 @@ class MessageActions(ChatPart):
             self.atlas.attempt(self._why(message), group=GROUP, exclusive=True)
 
     async def _why(self, message: Message) -> None:
+        from atlas_desktop.tui.reasons import reasons_of
         from atlas_desktop.tui.screens.why import WhyScreen
 
-        room = self._its_room
-        found = await room.why.why(message.id)
-        record = await room.store.context.turn(message.id)
-        tiers = () if record is None else record.parts
-        prompt = await room.chat.replayed(message.id) if record is not None else ()
-        self.app.push_screen(WhyScreen(found, tiers, prompt))
+        reasons = await reasons_of(self._its_room, message.id, self.atlas.now())
+        self.app.push_screen(WhyScreen(self.atlas, reasons), self.place_chosen)
 
     def action_message_forget(self) -> None:
         if (message := self._message_meant()) is not None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from atlas_desktop.services.branches import Branch
     from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.origins import Chosen
     from atlas_desktop.tui.widgets.prompt import Prompt
     from atlas_desktop.tui.widgets.transcript import Transcript
     from memory.entities import Message
@@ -41,6 +42,8 @@ class ChatPart(DOMNode):
         def refresh_list(self) -> None: ...
 
         def send_text(self, text: str) -> None: ...
+
+        def place_chosen(self, chosen: "Chosen | None") -> None: ...
 
         @property
         def is_mounted(self) -> bool: ...

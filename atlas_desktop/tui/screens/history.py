@@ -15,10 +15,10 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.history_reading import around
 from atlas_desktop.tui.history_rows import preview
+from atlas_desktop.tui.origins import Chosen
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.history_actions import HistoryActions
 from atlas_desktop.tui.screens.history_seeking import Seeking
-from atlas_desktop.tui.screens.memory import Chosen
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
 from atlas_desktop.tui.widgets.filter_chips import BIN, MORE, QUICK, FilterChips, holds, toggled
 from atlas_desktop.tui.widgets.history_list import HistoryList

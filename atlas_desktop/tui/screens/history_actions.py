@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.tui.history_rows import title_of
+from atlas_desktop.tui.origins import Chosen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.history_asking import chosen_filter
 from atlas_desktop.tui.screens.history_marks import MarkActions
-from atlas_desktop.tui.screens.memory import Chosen
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
 from atlas_desktop.tui.widgets.filter_chips import BIN
 from atlas_desktop.words.catalogue import tr

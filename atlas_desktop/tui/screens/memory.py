@@ -1,6 +1,5 @@
 """The memory browser: what is remembered, by kind, with its source; to accept, correct, pin and forget."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -14,6 +13,8 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.memories import PAGE, Shelf
+from atlas_desktop.tui.origins import Chosen
+from atlas_desktop.tui.reasons import reasons_of
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
 from atlas_desktop.tui.widgets.inputs import CleanInput
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 DEBOUNCE_S = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The conversation to open, and the message in it."""
-
-    session_id: str
-    message_id: str | None
 
 
 class MemoryList(OptionList):
@@ -211,6 +204,22 @@ class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
             self.dismiss(Chosen(entry.message.session_id, entry.message.id))
         elif entry.summary is not None:
             self.dismiss(Chosen(entry.summary.session_id, None))
+
+    def action_memory_why(self) -> None:
+        """Where it comes from, where it served, and what else speaks of the same."""
+        if (entry := self.marked) is not None and entry.memory is not None:
+            self.atlas.attempt(self._why(entry.memory.id), group="why", exclusive=True)
+
+    async def _why(self, memory_id: str) -> None:
+        from atlas_desktop.tui.screens.why import WhyScreen
+
+        reasons = await reasons_of(self.atlas.room, memory_id, self.atlas.now())
+        if self.app.screen is self:
+            self.app.push_screen(WhyScreen(self.atlas, reasons), self._why_left)
+
+    def _why_left(self, chosen: Chosen | None) -> None:
+        if chosen is not None:
+            self.dismiss(chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         allowed = self.allowed(action, self._tab, self.marked)

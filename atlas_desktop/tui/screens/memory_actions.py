@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.knowledge import KnowledgeService
     from atlas_desktop.tui.app import AtlasApp
 
-_OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget"})
+_OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why"})
 
 _FOREVER = tr("memory.forever")
 _LEFT = tr("memory.left")

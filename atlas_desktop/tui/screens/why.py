@@ -1,6 +1,6 @@
 """Why a reply is as it is: the memories that were told and left out, the prompt by tier and to the letter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -12,26 +12,26 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.meter import tier_line
+from atlas_desktop.tui.origins import Chosen
+from atlas_desktop.tui.reasons import Known, Lead, Reasons, reasons_of, short
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.widgets.lead import LeadLine
 from atlas_desktop.tui.widgets.long_text import LongText
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.services.why import Item, Why
-    from memory.context.entities import TierUse
-    from memory.recall.entities import Hit
-    from models.messages import ChatMessage
+    from atlas_desktop.tui.app import AtlasApp
 
 _BAR = 10
 _LEAST = 0.005
-_LONGEST = 240
 
 
-class WhyScreen(Covering, ModalScreen[None]):
-    """`tiers` and `prompt` are those of a reply, where they are known."""
+class WhyScreen(Covering, ModalScreen[Chosen | None]):
+    """Dismissed with what is to be opened, or None. A memory that is opened is shown by a view of its own,
+    on top of this."""
 
     DEFAULT_CSS = """
     WhyScreen {
@@ -45,20 +45,18 @@ class WhyScreen(Covering, ModalScreen[None]):
         .heading { color: $accent; text-style: bold; margin-top: 1; height: auto; }
         .words { height: auto; }
         .quiet { color: $quiet; height: auto; }
-        .item { height: auto; margin-bottom: 1; padding-left: 1; border-left: outer $border-blurred; }
         #as-sent { height: 20; color: $quiet; }
         VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", tr("why.close"))]
 
-    def __init__(
-        self, why: "Why", tiers: "Sequence[TierUse]" = (), prompt: "Sequence[ChatMessage]" = ()
-    ) -> None:
+    def __init__(self, app: "AtlasApp", reasons: Reasons) -> None:
         super().__init__()
-        self._why = why
-        self._tiers = [tier for tier in tiers if tier.tokens]
-        self._prompt = prompt
+        self.atlas = app
+        self._reasons = reasons
+        self._why = reasons.why
+        self._tiers = [tier for tier in reasons.tiers if tier.tokens]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -69,18 +67,21 @@ class WhyScreen(Covering, ModalScreen[None]):
 
     def _parts(self) -> Iterator[Widget]:
         why = self._why
-        yield Static(Content(_short(why.text)), classes="quiet", markup=False)
+        yield Static(Content(short(why.text)), classes="quiet", markup=False)
         if why.hidden:
             yield Static(Content(tr(f"why.hidden.{why.hidden}")), classes="words", markup=False)
+        if why.memory is not None and not why.sources:
+            # What no message stands behind was made in one of these ways, or its messages are gone.
+            yield Static(Content(tr(f"why.made.{why.memory.origin}")), classes="words", markup=False)
         if why.kind == "reply":
             yield from self._of_reply(why)
-        yield from _listed(tr("why.learned_from"), [f"“{_short(source.quote)}”" for source, _ in why.sources])
-        learned = [f"{_short(one.text)} ({tr(f'memory.state.{one.state}')})" for one in why.memories]
-        yield from _listed(tr("why.learned"), learned)
-        yield from _listed(tr("why.mentions"), [_mention(hit) for hit in why.mentions])
+        for heading, leads in self._reasons.lists:
+            yield _heading(heading)
+            for lead in leads:
+                yield LeadLine(_words(lead), lead.to)
         yield from self._as_sent()
 
-    def _of_reply(self, why: "Why") -> Iterator[Static]:
+    def _of_reply(self, why: "Why") -> Iterator[Widget]:
         yield _heading(tr("why.tiers"))
         most = max((tier.tokens for tier in self._tiers), default=1)
         total = formats().number(sum(tier.tokens for tier in self._tiers))
@@ -91,17 +92,41 @@ class WhyScreen(Covering, ModalScreen[None]):
         if not why.told:
             yield Static(Content(tr("why.told_nothing")), classes="quiet", markup=False)
         for item in why.told:
-            yield _item(item)
+            yield self._item(item)
         if why.left_out:
             yield _heading(tr("why.left_out"))
             for item in why.left_out:
-                yield _item(item)
+                yield self._item(item)
 
     def _as_sent(self) -> Iterator[Widget]:
-        if self._prompt:
+        if self._reasons.prompt:
             yield _heading(tr("why.prompt"))
-            text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in self._prompt)
+            text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in self._reasons.prompt)
             yield LongText(text, id="as-sent")
+
+    def _item(self, item: "Item") -> LeadLine:
+        lead = self._reasons.items[item.considered.id]
+        return LeadLine(_considered(item, lead), lead.to)
+
+    def on_lead_line_opened(self, event: LeadLine.Opened) -> None:
+        event.stop()
+        if isinstance(event.to, Chosen):
+            self.dismiss(event.to)
+        else:
+            self.atlas.attempt(self._open_memory(event.to), group="why", exclusive=True)
+
+    async def _open_memory(self, known: Known) -> None:
+        room, why = self._reasons.room, self._why
+        reasons = await reasons_of(room, known.memory_id, self.atlas.now())
+        told = {item.considered.id for item in why.told} | {one.id for one in why.profile}
+        if why.kind == "reply" and why.message is not None and known.memory_id in told:
+            await room.recall.usefulness.opened(known.memory_id, why.message)
+        if self.app.screen is self:
+            self.app.push_screen(WhyScreen(self.atlas, reasons), self._left)
+
+    def _left(self, chosen: Chosen | None) -> None:
+        if chosen is not None:
+            self.dismiss(chosen)
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -111,43 +136,31 @@ def _heading(text: str) -> Static:
     return Static(Content(text), classes="heading", markup=False)
 
 
-def _listed(heading: str, lines: Sequence[str]) -> Iterator[Static]:
-    if lines:
-        yield _heading(heading)
-        yield Static(Content("\n".join(f"• {line}" for line in lines)), classes="words", markup=False)
-
-
 def bar(part: float) -> str:
     """A score between 0 and 1 as a small bar."""
     filled = max(0, min(_BAR, round(part * _BAR)))
     return "█" * filled + "░" * (_BAR - filled)
 
 
-def _item(item: "Item") -> Static:
+def _words(lead: Lead) -> Content:
+    return Content.assemble(lead.text, (f"\n{lead.origin}" if lead.origin else "", "$quiet"))
+
+
+def _considered(item: "Item", lead: Lead) -> Content:
     one = item.considered
-    text = _short(item.text) or tr("why.gone")
     fits = tr("why.score", score=round(100 * one.score))
     parts = {_reason(name): part for name, part in one.parts.items() if abs(part) >= _LEAST}
     wide = max(map(cell_len, parts), default=0)
-    words = Content.assemble(
+    return Content.assemble(
         (f"{tr(f'why.kind.{one.kind}')}: ", "bold"),
-        text,
+        lead.text,
+        (f"\n{lead.origin}" if lead.origin else "", "$quiet"),
         (f"\n{tr(f'why.fate.{one.fate}')} · {fits}", "$quiet"),
         *(f"\n{set_cell_size(name, wide)}  {bar(part)}" for name, part in parts.items()),
     )
-    return Static(words, classes="item", markup=False)
 
 
 def _reason(name: str) -> str:
     """What a part of a score is called; one that is new here goes by its own name."""
     key = f"part.{name}"
     return tr(f"why.{key}") if key in texts("why") else name
-
-
-def _mention(hit: "Hit") -> str:
-    return f"{formats().date(hit.source.created_at.astimezone())}: {_short(hit.text)}"
-
-
-def _short(text: str) -> str:
-    line = clean_line(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"

@@ -45,8 +45,8 @@ class Scene:
         )
         for text in ("The weather is fine.", "What is for lunch?", "I like soup."):
             await store.append_message(self.other.id, NewMessage(Role.USER, text))
-        part = TierUse("recent", 9, (self.said.id,))
-        await store.context.record_turn(TurnRecord(self.reply.id, self.session.id, None, "m", "", 9, (part,)))
+        parts = TierUse("profile", 4, (self.memory.id,)), TierUse("recent", 9, (self.said.id,))
+        await store.context.record_turn(TurnRecord(self.reply.id, self.session.id, None, "m", "", 13, parts))
         told = Considered("memory", self.memory.id, Fate.TOLD, 0.75, {"lexical": 0.5})
         left = Considered("message", self.said.id, Fate.TOO_FAR, 0.25, {"lexical": 0.1})
         await store.context.record_considered(self.session.id, self.reply.id, [told, left])
@@ -92,9 +92,16 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
     assert (found.kind, found.shown) == ("reply", 1)
     assert [(item.considered.id, item.text) for item in found.told] == [(scene.memory.id, scene.memory.text)]
     assert [(item.considered.fate, item.text) for item in found.left_out] == [("too_far", scene.said.content)]
+    assert [(item.session, item.said) for item in (*found.told, *found.left_out)] == [
+        (scene.session.id, scene.said),
+        (scene.session.id, scene.said),
+    ]
+    assert [one.id for one in found.profile] == [scene.memory.id]
     shape = as_json(found)
     assert shape["recalled"][0]["parts"] == {"lexical": 0.5}
     assert shape["considered"][0]["fate"] == "too_far"
+    assert [one["id"] for one in shape["profile"]] == [scene.memory.id]
+    assert "On the page about you" in described(found)
     assert "too far" in described(found)
 
 
