@@ -35,7 +35,7 @@ class Weights:
     machine: float = 0.6
     question: float = 0.3
     stated: float = 0.05
-    topic: float = 1.4
+    topic: float = 1.7
     decay: Decay = BOUNDED
 
     @property
