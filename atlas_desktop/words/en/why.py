@@ -35,7 +35,7 @@ TEXTS = {
     "shown.one": "{count} earlier message stood in it word for word.",
     "shown.other": "{count} earlier messages stood in it word for word.",
     "told": "Told to the model from memory",
-    "told_nothing": "Nothing was told.",
+    "told_nothing": "Nothing was recalled for it.",
     "left_out": "Looked at and left out",
     "prompt": "The exact prompt",
     "gone": "(it is not in this room any more)",
