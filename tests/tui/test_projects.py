@@ -69,3 +69,25 @@ async def test_projects_are_looked_after_in_their_dialog(make: Make) -> None:
         await pilot.press("n")
         await settle(pilot)
         assert (await store.get_session(session.id)).project is None
+
+
+async def test_the_dialog_begins_at_the_project_that_is_in_use_and_says_what_is_left_of_one(
+    make: Make,
+) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    await talk(store, "Peas", [("Peas or beans?", "Peas first.")])
+    for name in ("Attic", "Garden", "Sea"):
+        await store.projects.create(name)
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/project Garden")
+        await settle(pilot)
+        await say(pilot, "/project")
+        await assert_until(
+            pilot, lambda: on(place.app, ProjectsScreen) and "this conversation · 1" in shown(place)
+        )
+        await pilot.press("d")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        assert "“Garden” will be removed for good." in shown(place)
+        assert "Its conversations and memories stay, in no project." in shown(place)

@@ -70,6 +70,8 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     heading = ""
     hint = ""
     none = ""
+    stays = ""
+    """What is left when one of them is removed."""
 
     def __init__(self, app: "AtlasApp", room: "OpenRoom") -> None:
         super().__init__()
@@ -98,8 +100,11 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
         listing.add_options([Option(_line(one.name, self.described(one))) for one in self._things])
         listing.display = bool(self._things)
         self.query_one(".none", Static).display = not self._things
-        at = next((i for i, one in enumerate(self._things) if one.id == marked), 0)
         if self._things:
+            listed = list(enumerate(self._things))
+            at = next(
+                (i for i, one in listed if (self.in_use(one) if marked is None else one.id == marked)), 0
+            )
             listing.highlighted = at
             listing.focus()
 
@@ -133,7 +138,7 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
 
         question = ConfirmScreen(
             tr("kept.remove_asked"),
-            tr("kept.removed", name=one.name),
+            "\n".join(part for part in (tr("kept.removed", name=one.name), self.stays) if part),
             agree=tr("kept.remove"),
             refuse=tr("kept.keep"),
         )
@@ -145,6 +150,10 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
         self.dismiss(None)
 
     # --- what each kind does its own way ----------------------------------------------------------
+
+    def in_use(self, _one: T) -> bool:
+        """Whether it is the one that the conversation has: the cursor begins there."""
+        return False
 
     @abstractmethod
     async def things(self) -> Sequence[T]:

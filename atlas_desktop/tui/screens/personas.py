@@ -20,6 +20,7 @@ class PersonasScreen(KeptScreen[Persona]):
     heading = tr("kept.personas")
     hint = tr("kept.personas_hint")
     none = tr("kept.personas_none")
+    stays = tr("kept.personas_stay")
 
     def __init__(self, app: "AtlasApp", room: "OpenRoom", now: str) -> None:
         super().__init__(app, room)
@@ -30,7 +31,10 @@ class PersonasScreen(KeptScreen[Persona]):
 
     def described(self, one: Persona) -> str:
         text = one.system_prompt
-        return tr("kept.persona_now", text=text) if text == self._now else text
+        return tr("kept.persona_now", text=text) if self.in_use(one) else text
+
+    def in_use(self, one: Persona) -> bool:
+        return one.system_prompt == self._now
 
     async def edited(self, old: Persona | None) -> Persona | None:
         name, text = ("", "") if old is None else (old.name, old.system_prompt)

@@ -31,6 +31,7 @@ class ProjectsScreen(KeptScreen[Project]):
     heading = tr("history.projects.title")
     hint = tr("history.projects.hint")
     none = tr("history.projects.none")
+    stays = tr("history.projects.stay")
 
     def __init__(self, app: "AtlasApp", room: "OpenRoom", now: str | None) -> None:
         super().__init__(app, room)
@@ -48,7 +49,7 @@ class ProjectsScreen(KeptScreen[Project]):
 
     def described(self, one: Project) -> str:
         facts = [
-            *([tr("history.projects.here")] if self._now == one.name else []),
+            *([tr("history.projects.here")] if self.in_use(one) else []),
             *([tr("history.projects.archived")] if one.archived_at is not None else []),
             tr("history.count", count=one.sessions),
             tr("history.projects.memories", count=one.memories),
@@ -56,6 +57,9 @@ class ProjectsScreen(KeptScreen[Project]):
         if one.used_at is not None:
             facts.append(tr("history.used", when=long(one.used_at, self.atlas.now())))
         return " · ".join(facts)
+
+    def in_use(self, one: Project) -> bool:
+        return self._now == one.name
 
     async def edited(self, old: Project | None) -> Project | None:
         title = tr("history.projects.new" if old is None else "history.projects.rename")

@@ -7,7 +7,7 @@ TEXTS = {
     "remove": "Remove",
     "keys": "Enter uses it · a adds · e edits · d removes · Esc closes",
     "remove_asked": "Remove?",
-    "removed": "“{name}” is removed.",
+    "removed": "“{name}” will be removed for good.",
     "keep": "Keep",
     "archive": "Archive",
     "no_project": "No project",
@@ -16,7 +16,8 @@ TEXTS = {
     "It holds from your next words on; /persona none ends it.",
     "personas_none": "There are none yet. Press a to write one: a name, and what the model is to be.",
     "persona_hint": "What it is told before everything else. "
-    "Sessions that took it up keep the words they have.",
+    "Conversations that took it up keep the words they have.",
+    "personas_stay": "Conversations that took it up keep its words.",
     "persona_new": "New persona",
     "persona_edit": "Edit the persona",
     "persona_now": "in use · {text}",
