@@ -88,6 +88,14 @@ _TYPING = frozenset({Where.CHAT, Where.EVERYWHERE})
 _INSIDE = {Where.SESSIONS: Where.CHAT}
 
 
+class KeyTaken(SettingsError):
+    """The key belongs to another action already; `by` is that action's name."""
+
+    def __init__(self, where: str, key: str, other: Action) -> None:
+        super().__init__(where, tr("keymap.taken", key=key, id=other.id, name=other.name))
+        self.by = other.name
+
+
 def keys_of(action: Action, keymap: Keymap) -> str:
     """The keys that an action answers to, separated by commas; empty for none."""
     given = keymap.get(action.id)
@@ -108,7 +116,7 @@ def check(keymap: Keymap) -> None:
             if reason := _refused(key, action):
                 raise SettingsError(where, reason)
         for other, key in _taken(action, keys, keymap):
-            raise SettingsError(where, tr("keymap.taken", key=key, id=other.id, name=other.name))
+            raise KeyTaken(where, key, other)
 
 
 def bound(keymap: Keymap) -> dict[str, str]:

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from atlas_desktop.settings import SettingsError
 from atlas_desktop.tui.actions import key_words
+from atlas_desktop.tui.keymap import KeyTaken
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
@@ -60,10 +61,15 @@ class KeyScreen(Covering, ModalScreen[str | None]):
         key = "" if event.key == "backspace" else event.key
         try:
             self._check(key)
+        except KeyTaken as error:
+            self._refuse(tr("settings.key_taken", key=key_words(event.key), name=error.by))
+            return
         except SettingsError as error:
-            problem = self.query_one(".problem", Static)
-            shown = key_words(event.key)
-            problem.update(tr("settings.key_refused", key=shown, reason=error.reason))
-            problem.add_class("-shown")
+            self._refuse(tr("settings.key_refused", key=key_words(event.key), reason=error.reason))
             return
         self.dismiss(key)
+
+    def _refuse(self, text: str) -> None:
+        problem = self.query_one(".problem", Static)
+        problem.update(text)
+        problem.add_class("-shown")

@@ -42,5 +42,6 @@ TEXTS = {
     "key_title": "A key for: {name}",
     "key_ask": "Press the key that is to do it.",
     "key_hint": "Esc leaves it as it is · Backspace takes its key away",
+    "key_taken": "{key} is taken: it is the key of “{name}”.",
     "key_refused": "{key} cannot be used: {reason}.",
 }
