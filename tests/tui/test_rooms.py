@@ -42,6 +42,8 @@ async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_whe
         await open_private(pilot, place, "not the passphrase")
         await assert_until(pilot, lambda: "does not open" in shown(place))
         assert on(place.app, PassphraseScreen)
+        # What the keys do is said after a wrong attempt too.
+        assert "Enter opens" in shown(place)
         await open_private(pilot, place)
         await settle(pilot)
         assert "private room" in shown(place)

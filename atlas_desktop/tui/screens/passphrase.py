@@ -21,8 +21,6 @@ from memory.errors import MemoryFault, WrongPassphrase
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
-_HINT = tr("passphrase.hint")
-
 
 class PassphraseScreen(Covering, ModalScreen[bool]):
     """Tries what is typed with `attempt`, until that raises nothing; False when the person gives up.
@@ -38,10 +36,11 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
         .box {
             width: 64; max-width: 90%; height: auto; padding: 1 2;
             background: $surface; border: round $warning;
-            border-title-color: $warning; border-title-style: bold;
+            border-title-color: $warning; border-title-style: bold; border-subtitle-color: $quiet;
         }
         #words { height: auto; margin-bottom: 1; }
         #state { height: auto; color: $quiet; }
+        #state.-wrong { color: $error; }
     }
     """
     AUTO_FOCUS = "#secret"
@@ -60,16 +59,17 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self._title_text
+            box.border_subtitle = tr("passphrase.hint")
             yield Static(self._words, id="words", markup=False)
             yield CleanInput(password=True, id="secret", placeholder=tr("passphrase.passphrase"))
-            yield Static(_HINT, id="state", markup=False)
+            yield Static("", id="state", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         secret = event.value
         if not secret or self._trying:
             return
         if left := self._attempts.left():
-            self._say(tr("passphrase.wait", seconds=left))
+            self._say(tr("passphrase.wait", seconds=left), wrong=True)
             return
         event.input.value = ""
         self._trying = True
@@ -84,14 +84,16 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
             if isinstance(error, WrongPassphrase):
                 await asyncio.to_thread(self._attempts.wrong)
             words = explain(error)
-            self._say(f"{words.title}. {words.message}")
+            self._say(f"{words.title}. {words.message}", wrong=True)
             return
         finally:
             self._trying = False
         self._answer(opened=True)
 
-    def _say(self, text: str) -> None:
-        self.query_one("#state", Static).update(clean(text))
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        state.update(clean(text))
 
     def action_give_up(self) -> None:
         if not self._trying:
