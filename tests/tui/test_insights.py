@@ -127,4 +127,10 @@ async def test_a_new_vault_is_told_what_will_be_here(make: Make) -> None:
         await settle(pilot)
         await pilot.press("f4")
         await assert_until(pilot, lambda: "nothing to count yet" in shown(place))
+        # What cannot be looked at is not offered, and what is not there is not counted.
+        await pilot.pause()
+        keys = shown(place).splitlines()[-1]
+        assert "Time" in keys
+        assert "Words" not in keys
+        assert "0 conversations" not in shown(place)
         assert not place.app.screen.query_one(PlotextPlot).display

@@ -57,6 +57,7 @@ class InsightsScreen(Covering, SparingScreen[None]):
         self._tab = ACTIVITY
         self._span = "year"
         self._plain = False
+        self._empty = False
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
@@ -103,9 +104,11 @@ class InsightsScreen(Covering, SparingScreen[None]):
         if found is None or not self.is_attached or not self.query(KeyLine):
             return
         span = tr(f"insights.span.{self._span}")
-        heading = f"{tr('insights.title')} · {span} · {title(found)}"
-        self.query_one("#title", Static).update(Content(heading))
-        empty = not found.totals.sessions and not found.days
+        self._empty = empty = not found.totals.sessions and not found.days
+        heading = [tr("insights.title"), span, *([] if empty else [title(found)])]
+        self.query_one("#title", Static).update(Content(" · ".join(heading)))
+        self.set_class(empty, "-empty")
+        self.refresh_bindings()
         plot = self.query_one(PlotextPlot)
         words = self.query_one("#told", Static)
         self.query_one(Tabs).display = not empty
@@ -150,6 +153,11 @@ class InsightsScreen(Covering, SparingScreen[None]):
     def _turn(self, step: int) -> None:
         at = TABS.index(self._tab)
         self.query_one(Tabs).active = TABS[(at + step) % len(TABS)]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("insights_next", "insights_previous", "insights_words"):
+            return not self._empty
+        return super().check_action(action, parameters)
 
     def action_insights_next(self) -> None:
         self._turn(1)
