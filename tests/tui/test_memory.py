@@ -12,7 +12,7 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
-from atlas_desktop.tui.widgets.memory_rows import Entry, row
+from atlas_desktop.tui.widgets.memory_rows import Entry, details, row
 from memory.context.entities import NewSummary
 from memory.knowledge.entities import (
     Memory,
@@ -295,6 +295,28 @@ def test_rows_keep_to_their_width() -> None:
         assert len(lines) == (2 if width == 200 else 3)
         assert all(cell_len(line) <= width for line in lines)
     assert "1 y old" in row(entry, 200, NOW).plain
+    assert row(entry, 200, NOW).plain.endswith("not used yet · importance 10/10")
+    # What finds no room is left out whole.
+    assert row(entry, 76, NOW).plain.endswith("half-life 29 d · importance 10/10")
+
+
+def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
+    memory = Memory(
+        "a",
+        MemoryKind.FACT,
+        MemoryTier.SHORT_TERM,
+        MemoryState.KEPT,
+        MemoryOrigin.MODEL,
+        "",
+        "The parcel comes tomorrow",
+        1,
+        0.5,
+        NOW,
+        NOW,
+    )
+    entry = Entry(memory=memory, half_life_days=0.25)
+    assert "half-life 6 h" in row(entry, 100, NOW).plain
+    assert "half as much every 6 hours" in details(entry, NOW).plain
 
 
 async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make) -> None:

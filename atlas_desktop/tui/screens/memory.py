@@ -130,6 +130,8 @@ class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(Content(nothing(self._words, self._tab)))
+            # It keeps its place, so that the rows have their width when there are some again.
+            self.query_one("#details-box").set_class(not found, "-empty")
             for key in (INBOX, FADING):
                 label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
                 self.query_one(f"#{key}", Tab).label = Content(label)

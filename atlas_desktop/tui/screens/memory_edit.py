@@ -25,7 +25,11 @@ class MemoryEditScreen(Covering, ModalScreen[str | None]):
             background: $surface; border: round $primary;
             border-title-color: $primary; border-title-style: bold;
         }
-        TextArea { height: auto; min-height: 4; max-height: 14; margin-bottom: 1; }
+        TextArea {
+            height: auto; min-height: 4; max-height: 14; margin-bottom: 1;
+            border: round $border-blurred;
+        }
+        TextArea:focus { border: round $border; }
         .hint { color: $quiet; height: auto; }
     }
     """

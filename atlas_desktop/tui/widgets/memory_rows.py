@@ -107,7 +107,7 @@ def age(since: datetime, now: datetime) -> str:
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
     """The text on one line, and below it where it comes from and what is known of it (without what the tab
     says of all its rows): side by side, or on two lines where there is no room. All are cut at `width`."""
-    lines = [_facts(entry, now, tab)]
+    lines = [_facts(entry, now, tab, width)]
     free = width - cell_len(lines[0]) - 3
     if source := _source(entry, now, width):
         beside = free >= min(cell_len(source), _LEAST_SOURCE)
@@ -128,7 +128,8 @@ def _source(entry: Entry, now: datetime, room: int) -> str:
     return _cut(tr(f"memory.{word}", title=title, when=when, number=entry.number), room)
 
 
-def _facts(entry: Entry, now: datetime, tab: str) -> str:
+def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
+    """What is known of it, in so many cells: where they are too few, whole facts are left out."""
     if entry.summary is not None:
         one = entry.summary
         marks = [tr("memory.covers", count=len(one.covers)), age(one.created_at, now) or tr("memory.new")]
@@ -144,15 +145,21 @@ def _facts(entry: Entry, now: datetime, tab: str) -> str:
     marks += [
         *([] if memory.kind in usual else [tr(f"memory.kind.{memory.kind}")]),
         tr("memory.old", age=since) if since else tr("memory.new"),
-        tr("memory.half_life", days=_days(entry)),
-        tr("memory.uses", count=memory.uses) if memory.uses else tr("memory.unused"),
-        tr("memory.importance", of_ten=round(10 * memory.importance)),
+        _half_life(entry, "half_life"),
     ]
-    return " · ".join(marks)
+    used = [tr("memory.uses", count=memory.uses) if memory.uses else tr("memory.unused")]
+    weight = [tr("memory.importance", of_ten=round(10 * memory.importance))]
+    tries = ([*marks, *used, *weight], [*marks, *weight], marks, marks[:-1])
+    lines = [" · ".join(one) for one in tries]
+    return next((line for line in lines if cell_len(line) <= room), lines[-1])
 
 
-def _days(entry: Entry) -> str:
-    return formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
+def _half_life(entry: Entry, words: str) -> str:
+    """Its half-life, in days, or in hours when it is less than one."""
+    if entry.half_life_days < 1:
+        return tr(f"memory.{words}_hours", count=max(round(24 * entry.half_life_days), 1))
+    days = formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
+    return tr(f"memory.{words}", days=days)
 
 
 def _cut(text: str, width: int) -> str:
@@ -173,7 +180,7 @@ def details(entry: Entry, now: datetime) -> Content:
         until = memory.expires_at
         kept = tr("memory.until", time=long(until, now)) if until else tr("memory.stays")
         held = tr(f"memory.tier.{memory.tier}"), tr(f"memory.state.{memory.state}"), kept
-        about = [" · ".join(held), tr("memory.half_life_days", days=_days(entry))]
+        about = [" · ".join(held), _half_life(entry, "fades")]
         about += [tr("memory.about", subject=clean_line(memory.subject))] if memory.subject else []
         about += [tr("memory.project", project=clean_line(memory.project))] if memory.project else []
         about += [tr("memory.version", number=memory.version)] if memory.version > 1 else []
