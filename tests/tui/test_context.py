@@ -134,7 +134,7 @@ async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(mak
         found.highlighted = 0
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, SummaryScreen))
-        await assert_until(pilot, lambda: "Remark 0 about the garden wall." in shown(place))
+        await assert_until(pilot, lambda: "You: Remark 0 about the garden wall." in shown(place))
         place.app.screen.query_one(TextArea).text = "It was all about roses."
         await pilot.press("ctrl+s")
         await assert_until(pilot, lambda: chat(place.app).prompt.has_focus)

@@ -39,6 +39,7 @@ class BranchScreen(Covering, ModalScreen[str | None]):
             border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
         }
         Tree { height: 1fr; overflow-x: hidden; background: $surface; scrollbar-size-vertical: 1; }
+        Tree:focus { background-tint: transparent; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; }
     }
     """

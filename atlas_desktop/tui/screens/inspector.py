@@ -16,11 +16,13 @@ from atlas_desktop.services.meter import meter, next_prompt
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.long_text import LongText
 from atlas_desktop.words.catalogue import tr
+from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
     from memory.context.entities import Summary
     from memory.context.prepared import ContextView
+    from memory.entities import Message
 
 _BOX = """
 {name} {{
@@ -41,7 +43,8 @@ _BOX = """
     #beginning {{ height: auto; max-height: 60%; }}
     VerticalScroll {{ height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }}
     OptionList {{ height: auto; max-height: 12; border: none; padding: 0; background: $surface; }}
-    TextArea {{ height: 1fr; min-height: 4; margin-bottom: 1; }}
+    TextArea {{ height: 1fr; min-height: 4; margin-bottom: 1; border: round $border-blurred; }}
+    TextArea:focus {{ border: round $border; }}
 }}
 """
 
@@ -90,6 +93,10 @@ def _option(summary: "Summary") -> Option:
     return Option(Content.assemble(first, "\n", clean_line(summary.text)), id=summary.id)
 
 
+def _who(message: "Message") -> str:
+    return clean_line(message.speaker or "") or (tr("chat.you") if message.role is Role.USER else "Atlas")
+
+
 class SummaryScreen(Covering, ModalScreen[str | None]):
     """A summary beside what it stands for; dismissed with its new text, or None when it stays as it is."""
 
@@ -119,7 +126,7 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
 
     async def _show_covered(self) -> None:
         messages = await self.atlas.room.sessions.covered(self._summary)
-        lines = [f"{m.speaker or m.role}: {' '.join(m.content.split())}" for m in messages]
+        lines = [f"{_who(m)}: {' '.join(m.content.split())}" for m in messages]
         self.query_one("#covered", Static).update(Content(clean("\n\n".join(lines))))
 
     def action_save(self) -> None:

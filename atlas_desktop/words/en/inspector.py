@@ -8,7 +8,7 @@ TEXTS = {
     "cancel": "Cancel",
     "save": "Save",
     "summary": "Summary",
-    "yours": "Yours to change: no job writes over it.",
+    "yours": "Yours to change: nothing is written over your words.",
     "stands_for": "What it stands for",
     "hint": "Ctrl+S saves · Esc leaves it as it is",
     "next": "The next prompt, before your next words",
