@@ -4,6 +4,7 @@ from datetime import datetime
 
 from atlas_desktop.explain import Exit, Explained, Words
 from atlas_desktop.services.importing.entities import Format, ImportReport, UnknownExport
+from atlas_desktop.words.formats import formats
 
 NAMES = {
     Format.CHATGPT: "ChatGPT",
@@ -75,7 +76,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d}"
+    return formats().date(moment)
 
 
 def _reasons(error: UnknownExport) -> str:

@@ -45,6 +45,7 @@ async def test_what_is_named_is_looked_into_and_then_taken_in(
         for part in (
             "export.json: ChatGPT",
             "6 messages would be taken in, in 3 new conversations",
+            "Of 14 Nov 2023.",
             "1 left out:",
         ):
             assert part in screen

@@ -140,6 +140,19 @@ async def test_enter_sends_a_command_that_was_typed_faster_than_the_list_follows
         assert (await place.store.get_session("last")).title == "Tides"
 
 
+async def test_an_attachment_of_one_character_is_counted_as_one(make: Make, tmp_path: Path) -> None:
+    place = make()
+    note = tmp_path / "x.txt"
+    note.write_text("x")
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, f"/attach {note}")
+        await settle(pilot)
+        told = " ".join(one.message for one in place.app._notifications)
+        assert "1 character" in told
+        assert "1 characters" not in told
+
+
 async def test_files_are_attached_shown_and_taken_out(make: Make, tmp_path: Path) -> None:
     place = make(model=NamedModel(["Alba."]))
     note = tmp_path / "a note.md"
