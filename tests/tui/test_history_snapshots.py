@@ -1,14 +1,18 @@
 """How the history browser and the insights look."""
 
-import pytest
+from pathlib import Path
+
 from textual.pilot import Pilot
 
-from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, settle, shown, type_text
-from tests.tui.test_snapshots import SIZES, Snap, furnished, still, taken, unwritten
+from atlas_desktop.tui.screens.pick import PickScreen
+from memory.organising.entities import MarksPatch
+from memory.testing import FakeClock
+from tests.tui.desk import NOW, Stage, stage
+from tests.tui.driving import assert_until, on, settle, shown, type_text
+from tests.tui.test_snapshots import SIZES, THEMES, Snap, furnished, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
-THEMES = pytest.mark.parametrize("theme", ["dark", "light"])
+HOME = Path("/home/ada/.local/share/atlas-desktop")
 
 
 @SIZES
@@ -35,3 +39,40 @@ def test_insights(snap_compare: Snap, size: tuple[int, int], theme: str) -> None
         await settle(pilot)
 
     assert taken(snap_compare, furnished(theme=theme), size, steps)
+
+
+@SIZES
+@THEMES
+def test_nothing_was_said_yet(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "0 conversations" in shown(place))
+        await settle(pilot, but="turns")
+
+    assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps)
+
+
+@SIZES
+@THEMES
+def test_a_tag_is_chosen(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        ids = [session.id for session in await place.store.list_sessions()]
+        await place.store.organising.apply(ids[:2], MarksPatch(add_tags=("travel",)))
+        await place.store.organising.suggest(ids[0], {"sea": 0.8})
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "6 conversations" in shown(place))
+        await pilot.press("down", "t")
+        await assert_until(pilot, lambda: on(place.app, PickScreen) and "sea" in shown(place))
+
+    assert taken(snap_compare, furnished(theme=theme), size, steps, alone=True)
+
+
+@SIZES
+@THEMES
+def test_insights_without_anything(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f4")
+        await assert_until(pilot, lambda: "Insights ·" in shown(place))
+        await settle(pilot, but="turns")
+
+    assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps)

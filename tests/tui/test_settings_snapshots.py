@@ -10,10 +10,10 @@ from atlas_desktop.explain import Explained
 from atlas_desktop.tui.screens.failure import FailureScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
 from tests.tui.desk import Stage, stage
-from tests.tui.driving import assert_until, on, shown
+from tests.tui.driving import assert_until, on, settle, shown
 from tests.tui.test_models_screen import shelf
 from tests.tui.test_settings_screen import find
-from tests.tui.test_snapshots import SIZES, Snap, still, taken
+from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken
 
 __all__ = ["still"]
 
@@ -31,8 +31,9 @@ def test_a_value_is_refused(snap_compare: Snap, tmp_path: Path, size: tuple[int,
     assert taken(snap_compare, stage(tmp_path, theme=theme), size, steps)
 
 
+@SIZES
 @pytest.mark.parametrize("theme", ["dark", "contrast-light"])
-def test_models(snap_compare: Snap, tmp_path: Path, theme: str) -> None:
+def test_models(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
     place = stage(tmp_path, theme=theme)
     shelf(place, "smollm2-135m-instruct", "first")
 
@@ -43,7 +44,7 @@ def test_models(snap_compare: Snap, tmp_path: Path, theme: str) -> None:
         listing.highlighted = listing.get_option_index("llama-3.2-1b-instruct")
         await assert_until(pilot, lambda: "sets conditions" in shown(place))
 
-    assert taken(snap_compare, place, (80, 24), steps)
+    assert taken(snap_compare, place, size, steps)
 
 
 def test_colours_of_the_terminal(snap_compare: Snap, tmp_path: Path) -> None:
@@ -54,8 +55,11 @@ def test_colours_of_the_terminal(snap_compare: Snap, tmp_path: Path) -> None:
     assert taken(snap_compare, stage(tmp_path, theme="terminal"), (80, 24), steps)
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_words_in_place_of_a_screen(snap_compare: Snap, tmp_path: Path, theme: str) -> None:
+@SIZES
+@THEMES
+def test_words_in_place_of_a_screen(
+    snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
     words = Explained("unexpected", "Something unexpected went wrong", "Error id: 0badcafe.", "Try again.")
 
     async def leave() -> None:
@@ -64,4 +68,17 @@ def test_words_in_place_of_a_screen(snap_compare: Snap, tmp_path: Path, theme: s
     async def steps(_pilot: Pilot[None], place: Stage) -> None:
         await place.app.turn_to(FailureScreen(words, lambda: None, leave))
 
-    assert taken(snap_compare, stage(tmp_path, theme=theme), (80, 24), steps)
+    assert taken(snap_compare, stage(tmp_path, theme=theme), size, steps)
+
+
+@SIZES
+@THEMES
+def test_settings(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    (tmp_path / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n[chat]\nmax_tokens = 512\n')
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f9")
+        await assert_until(pilot, lambda: "Max tokens" in shown(place))
+        await settle(pilot, but="turns")
+
+    assert taken(snap_compare, stage(tmp_path, theme="none"), size, steps)

@@ -31,6 +31,7 @@ from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_t
 Snap = Callable[..., bool]
 Steps = Callable[[Pilot[None], Stage], Awaitable[None]]
 SIZES = pytest.mark.parametrize("size", [(80, 24), (140, 45)], ids=["80x24", "140x45"])
+THEMES = pytest.mark.parametrize("theme", ["dark", "light"])
 
 
 @pytest.fixture(autouse=True)
@@ -51,11 +52,20 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
 
 
-def taken(snap_compare: Snap, place: Stage, size: tuple[int, int], steps: Steps) -> bool:
+def taken(
+    snap_compare: Snap, place: Stage, size: tuple[int, int], steps: Steps, *, alone: bool = False
+) -> bool:
+    """Whether it looks as it did after `steps`. `alone` shows a window without what lies below it, which has
+    pictures of its own."""
+
     async def before(pilot: Pilot[None]) -> None:
         await settle(pilot, but="turns")
         await steps(pilot, place)
         await pilot.pause()
+        for below in place.app.screen_stack[:-1] if alone else ():
+            for child in below.children:
+                child.visible = False
+            await pilot.pause()
 
     return snap_compare(place.app, terminal_size=size, run_before=before)
 
@@ -75,7 +85,7 @@ async def nothing(pilot: Pilot[None], place: Stage) -> None:
 
 
 @SIZES
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@THEMES
 def test_conversation(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await assert_until(pilot, lambda: "when you are done" in shown(place))
@@ -84,7 +94,7 @@ def test_conversation(snap_compare: Snap, size: tuple[int, int], theme: str) -> 
 
 
 @SIZES
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@THEMES
 def test_new_conversation(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     assert taken(snap_compare, furnished(theme=theme), size, nothing)
 
@@ -170,49 +180,55 @@ def test_error(snap_compare: Snap, size: tuple[int, int]) -> None:
 
 
 @SIZES
-def test_unlock(snap_compare: Snap, size: tuple[int, int]) -> None:
-    assert taken(snap_compare, furnished(unlocked=False), size, nothing)
+@THEMES
+def test_unlock(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    assert taken(snap_compare, furnished(theme=theme, unlocked=False), size, nothing)
 
 
 @SIZES
-def test_wrong_passphrase(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_wrong_passphrase(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await type_text(pilot, "nope")
         await pilot.press("enter")
         await settle(pilot)
 
-    assert taken(snap_compare, furnished(unlocked=False), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, unlocked=False), size, steps)
 
 
 @SIZES
-def test_welcome(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_welcome(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await type_text(pilot, PASSPHRASE)
         await assert_until(pilot, lambda: "good" in shown(place) or "strong" in shown(place))
 
     vault = FakeVault(made=False, keyring="Secret Service")
-    assert taken(snap_compare, furnished(unlocked=False, vault=vault), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, unlocked=False, vault=vault), size, steps)
 
 
 @SIZES
-def test_recovery_key(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_recovery_key(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await place.app.turn_to(RecoveryScreen(place.app, place.vault.key, RECOVERY_KEY, ask=(2, 6)))
         await pilot.pause()
 
-    assert taken(snap_compare, furnished(unlocked=False), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, unlocked=False), size, steps)
 
 
 @SIZES
-def test_choosing_a_model(snap_compare: Snap, size: tuple[int, int]) -> None:
-    assert taken(snap_compare, furnished(shelf=FakeShelf(chosen=None)), size, nothing)
+@THEMES
+def test_choosing_a_model(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    assert taken(snap_compare, furnished(theme=theme, shelf=FakeShelf(chosen=None)), size, nothing)
 
 
 @SIZES
-def test_fetching_a_model(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_fetching_a_model(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("enter")
         await assert_until(pilot, lambda: "0 bytes of" in shown(place))
 
     shelf = FakeShelf(chosen=None, gate=asyncio.Event())
-    assert taken(snap_compare, furnished(shelf=shelf), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, shelf=shelf), size, steps)
