@@ -105,7 +105,7 @@ class InsightsScreen(Covering, SparingScreen[None]):
             return
         span = tr(f"insights.span.{self._span}")
         self._empty = empty = not found.totals.sessions and not found.days
-        heading = [tr("insights.title"), span, *([] if empty else [title(found)])]
+        heading = [tr("insights.title"), *([] if empty else [span, title(found)])]
         self.query_one("#title", Static).update(Content(" · ".join(heading)))
         self.set_class(empty, "-empty")
         self.refresh_bindings()
@@ -155,7 +155,7 @@ class InsightsScreen(Covering, SparingScreen[None]):
         self.query_one(Tabs).active = TABS[(at + step) % len(TABS)]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("insights_next", "insights_previous", "insights_words"):
+        if action in ("insights_next", "insights_previous", "insights_span", "insights_words"):
             return not self._empty
         return super().check_action(action, parameters)
 
