@@ -192,12 +192,16 @@ def _slot_json(slot: "SlotStatus") -> dict[str, Any]:
 
 
 def _status_json(found: "VaultStatus") -> dict[str, Any]:
+    from atlas_desktop.words.vault import spoilt
+
+    said = spoilt(found)
     return {
         "room": found.room.value,
         "vault_id": found.vault_id,
         "created_at": found.created_at.isoformat(),
         "generation": found.generation,
         "database_present": found.database_present,
+        "flaw": None if said is None else {"message": said[0], "next_step": said[1]},
         "copies": {name: state.value for name, state in found.copies.items()},
         "copies_sound": found.copies_sound,
         "keyring": found.keyring_backend,
@@ -205,10 +209,18 @@ def _status_json(found: "VaultStatus") -> dict[str, Any]:
     }
 
 
+def _database_text(found: "VaultStatus") -> list[str]:
+    from atlas_desktop.words.vault import spoilt
+
+    if (said := spoilt(found)) is not None:
+        return list(said)
+    return [f"Database: {'present' if found.database_present else 'not there'}"]
+
+
 def _status_text(found: "VaultStatus") -> str:
     lines = [
         f"Vault {found.vault_id}, made {found.created_at.date().isoformat()}",
-        f"Database: {'present' if found.database_present else 'not there'}",
+        *_database_text(found),
         *(f"{name}: {state.value}" for name, state in found.copies.items()),
         "Opens with:",
     ]
@@ -230,8 +242,12 @@ def _rollback_text(noticed: "datetime | None") -> str:
 
 
 def _private_text(found: "VaultStatus | None") -> str:
+    from atlas_desktop.words.vault import spoilt
+
     if found is None:
         return "\nThe private room is made at the next unlock by passphrase."
+    if (said := spoilt(found)) is not None:
+        return "\n" + "\n".join(said)
     if not found.recoverable:
         return "\nNo recovery key opens the private room yet: `atlas vault recovery-key` makes one for both."
     return "\nThe private room opens with the passphrase and the recovery key, never with the keyring."

@@ -17,6 +17,7 @@ from atlas_desktop.setting_environment import unknown_variables
 from atlas_desktop.settings import SettingsFile
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.program import unknown_variable
+from atlas_desktop.words.vault import spoilt
 from memory.vault.status import VaultStatus
 
 LOW_DISK = 1_000_000_000
@@ -166,11 +167,5 @@ class Doctor:
 
 
 def _spoilt(room: VaultStatus) -> Finding | None:
-    """What is wrong with a room's file at first sight. One that was never made is made at the next unlock."""
-    name = f"{room.room.value}.db"
-    if not room.database_present:
-        lost = Finding("vault", Verdict.BAD, tr("doctor.absent", file=name), tr("doctor.restore"))
-        return lost if room.room_made else None
-    if room.flaw is None:
-        return None
-    return Finding("vault", Verdict.BAD, tr(f"doctor.{room.flaw.value}", file=name), tr("doctor.salvage"))
+    said = spoilt(room)
+    return None if said is None else Finding("vault", Verdict.BAD, *said)

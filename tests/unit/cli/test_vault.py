@@ -111,6 +111,25 @@ async def test_status_needs_no_secret(run: Run, secret: Path) -> None:
     status, text = await run("status")
     assert status == 0
     assert "Argon2id, 64 MiB" in text
+    assert "Database: present" in text
+
+
+@pytest.mark.parametrize("room", ["open", "private"])
+async def test_status_says_what_can_be_seen_of_a_damaged_room(
+    run: Run, secret: Path, tmp_path: Path, room: str
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    path = tmp_path / "home" / "rooms" / f"{room}.db"
+    path.write_bytes(bytes(4096) + path.read_bytes()[4096:])
+    _, text = await run("status")
+    assert f"damaged: {path.name} does not begin as it was written" in text
+    assert ("Database: present" in text) is (room == "private")
+    _, printed = await run("status", "--json")
+    found, other = (printed, printed["private"]) if room == "open" else (printed["private"], printed)
+    assert "salvage" in found["flaw"]["next_step"]
+    assert other["flaw"] is None
+    path.unlink()
+    assert f"the database is not ({path.name})" in (await run("status"))[1]
 
 
 async def test_the_passphrase_changes_with_the_old_one_or_the_recovery_key(
