@@ -47,7 +47,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.importing import Format, Importer, ImportOptions
-    from atlas_desktop.words.importing import left_out, summary
+    from atlas_desktop.words.importing import UNKNOWN, left_out, passed_over, summary
     from memory.entities import MemoryMode
 
     for path in args.files:
@@ -77,19 +77,23 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
         if args.learn:
             await room.learning.everything()
     skipped = [{"where": one.where, "why": one.why} for one in report.skipped]
-    skipped += [{"where": name, "why": "no format that is known"} for name in report.unexplained]
+    skipped += [{"where": one.where, "why": one.why or UNKNOWN} for one in report.unexplained]
     result = {
         "sessions": report.sessions,
         "messages": report.messages,
         "skipped": skipped,
         "more_skipped": report.more_skipped,
+        "passed_over": report.passed_over,
         "already_there": report.already_there,
         "formats": {name: kind.value for name, kind in report.formats.items()},
         "first": None if report.first is None else report.first.isoformat(),
         "last": None if report.last is None else report.last.isoformat(),
         "dry_run": args.dry_run,
     }
-    ctx.emit(result, lambda: "\n".join([summary(report, dry_run=args.dry_run), *left_out(report)]))
+    ctx.emit(
+        result,
+        lambda: "\n".join([summary(report, dry_run=args.dry_run), *left_out(report), *passed_over(report)]),
+    )
     return Exit.DONE
 
 

@@ -17,7 +17,9 @@ NAMES = {
     Format.MARKDOWN: "Markdown",
 }
 
+UNKNOWN = "no format that Atlas reads"
 _NAMED = 3
+_PASSED_OVER = 10
 _NAMES_A_FORMAT = (
     "Give the export of ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm as it is, Markdown or JSON lines; "
     "--format says which it is."
@@ -32,7 +34,7 @@ WORDS: Words = {
         "unknown_export",
         "No conversations were found there",
         f"{_reasons(e)} Nothing was changed.",
-        _NAMES_A_FORMAT if e.names else _FETCHES_IT_AGAIN,
+        _NAMES_A_FORMAT if e.alien else _FETCHES_IT_AGAIN,
         Exit.FAILED,
     ),
 }
@@ -61,7 +63,17 @@ def left_out(report: ImportReport) -> list[str]:
     lines = [f"{LEFT_OUT}{one.where}: {one.why}" for one in report.skipped]
     if report.more_skipped:
         lines.append(f"{LEFT_OUT}{report.more_skipped:,} more")
-    return [*lines, *(f"{LEFT_OUT}{name}: no format that Atlas reads" for name in report.unexplained)]
+    return [*lines, *(f"{LEFT_OUT}{one.where}: {one.why or UNKNOWN}" for one in report.unexplained)]
+
+
+def passed_over(report: ImportReport) -> list[str]:
+    """A line for the files beside those with conversations, if there are any."""
+    if not report.passed_over:
+        return []
+    number = len(report.passed_over) + report.more_passed_over
+    names = ", ".join(report.passed_over[:_PASSED_OVER])
+    more = f" and {number - _PASSED_OVER:,} more" if number > _PASSED_OVER else ""
+    return [f"Passed over, for it holds no conversation: {names}{more}"]
 
 
 def remaining(seconds: float) -> str:
@@ -84,10 +96,11 @@ def _reasons(error: UnknownExport) -> str:
     lines = [f"{one.where}: {one.why}." for one in error.broken[:_NAMED]]
     if (more := len(error.broken) - len(lines) + error.more) > 0:
         lines.append(f"{more:,} more cannot be read either.")
-    if error.names:
-        lines.append(f"{_some(error.names)}: nothing in it is in a format that Atlas reads.")
-    return " ".join(lines)
+    natures: dict[str, list[str]] = {}
+    for one in error.alien:
+        natures.setdefault(one.why or "nothing in it is in a format that Atlas reads", []).append(one.where)
+    return " ".join([*lines, *(f"{_some(names)}: {why}." for why, names in natures.items())])
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

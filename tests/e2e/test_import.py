@@ -33,6 +33,7 @@ def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_
             "why": "no conversation: `mapping` is missing",
         }
     ]
+    assert first["passed_over"] == ["export.zip/user.json"]
     again = program.run("import", str(archive)).stdout
     assert "0 messages taken in, in 0 new conversations; 4 were there already." in again
     listed = program.json("sessions", "list")
@@ -43,3 +44,7 @@ def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_
     refused = program.run("import", str(tmp_path / "notes.txt"), "--json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout)["error"]["code"] == "unknown_export"
+    (tmp_path / "broken.json").write_text(json.dumps([{"mapping": 7, "current_node": "a"}] * 2))
+    broken = program.run("import", str(tmp_path / "broken.json"))
+    assert broken.returncode == 1
+    assert "broken.json:2: no conversation" in broken.stderr

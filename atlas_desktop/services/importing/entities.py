@@ -34,12 +34,15 @@ class Unreadable(Exception):
 
 
 class UnknownExport(Exception):
-    """Files in which nothing is in a format that is known: of some, `names`, that is all that can be said, of
-    others there is the reason why they cannot be read, `broken`, and of `more` of these only the number."""
+    """Files of which nothing comes in. `alien` ones are in no format that is known, and `why` says what they
+    are instead, if that can be said. Of others, or of conversations in them, there is the reason why they
+    cannot be read, `broken`, and of `more` of these only the number."""
 
-    def __init__(self, names: tuple[str, ...], broken: "tuple[Skipped, ...]" = (), more: int = 0) -> None:
-        super().__init__(f"{len(names) + len(broken) + more} files")
-        self.names = names
+    def __init__(
+        self, alien: "tuple[Skipped, ...]", broken: "tuple[Skipped, ...]" = (), more: int = 0
+    ) -> None:
+        super().__init__(f"{len(alien) + len(broken) + more} places")
+        self.alien = alien
         self.broken = broken
         self.more = more
 
@@ -113,33 +116,39 @@ class Skipped:
 class ImportReport:
     """Counts of what was stored; `already_there` are messages that had been stored before.
 
-    `known_sessions` had been there before. `formats` says of each file what it was taken for, `unknown` which
-    were taken for nothing. `first` and `last` are the times of the oldest and the newest message.
+    `known_sessions` had been there before, `elsewhere` are left out because they are here in another way.
+    `formats` says of each file what it was taken for, `unknown` which were taken for nothing and, if that can
+    be said, what is the matter with them; `passed_over` are files beside those with conversations. `first`
+    and `last` are the times of the oldest and the newest message.
     """
 
     sessions: int = 0
     messages: int = 0
     already_there: int = 0
     known_sessions: int = 0
+    elsewhere: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     more_skipped: int = 0
     formats: dict[str, Format] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
+    unknown: dict[str, str] = field(default_factory=dict)
+    passed_over: list[str] = field(default_factory=list)
+    more_passed_over: int = 0
     first: datetime | None = None
     last: datetime | None = None
 
     def require_known(self) -> None:
         """Raises `UnknownExport` when there was nothing to understand in any of the files."""
-        if self.unknown and not self.formats:
+        found = self.sessions or self.known_sessions or self.elsewhere
+        if not found and (self.unknown or self.skipped):
             raise UnknownExport(tuple(self.unexplained), tuple(self.skipped), self.more_skipped)
 
     @property
-    def unexplained(self) -> list[str]:
+    def unexplained(self) -> list[Skipped]:
         """Of `unknown` those of which it is not told among `skipped` what is wrong with them."""
         places = [one.where for one in self.skipped]
         return [
-            name
-            for name in self.unknown
+            Skipped(name, why)
+            for name, why in self.unknown.items()
             if not any(place == name or place.startswith((f"{name}/", f"{name}:")) for place in places)
         ]
 
@@ -148,6 +157,12 @@ class ImportReport:
             self.skipped.append(Skipped(where, why))
         else:
             self.more_skipped += 1
+
+    def pass_over(self, where: str) -> None:
+        if len(self.passed_over) < MOST_TOLD:
+            self.passed_over.append(where)
+        else:
+            self.more_passed_over += 1
 
     def seen(self, first: datetime, last: datetime) -> None:
         self.first = first if self.first is None else min(first, self.first)

@@ -15,6 +15,7 @@ from atlas_desktop.services.importing.entities import (
     Meter,
     Unreadable,
 )
+from atlas_desktop.services.importing.natures import nature_of
 from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part, Source, open_source
 from memory.transfer.entities import Refused, TravellingSession
@@ -153,6 +154,7 @@ class Importer:
                 if isinstance(arrival, Refused) or arrival.new_session:
                     here.append(one)
                 else:
+                    report.elsewhere += 1
                     report.skip(one.where, "it is in another room already")
             batch = here
         return batch
@@ -168,6 +170,7 @@ class Importer:
         for one, arrival in zip(told, weighed, strict=True):
             if not isinstance(arrival, Refused) and not arrival.new_session and not arrival.already:
                 known.add(one.where)
+                report.elsewhere += 1
                 report.skip(one.where, "the conversation is here already, from elsewhere")
         return [one for one in batch if one.where not in known]
 
@@ -188,6 +191,7 @@ class _Reading:
         self._options = options
         self._report = report
         self._meter = meter
+        self._broken: set[str] = set()
 
     def batches(self, at_once: int) -> Generator[tuple[list[_Read], int], None, None]:
         """What was read, and how many bytes that took from the beginning."""
@@ -227,7 +231,7 @@ class _Reading:
                 yield open_source(path, self._meter)
             except Unreadable as fault:
                 self._report.skip(path.name, fault.why)
-                self._report.unknown.append(path.name)
+                self._report.unknown[path.name] = ""
 
     def _of_source(self, source: Source) -> Iterator[_Read]:
         for where, why in source.refused:
@@ -236,8 +240,13 @@ class _Reading:
         # What has nothing to do with it is not read.
         self._meter.total -= source.size - sum(part.size for parts in kinds.values() for part in parts)
         if not kinds:
-            self._report.unknown.append(source.name)
+            broken = any(part.where in self._broken for part in source.parts)
+            self._report.unknown[source.name] = "" if broken else nature_of(source)
             return
+        read = {part.where for parts in kinds.values() for part in parts}
+        for part in source.parts:
+            if part.where not in read | self._broken:
+                self._report.pass_over(part.where)
         for kind, parts in kinds.items():
             name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
             self._report.formats[name] = kind
@@ -250,6 +259,8 @@ class _Reading:
     def _kinds(self, source: Source) -> dict[Format, list[Part]]:
         """The parts by their formats; those of none are left out."""
         wanted = self._options.format
+        if not source.size:
+            return {}
         if wanted is not None and len(source.parts) == 1:
             return {wanted: source.parts}
         kinds = self._looked_into(source)
@@ -268,6 +279,7 @@ class _Reading:
                 kind = format_of(part)
             except Unreadable as fault:
                 self._report.skip(part.where, fault.why)
+                self._broken.add(part.where)
                 continue
             finally:
                 self._meter.done, self._meter.ahead = before, 0

@@ -22,7 +22,7 @@ LARGEST_ARCHIVE = 16 * 1024**3
 """Bytes of everything that is read out of one archive."""
 HIGHEST_RATIO = 200
 _SMALL = 1024 * 1024
-_READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite")
+READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite")
 _MAGIC = b"PK\x03\x04"
 _EMPTY = b"PK\x05\x06"
 _UNIX = 3
@@ -140,7 +140,7 @@ def _in_folder(folder: Path, name: str, meter: Meter) -> Iterator[Part]:
         folders.sort()
         for file in sorted(files):
             path = Path(at) / file
-            if path.suffix.lower() in _READ and stat.S_ISREG(path.lstat().st_mode):
+            if path.suffix.lower() in READ and stat.S_ISREG(path.lstat().st_mode):
                 inner = path.relative_to(folder).as_posix()
                 yield _file(path, inner, f"{name}/{clean_line(inner)}", meter)
 
@@ -156,7 +156,7 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
             raise Unreadable(f"an archive of more than {MOST_MEMBERS} files")
         source = Source(name, [], [], archive)
         for member in sorted(members, key=lambda one: one.filename):
-            if member.is_dir() or not member.filename.lower().endswith(_READ):
+            if member.is_dir() or not member.filename.lower().endswith(READ):
                 continue
             where = f"{name}/{clean_line(member.filename)}"
             why = _refused(member)

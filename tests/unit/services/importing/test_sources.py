@@ -15,7 +15,7 @@ import pytest
 from atlas_desktop.explain import explain
 from atlas_desktop.services.importing import Format, Importer, ImportReport, Meter, UnknownExport
 from atlas_desktop.services.importing.scanning import Piece, pieces
-from atlas_desktop.words.importing import left_out
+from atlas_desktop.words.importing import left_out, passed_over
 from memory.testing import InMemorySessionStore
 from tests.unit.services.importing.exports import (
     chatgpt,
@@ -65,7 +65,11 @@ async def test_an_archive_is_read_without_being_unpacked(tmp_path: Path) -> None
         "picture.png": b"\x89PNG",
     }
     ids, report = await from_archive(tmp_path, members)
-    assert (sorted(ids), report.skipped, report.unknown) == (["a", "b"], [], [])
+    assert (sorted(ids), report.skipped, report.unknown) == (["a", "b"], [], {})
+    assert report.passed_over == ["export.zip/message_feedback.json", "export.zip/user.json"]
+    assert passed_over(report) == [
+        "Passed over, for it holds no conversation: export.zip/message_feedback.json, export.zip/user.json"
+    ]
 
 
 async def test_what_is_dangerous_in_an_archive_is_refused_by_name(tmp_path: Path) -> None:
@@ -153,7 +157,61 @@ async def test_nobody_waits_at_a_pipe_or_reads_a_device(tmp_path: Path) -> None:
 async def test_what_nobody_knows_is_named(tmp_path: Path) -> None:
     for data in (b"", b"hello", b"{}", b"[1, 2]", b"\x00\x01", b'{"a": 1}\n{"b": 2}', b"[" * 3000):
         sessions, report = await taken(tmp_path / "x.json", data)
-        assert (sessions, report.unknown) == ([], ["x.json"])
+        assert (sessions, [*report.unknown]) == ([], ["x.json"])
+
+
+@pytest.mark.parametrize(
+    ("data", "nature"),
+    [
+        (b"", "it is empty"),
+        (b"\xef\xbb\xbf \n\n", "there is nothing in it but spaces"),
+        (b"\x9c\xff\x00\x07" * 99, "it is not text"),
+        (b"hello\x00", "it is not text"),
+        ("[]".encode("utf-16"), "its text is UTF-16, and exports are UTF-8: save it as that"),
+        (b"hello", "nothing in it is in a format that Atlas reads"),
+        # Cut within a character by what is looked at.
+        (b"a" + "é".encode() * 70_000, "nothing in it is in a format that Atlas reads"),
+    ],
+    ids=["empty", "blank", "noise", "zero", "wide", "prose", "accents"],
+)
+async def test_what_is_no_export_is_told_what_it_is_and_what_exports_there_are(
+    tmp_path: Path, data: bytes, nature: str
+) -> None:
+    _, report = await taken(tmp_path / "x.json", data)
+    with pytest.raises(UnknownExport) as caught:
+        report.require_known()
+    words = explain(caught.value)
+    assert words.message == f"x.json: {nature}. Nothing was changed."
+    assert "ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm" in words.next_step
+
+
+async def test_an_archive_without_a_file_to_read_says_so(tmp_path: Path) -> None:
+    ids, report = await from_archive(tmp_path, {"picture.png": b"\x89PNG"})
+    assert ids == []
+    assert left_out(report)[0].startswith("Left out: export.zip: there is no file in it that ends in .json,")
+
+
+async def test_an_empty_file_is_no_export_of_whoever_is_named(tmp_path: Path) -> None:
+    _, report = await taken(tmp_path / "x.json", b"", format=Format.CHATGPT)
+    assert report.unknown == {"x.json": "it is empty"}
+
+
+async def test_files_beside_those_with_conversations_are_counted_where_they_are_many(tmp_path: Path) -> None:
+    members = {"talk.json": encoded("a"), **{f"{n:02}.txt": b"milk" for n in range(12)}, "torn.json": b'{"a'}
+    _, report = await from_archive(tmp_path, members)
+    (line,) = passed_over(report)
+    assert line.endswith("export.zip/08.txt, export.zip/09.txt and 2 more")
+    assert [one.where for one in report.skipped] == ["export.zip/torn.json"]
+
+
+async def test_an_export_of_which_nothing_can_be_read_is_a_failure(tmp_path: Path) -> None:
+    _, report = await taken(tmp_path / "x.json", [{"mapping": 7, "current_node": "a"}] * 5)
+    assert report.formats
+    with pytest.raises(UnknownExport) as caught:
+        report.require_known()
+    message = explain(caught.value).message
+    assert "x.json:1: no conversation: `mapping` is missing." in message
+    assert "2 more cannot be read either." in message
 
 
 # --- objects of a JSON file ---------------------------------------------------------------------------
@@ -261,6 +319,10 @@ async def test_what_is_in_another_room_stays_there(tmp_path: Path) -> None:
     report = await Importer(here.transfer, elsewhere=[there.transfer]).take([tmp_path / "a.json"])
     assert [one.id for one in await everything(here)] == ["b"]
     assert [(one.where, one.why) for one in report.skipped] == [("a.json:1", "it is in another room already")]
+    write(tmp_path / "a.json", [talk("a")])
+    again = await Importer(here.transfer, elsewhere=[there.transfer]).take([tmp_path / "a.json"])
+    assert again.elsewhere == 1
+    again.require_known()
 
 
 def test_the_remaining_time_follows_from_the_speed() -> None:
