@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.services.finding import FindingService
 from atlas_desktop.tui.screens.kept import KeptScreen
-from atlas_desktop.tui.screens.text_edit import NamedTextScreen
+from atlas_desktop.tui.screens.text_edit import NamedLineScreen
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.search import unclear
 from memory.errors import QueryUnclear
@@ -37,11 +37,14 @@ class SavedScreen(KeptScreen[SavedSearch]):
     async def edited(self, old: SavedSearch | None) -> SavedSearch | None:
         title = tr("history.saved.new" if old is None else "history.saved.change")
         name, query = ("", self._query) if old is None else (old.name, old.query)
-        given = await self.atlas.push_screen_wait(NamedTextScreen(title, name, query, hint=""))
+        window = NamedLineScreen(
+            title, name, query, label=tr("history.saved.query"), missing=tr("history.saved.empty")
+        )
+        given = await self.atlas.push_screen_wait(window)
         if given is None:
             return None
         try:
-            made = await self._finding.save(given[0], " ".join(given[1].split()), self.room)
+            made = await self._finding.save(given[0], given[1], self.room)
         except QueryUnclear as fault:
             self.atlas.say(unclear(fault))
             return None

@@ -1,4 +1,4 @@
-"""A window in which a longer text is written, with a name if wished."""
+"""Windows in which a text is written, a longer one or a line, with a name if wished."""
 
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ _CSS = """
     TextArea:focus {{ border: round $border; }}
 }}
 """
+_LINE_LONGEST = 2000
 
 
 class TextEditScreen(Covering, ModalScreen[str | None]):
@@ -96,6 +97,59 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
             self.dismiss((name, text))
         else:
             self.query_one(".problem", Static).update(tr("dialogs.name_and_text"))
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
+    """As `NamedTextScreen`, for a text of one line: Enter saves from either field. `label` stands in its
+    field while that is empty, `missing` is said while one of them is."""
+
+    DEFAULT_CSS = _CSS.format(name="NamedLineScreen").replace("height: 70%", "height: auto")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+    ]
+
+    def __init__(self, title: str, name: str, line: str, *, label: str, missing: str) -> None:
+        super().__init__()
+        self._heading, self._name_now, self._line = title, name, line
+        self._label, self._missing = label, missing
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.rename_hint")
+            yield CleanInput(
+                clean_line(self._name_now),
+                placeholder=tr("dialogs.name"),
+                id="name",
+                max_length=60,
+                select_on_focus=False,
+            )
+            yield CleanInput(
+                clean_line(self._line),
+                placeholder=self._label,
+                id="line",
+                max_length=_LINE_LONGEST,
+                select_on_focus=False,
+            )
+            yield Static("", classes="problem", markup=False)
+
+    def on_input_submitted(self) -> None:
+        self.action_save()
+
+    def action_save(self) -> None:
+        """Goes to what is missing, unless nothing is."""
+        fields = list(self.query(CleanInput))
+        empty = next((field for field in fields if not field.value.strip()), None)
+        if empty is None:
+            name, line = (field.value.strip() for field in fields)
+            self.dismiss((name, line))
+        else:
+            self.query_one(".problem", Static).update(self._missing)
+            empty.focus()
 
     def action_cancel(self) -> None:
         self.dismiss(None)
