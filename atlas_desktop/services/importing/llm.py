@@ -22,6 +22,7 @@ from atlas_desktop.services.importing.wording import aside, attached, fenced, jo
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
+_TABLES = ("responses", "logs", "log")
 _STEPS_AT_ONCE = 100_000
 _MOST_ROUNDS = 50_000
 
@@ -52,37 +53,60 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
         rounds = iter(range(_MOST_ROUNDS))
         conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)
         tables = tables_of(conn)
-        if not {"responses", "logs", "log", "turns"} & tables.keys():
+        if not {*_TABLES, "turns"} & tables.keys():
             raise Unreadable("a database without the tables of llm")
-        for where, talk in _talks(conn, tables):
+        pace = _Pace(conn, tables, part)
+        for where, talk in _talks(conn, tables, pace):
+            pace.tell()
             try:
                 yield f"{part.where}:{where}", session_of(talk, otherwise=part.changed_at)
             except Unreadable as fault:
                 note(f"{part.where}:{where}", fault.why)
 
 
-def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]]) -> Iterator[tuple[str, Talk]]:
+class _Pace:
+    """Says how much of a file is read by how many of its rows are: where they lie in it is not known."""
+
+    def __init__(self, conn: sqlite3.Connection, tables: dict[str, set[str]], part: Part) -> None:
+        kept = [name for name in (*_TABLES, "turns") if name in tables]
+        counts = (conn.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in kept)  # noqa: S608 - names written here
+        self._all = sum(counts)
+        self._read = 0
+        self._part = part
+        self._before = part.meter.done
+
+    def step(self, rows: int) -> None:
+        self._read += rows
+
+    def tell(self) -> None:
+        share = min(self._read / self._all, 1.0) if self._all else 1.0
+        self._part.meter.done = self._before + int(share * self._part.size)
+
+
+def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace) -> Iterator[tuple[str, Talk]]:
     """Each conversation with its place. One that was gone on with in a later version is in two tables."""
     threads = Threads(conn, tables) if has_threads(tables) else None
     begun: set[str] = set()
-    for table in ("responses", "logs", "log"):
+    for table in _TABLES:
         for place, rows in enumerate(rows_of(conn, table, tables) if table in tables else (), start=1):
+            pace.step(len(rows))
             if threads is not None:
                 rows = [row for row in rows if not threads.has_turn(identifier(row.get("id")))]
             talk = _talk(conn, rows, tables) if rows else None
             if talk is not None:
                 begun.add(talk.id)
-                yield f"{table}:{place}", talk if threads is None else _gone_on(talk, threads)
+                yield f"{table}:{place}", talk if threads is None else _gone_on(talk, threads, pace)
     if threads is None:
         return
     for place, key in enumerate(threads.ids(), start=1):
         if key not in begun:
-            yield f"threads:{place}", _gone_on(Talk(key, [], meta={"imported_from": "llm"}), threads)
+            yield f"threads:{place}", _gone_on(Talk(key, [], meta={"imported_from": "llm"}), threads, pace)
 
 
-def _gone_on(talk: Talk, threads: Threads) -> Talk:
+def _gone_on(talk: Talk, threads: Threads, pace: _Pace) -> Talk:
     """With what its turns tell."""
     found = threads.read(talk.id, talk.said[-1].id if talk.said else None)
+    pace.step(found.turns)
     said = [*talk.said, *found.said]
     return replace(
         talk,

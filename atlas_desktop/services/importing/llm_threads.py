@@ -39,6 +39,7 @@ class Thread:
     model: str | None = None
     head: str | None = None
     begun: datetime | None = None
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Threads:
             " WHERE thread_id = ? ORDER BY id",
             (thread,),
         ).fetchall()
+        reading.found.turns = len(turns)
         for turn in turns:
             reading.turn(*map(text, turn))
         if turns or after is None:

@@ -3,9 +3,12 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
-from atlas_desktop.services.importing import Format
+import pytest
+
+from atlas_desktop.services.importing import Format, Importer, Meter
 from memory.testing import InMemorySessionStore
 from memory.transfer.entities import TravellingSession
 from tests.unit.services.importing.exports import contents, everything, take
@@ -156,6 +159,22 @@ async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
         database(path, LOGS.format(name=name, time=time))
         found = [contents(one) for one in await from_database(path)]
         assert found == [["Hello", "Hi", "More", "Sure"], ["Alone", "Yes"]]
+
+
+@pytest.mark.parametrize("script", [RESPONSES, RESPONSES + LATER + THREADS + TALKED], ids=["before", "since"])
+async def test_how_far_it_has_come_is_told_on_the_way(tmp_path: Path, script: str) -> None:
+    database(tmp_path / "logs.db", script)
+    told: list[Meter] = []
+    importer = Importer(
+        InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=1
+    )
+    report = await importer.take([tmp_path / "logs.db"])
+    shares = [meter.share for meter in told]
+    assert len(shares) == report.sessions + 1
+    assert shares == sorted(shares)
+    assert len({*shares}) >= report.sessions - 1
+    assert 0 < shares[0] < 0.6
+    assert shares[-1] == 1.0
 
 
 async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> None:
