@@ -40,7 +40,17 @@ class Drafts:
     def _due(self) -> None:
         self._soon = None
         if not self._app.leaving and self._app.desk.room is not None:
-            self._app.attempt(self.keep_all(), group="drafts")
+            self._app.attempt(self._keep_in_time(), group="drafts")
+
+    async def _keep_in_time(self) -> None:
+        """What fails while a reply comes most likely ends that, too, which tells of it: then it waits."""
+        try:
+            await self.keep_all()
+        except (MemoryFault, OSError) as error:
+            if not any(conversation.busy for conversation in self._changed.values()):
+                self._app.background_failed(error)
+            elif self._soon is None:
+                self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
 
     async def keep_all(self) -> None:
         """Keeps everything that has changed. Once all was tried it raises what `memory.drafts.DraftStore`

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from atlas_desktop.services.desk import Desk
+    from atlas_desktop.tui.screens.chat import ChatScreen
     from memory.entities import Freshness, RoomKind
 
 STALE_S = 60.0
@@ -28,6 +29,9 @@ class Reporting(App[None]):
     leaving = False
 
     if TYPE_CHECKING:
+
+        @property
+        def chat(self) -> "ChatScreen | None": ...
 
         def model_needed(self, error: BaseException) -> None: ...
 
@@ -53,7 +57,18 @@ class Reporting(App[None]):
                 self.say_error(explain_and_note(error, self.desk.paths.logs))
 
     def background_failed(self, error: BaseException) -> None:
-        self.say_error(explain_and_note(error, self.desk.paths.logs))
+        """Tells of it, unless the conversation that is shown does: what a turn ended with is on its way there
+        before anything else can fail for the same reason."""
+        explained = explain_and_note(error, self.desk.paths.logs)
+        chat = self.chat
+        if chat is None or chat is not self.screen or not chat.is_running:
+            self.say_error(explained)
+        else:
+            chat.call_later(self._say_unless_told, explained)
+
+    def _say_unless_told(self, explained: Explained) -> None:
+        if (chat := self.chat) is None or not chat.transcript.ends_with(explained):
+            self.say_error(explained)
 
     def say_error(self, explained: Explained) -> None:
         """Shows an error over whatever is there, unless it is being shown."""

@@ -191,6 +191,44 @@ async def test_the_same_error_is_shown_once(make: Make) -> None:
         assert on(place.app, ChatScreen)
 
 
+async def test_a_disk_that_is_full_is_told_of_once_where_a_reply_ends_with_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    async def full(*_: object, **__: object) -> None:
+        raise StorageFull
+
+    async def full_for_drafts(_place: str, text: str) -> None:
+        tried.append(text)
+        raise StorageFull
+
+    monkeypatch.setattr("atlas_desktop.tui.drafts.KEEP_AFTER_S", 0.0)
+    model = NamedModel(["One two three."], gate=asyncio.Event())
+    place = make(model=model)
+    async with place.app.run_test(size=(100, 32)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await assert_until(pilot, lambda: "Writing" in shown(place))
+        with monkeypatch.context() as patch:
+            patch.setattr(place.store.drafts, "save_draft", full_for_drafts)
+            await type_text(pilot, "and then")
+            await assert_until(pilot, lambda: "and then" in tried)
+            await pilot.pause()
+            assert on(place.app, ChatScreen)
+            patch.setattr(place.store, "update_message", full)
+            assert model.gate is not None
+            model.gate.set()
+            await assert_until(pilot, lambda: bool(place.app.screen.query(ErrorNote)))
+            await type_text(pilot, " more")
+            await assert_until(pilot, lambda: "and then more" in tried)
+            await settle(pilot)
+            assert on(place.app, ChatScreen)
+            # Something else is told of all the same.
+            place.app.background_failed(RoomDamaged("x"))
+            await assert_until(pilot, lambda: on(place.app, ErrorScreen))
+
+
 async def test_a_run_that_ends_in_any_way_closes_the_room(make: Make) -> None:
     place = make()
     app = place.app

@@ -203,6 +203,7 @@ class ErrorNote(Static):
 
     def __init__(self, explained: Explained) -> None:
         super().__init__(words_of(explained), markup=False)
+        self.explained = explained
 
 
 def words_of(explained: Explained) -> Content:

@@ -11,9 +11,10 @@ from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
+from atlas_desktop.explain import Explained
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED
-from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock
 from atlas_desktop.tui.widgets.reading_on import PAGE, Load, ReadingOn, nothing
 from memory.entities import Message
 from models.messages import Role
@@ -114,6 +115,11 @@ class Transcript(ReadingOn):
     async def note(self, widget: Widget) -> None:
         """Mounts a remark or an error at the end."""
         await self._messages.mount(widget)
+
+    def ends_with(self, explained: Explained) -> bool:
+        """Whether the last thing that stands in it is this error."""
+        last = next(reversed(self._messages.children), None)
+        return isinstance(last, ErrorNote) and last.explained == explained
 
     async def follow(self) -> None:
         """Goes to the end, follows what comes, and lets go of what is far above."""
