@@ -179,6 +179,9 @@ class RecallService:
         await VectorMaker(self._store.vectors, embedder).make_missing(
             session=session, between=self._background.gate.checkpoint
         )
+        # The index is taken up here and not with the next question: the first vector of a room loads it.
+        if self._mirror is not None:
+            await self._mirror.follow()
         await self._engine.warm_questions()
 
     async def _fill(self, model: str) -> None:

@@ -57,6 +57,15 @@ async def test_prepared_it_finds_by_meaning_what_the_queue_has_embedded(room: Ro
     assert await room.index.count() == 3
 
 
+async def test_the_first_vectors_of_a_room_are_in_the_index_before_anything_is_asked(room: Room) -> None:
+    await room.recall.prepare()
+    await room.background.run()
+    session, _ = await begin(room.store, "a green bicycle")
+    await room.recall.remember(session.id)
+    await room.background.run()
+    assert await room.index.count() == 1
+
+
 async def test_before_it_is_prepared_words_serve(room: Room) -> None:
     await begin(room.store, "a green bicycle")
     found = await room.recall.answer("bicycle")
