@@ -66,7 +66,9 @@ def test_json_holds_the_fields_of_the_lines_and_steers_nothing(texts: list[str],
     assert whole["sessions"] == [json.loads(line_of(session))] * 2
     assert [message["content"] for message in whole["sessions"][0]["messages"]] == texts
     assert whole["memories"][0]["text"] == MEMORY.text
-    text = data.decode() + written("jsonl", session).decode()
+    lines = written("jsonl", session, session)
+    assert [json.loads(line) for line in lines.splitlines()] == whole["sessions"]
+    text = data.decode() + lines.decode()
     assert not {char for char in text if "\x7f" <= char <= "\x9f" or "\u202a" <= char <= "\u202e"}
 
 
