@@ -10,6 +10,7 @@ from textual.widgets import Checkbox, Input, Select
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.exporting import ExportDialog
 from memory.entities import RoomKind
+from tests.contract.talk import begin
 from tests.tui.desk import LOFOTEN, PASSPHRASE, TIDES, Stage, talk
 from tests.tui.driving import assert_until, on, say, settle, shown
 
@@ -76,7 +77,11 @@ async def test_personal_data_is_shown_before_it_is_taken_out(
         await settle(pilot)
         await pilot.click("#preview")
         await settle(pilot)
-        for part in ("dana@example.org → [email 1]", "Dana Miller → [name 1]", "1 conversation, 2 messages"):
+        for part in (
+            "dana@example.org → [email 1]",
+            "Dana Miller → [name 1]",
+            "1 conversation with 2 messages",
+        ):
             assert part in shown(place)
         assert not list((tmp_path / "person").iterdir())
         await pilot.click("#export")
@@ -151,3 +156,24 @@ async def test_a_passphrase_is_typed_twice_and_encrypts(make: Callable[..., Stag
     # That it opens again is held where archives are tested: deriving its key takes seconds, on purpose.
     assert sealed.startswith(b"age-encryption.org/v1\n-> scrypt ")
     assert b"bulges" not in sealed
+
+
+async def test_every_kind_is_shown_in_the_preview_and_counted_as_one(make: Callable[..., Stage]) -> None:
+    place = make()
+    words = (
+        "My name is Mara Lindqvist, mara.l@example.org, +43 660 1234567. I live at 12 Baker Street, London "
+        "NW1 6XE. Card 4111 1111 1111 1111, IBAN DE89 3704 0044 0532 0130 00. Project Heron is secret."
+    )
+    session, _ = await begin(place.store, words)
+    async with place.app.run_test(size=(100, 44)) as pilot:
+        await settle(pilot)
+        await show(pilot, place, session.id)
+        tick(place, "#redact")
+        field(place, "#words").value = "Project Heron"
+        await settle(pilot)
+        await pilot.click("#preview")
+        await settle(pilot)
+        screen = shown(place)
+        assert "1 conversation with 1 message." in screen
+        for mark in ("name", "email", "phone", "address", "card", "id", "removed"):
+            assert f"→ [{mark} 1]" in screen

@@ -111,7 +111,8 @@ def ids(text: str) -> Iterator[Span]:
     for found in _IBAN.finditer(text):
         # Words that follow an IBAN look like more of it: the longest beginning that checks is it.
         for end in range(found.end(), found.start() + 14, -1):
-            if iban(text[found.start() : end]):
+            # What stands between it and the next word is not of it.
+            if text[end - 1].isalnum() and iban(text[found.start() : end]):
                 yield found.start(), end
                 break
     for pattern in (_NINO, _CODICE):

@@ -8,6 +8,7 @@ from textual.widgets import Checkbox, Input, Label, Select
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.exporting.service import Order, Report
+from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
 
 _SHOWN = 200
@@ -16,7 +17,7 @@ _SHOWN = 200
 def preview_words(report: Report, order: Order) -> Content:
     """What would go out, and what would be taken out."""
     lines: list[Content | str | tuple[str, str]] = [
-        tr("exporting.would", count=report.sessions, messages=report.messages) + "\n"
+        tr("exporting.would", what=held(report.sessions, report.messages)) + "\n"
     ]
     if order.redaction is None:
         lines.append(tr("exporting.not_redacted"))

@@ -62,6 +62,10 @@ def test_it_is_found_inside_a_sentence(kind: str, text: str) -> None:
     assert redacted(f"We wrote: {text}, and then left.") == f"We wrote: [{kind} 1], and then left."
 
 
+def test_what_follows_an_iban_stays_as_it_stands() -> None:
+    assert redacted("Pay DE89 3704 0044 0532 0130 00 and wait.") == "Pay [id 1] and wait."
+
+
 @pytest.mark.parametrize(
     "text",
     [
