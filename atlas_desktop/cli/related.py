@@ -12,6 +12,8 @@ from atlas_desktop.services.cleaning import clean_line
 if TYPE_CHECKING:
     from atlas_desktop.services.related import Related, Timeline
     from atlas_desktop.services.why import Why
+    from memory.attachments.entities import Document
+    from memory.entities import Session
     from memory.organising.links import Backlink
 
 Add = Callable[..., argparse.ArgumentParser]
@@ -23,6 +25,10 @@ def register(add: Add) -> None:
     related.add_argument("session", metavar="ID")
     related.add_argument("--limit", metavar="N", type=int, default=10, help="at most N (10)")
     add("memories", list_memories, "list what was learned in a session").add_argument("session", metavar="ID")
+    documents = add("documents", list_documents, "list attached documents and the sessions that have them")
+    documents.add_argument(
+        "name", metavar="NAME", nargs="?", help="only this one; or the id of an attachment"
+    )
     timeline = add("timeline", show_timeline, "what was said of a topic, by month")
     timeline.add_argument("topic", metavar="TOPIC", nargs="+")
     timeline.add_argument("--project", metavar="P", help="only in this project")
@@ -88,6 +94,36 @@ async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
         ),
     )
     return Exit.DONE
+
+
+async def list_documents(ctx: Context, args: argparse.Namespace) -> int:
+    await ctx.unlock()
+    found = []
+    for room in ctx.desk.open_rooms:
+        for one in await room.store.attachments.documents():
+            if args.name is None or one.name == args.name or any(args.name == own for _, own in one.places):
+                sessions = [(await room.store.get_session(session), own) for session, own in one.places]
+                found.append(_document(one, sessions))
+    ctx.emit(found, lambda: "\n".join(map(_document_text, found)) or "No such document is attached.")
+    return Exit.DONE
+
+
+def _document(value: "Document", sessions: "Sequence[tuple[Session, str]]") -> dict[str, Any]:
+    return {
+        "name": value.name,
+        "media_type": value.media_type,
+        "bytes": value.size,
+        "characters": value.characters,
+        "sessions": [
+            {"id": one.id, "title": one.title, "room": one.room.value, "attachment": own}
+            for one, own in sessions
+        ],
+    }
+
+
+def _document_text(shape: dict[str, Any]) -> str:
+    head = f"{clean_line(shape['name'])}  {shape['media_type']}, {shape['characters']:,} characters"
+    return "\n".join([head, *(f"    {one['id']}  {clean_line(one['title'])}" for one in shape["sessions"])])
 
 
 async def list_links(ctx: Context, args: argparse.Namespace) -> int:

@@ -25,3 +25,15 @@ class Attachment:
     size: int
     added_at: datetime
     text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text under one name, and the sessions that it is attached to: their ids with those of its
+    attachments there, the latest first. `characters` are those of its text."""
+
+    name: str
+    media_type: str
+    size: int
+    characters: int
+    places: tuple[tuple[str, str], ...]

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from memory.attachments.entities import Attachment, NewAttachment
+from memory.attachments.entities import Attachment, Document, NewAttachment
 
 
 class AttachmentStore(Protocol):
@@ -14,6 +14,10 @@ class AttachmentStore(Protocol):
 
     async def attached(self, session_id: str) -> list[Attachment]:
         """In the order in which they were added."""
+        ...
+
+    async def documents(self) -> list[Document]:
+        """What is attached to any session that is not in the bin, by name."""
         ...
 
     async def detach(self, session_id: str, ref: str) -> Attachment:

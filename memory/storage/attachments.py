@@ -1,6 +1,6 @@
 """`memory.attachments.ports.AttachmentStore` on a database."""
 
-from memory.attachments.entities import Attachment, NewAttachment
+from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
@@ -20,6 +20,9 @@ class SqlAttachmentStore:
 
     async def attached(self, session_id: str) -> list[Attachment]:
         return await self._database.read(lambda conn: attachments.of_session(conn, session_id))
+
+    async def documents(self) -> list[Document]:
+        return await self._database.read(attachments.documents)
 
     async def detach(self, session_id: str, ref: str) -> Attachment:
         def work(conn: Connection) -> Attachment:

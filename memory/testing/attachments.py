@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from memory.attachments.entities import Attachment, NewAttachment
+from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.entities import Message
 from memory.errors import AttachmentNotFound
 from memory.named import found_among
@@ -47,6 +47,19 @@ class InMemoryAttachmentStore:
     async def attached(self, session_id: str) -> list[Attachment]:
         self._rows.require_open()
         return self.of(session_id)
+
+    async def documents(self) -> list[Document]:
+        self._rows.require_open()
+        uses: dict[tuple[str, str], list[Attachment]] = {}
+        for one in self._known.values():
+            if self._rows.session(one.session_id).deleted_at is None:
+                uses.setdefault((one.name, one.text), []).insert(0, one)
+        return [
+            Document(
+                name, each[0].media_type, each[0].size, len(text), tuple((a.session_id, a.id) for a in each)
+            )
+            for (name, text), each in sorted(uses.items())
+        ]
 
     async def detach(self, session_id: str, ref: str) -> Attachment:
         self._rows.require_open()

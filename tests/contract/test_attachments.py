@@ -36,6 +36,23 @@ async def test_attachments_are_kept_in_order_once_each(store: SessionStore) -> N
     assert (await store.verify()).problems == ()
 
 
+async def test_a_document_tells_to_which_sessions_it_is_attached(store: SessionStore) -> None:
+    ids = [(await talk(store, 2))[0].id for _ in range(3)]
+    notes = [(await store.attachments.attach(one, NOTES)).id for one in ids]
+    # The same name says nothing of another text.
+    await store.attachments.attach(ids[0], replace(NOTES, text="Zebras."))
+    other = await store.attachments.attach(ids[0], replace(NOTES, name="a.txt", media_type="text/plain"))
+    await store.bin_session(ids[1])
+    found = await store.attachments.documents()
+    assert [(one.name, one.media_type, one.characters) for one in found] == [
+        ("a.txt", "text/plain", len(other.text)),
+        ("notes.md", "text/markdown", len(other.text)),
+        ("notes.md", "text/markdown", len("Zebras.")),
+    ]
+    assert found[0].places == ((ids[0], other.id),)
+    assert found[1].places == ((ids[2], notes[2]), (ids[0], notes[0]))
+
+
 async def test_what_is_detached_is_gone_from_prompts(store: SessionStore) -> None:
     session, said = await talk(store, 4)
     made = await store.attachments.attach(session.id, NOTES)

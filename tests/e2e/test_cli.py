@@ -210,6 +210,10 @@ def test_attached_files_are_read_as_text(program: Program, tmp_path: Path) -> No
     assert (attached["name"], attached["media_type"], attached["bytes"]) == ("note.md", "text/markdown", 25)
     (tier,) = [tier for tier in said["context"] if tier["tier"] == "document"]
     assert (tier["ids"], tier["tokens"] > 5) == ([attached["id"]], True)
+    (document,) = program.json("sessions", "documents")
+    assert document == program.json("sessions", "documents", "note.md")[0]
+    assert [(one["id"], one["attachment"]) for one in document["sessions"]] == [(shown["id"], attached["id"])]
+    assert program.json("sessions", "documents", "other.md") == []
     assert said["documents"][0]["reading"] == "whole"
     note.write_bytes(b"\xff\xfe\x00")
     assert program.run("ask", "x", "--attach", str(note), "--json").returncode == 2

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from memory.attachments.entities import Attachment, NewAttachment
+from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.clock import micros, moment
 from memory.errors import AttachmentNotFound
 from memory.named import found_among
@@ -49,6 +51,23 @@ def arrive(conn: Connection, session_id: str, given: Iterable[TravellingAttachme
 def of_session(conn: Connection, session_id: str) -> list[Attachment]:
     rows = conn.execute(f"{_SELECT} WHERE session_id = ? ORDER BY seq", (session_id,))
     return [_attachment(row) for row in rows]
+
+
+def documents(conn: Connection) -> list[Document]:
+    rows = conn.execute(
+        """
+        SELECT a.name, dense_rank() OVER (ORDER BY a.name, a.text), a.media_type, a.bytes, length(a.text),
+            a.session_id, a.id
+        FROM attachments AS a JOIN sessions AS s ON s.id = a.session_id WHERE s.deleted_at IS NULL
+        ORDER BY 1, 2, a.seq DESC
+        """
+    )
+    found = []
+    for _, group in groupby(rows, key=itemgetter(1)):
+        uses = list(group)
+        name, _, media_type, size, characters, *_ = uses[0]
+        found.append(Document(name, media_type, size, characters, tuple((use[5], use[6]) for use in uses)))
+    return found
 
 
 def erase(conn: Connection, session_id: str, ref: str) -> Attachment:
