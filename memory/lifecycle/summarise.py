@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from memory.context.entities import Summary
@@ -10,6 +11,7 @@ from memory.lifecycle.extract import Ranked, chosen, compose, header, ranked
 from memory.lifecycle.gates import longest
 from memory.lifecycle.passages import Passage, SourceMessage, Span, of_messages, of_summary, span_of
 from memory.lifecycle.ranking import centrality_of_vectors, centrality_of_words, normalised, topics
+from models.errors import ModelsError
 from models.ports import ChatModel, Embedder, TokenCounter
 
 _MOST_EMBEDDED = 96
@@ -210,7 +212,9 @@ class Summariser:
             kept = sorted(best[:_MOST_EMBEDDED])
             passages, central = [passages[i] for i in kept], [central[i] for i in kept]
         if embedder is not None:
-            central = normalised(centrality_of_vectors(await self._vectors(passages, embedder)))
+            # A model for vectors that fails is as good as none: how central words are decides alone.
+            with suppress(ModelsError):
+                central = normalised(centrality_of_vectors(await self._vectors(passages, embedder)))
         sizes = await self._counter.count([f"{passage.line}\n" for passage in passages])
         return await asyncio.to_thread(ranked, passages, sizes, central)
 

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from memory.lifecycle.evidence import Evidence
 from memory.lifecycle.gates import longest
 from memory.lifecycle.passages import SourceMessage, sentences
 from memory.lifecycle.summarise import Draft, Summariser
+from models.errors import ModelLoadFailed
 from models.messages import ChatMessage, Lane, Role
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 
@@ -117,6 +119,22 @@ async def test_after_two_refused_answers_the_source_speaks_for_itself() -> None:
     # In the order in which it was said.
     assert draft.text.index("Dana comes") < draft.text.index("Let's go") < draft.text.index("shellfish")
     assert any(line.startswith("User: ") for line in lines)
+
+
+class Unusable(HashEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise ModelLoadFailed(Path("mini.gguf"), "refused")
+
+
+async def test_an_embedding_model_that_fails_is_as_good_as_none() -> None:
+    drafts = [
+        await Summariser(ScriptedChatModel(["They go to Oslo."] * 2), WordCounter(), embedder).summarise(
+            said()
+        )
+        for embedder in (Unusable(), None)
+    ]
+    assert drafts[0] == drafts[1]
+    assert "allergic to shellfish" in drafts[0].text
 
 
 async def test_at_once_no_model_is_asked() -> None:
