@@ -15,7 +15,7 @@ from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
-from models.errors import NoModel
+from models.errors import ModelDamaged, NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
@@ -158,7 +158,9 @@ def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model
     library = model_library(paths)
     host = build_host(paths, library, settings, chosen)
     try:
-        library.default(ModelRole.EMBED)
+        library.sound_default(ModelRole.EMBED)
+    except ModelDamaged as damaged:
+        return Model(host, host, host.close, prefixes=host, damaged=damaged)
     except NoModel:
         return Model(host, host, host.close, prefixes=host)
     return Model(host, host, host.close, prefixes=host, embedder=host)

@@ -97,6 +97,16 @@ class NoModel(ModelsError):
         self.role = role
 
 
+class ModelDamaged(NoModel):
+    """The model that would be used for a role is there, but its file is damaged; `detail` says how."""
+
+    def __init__(self, role: str, ref: str, path: Path, detail: str = "") -> None:
+        super().__init__(role)
+        self.ref = ref
+        self.path = path
+        self.detail = detail
+
+
 class ModelExists(ModelsError):
     """A different model of that name is already installed."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from models.errors import DamagedGguf, ModelFileMissing, NotGguf
+from models.errors import DamagedGguf, ModelFileError, ModelFileMissing, NotGguf
 from models.gguf_layout import BLOCKS
 from models.gguf_window import ABSURD, U32, U64, GgufWindow
 
@@ -99,6 +99,15 @@ def read_header(path: Path) -> GgufHeader:
             return _Reader(path, file).read()
     except OSError as error:
         raise ModelFileMissing(path, error.strerror or type(error).__name__) from error
+
+
+def flaw_of(path: Path) -> ModelFileError | None:
+    """Why a file cannot be read as a model, as `read_header` tells; None when it can."""
+    try:
+        read_header(path)
+    except ModelFileError as flaw:
+        return flaw
+    return None
 
 
 class _Reader(GgufWindow):

@@ -9,7 +9,9 @@ import msgspec
 
 from models.catalog import Catalog, ModelRole
 from models.errors import (
+    ModelDamaged,
     ModelExists,
+    ModelFileError,
     ModelLoadFailed,
     ModelsError,
     NoModel,
@@ -26,7 +28,7 @@ from models.files import (
     sha256_of,
     sync,
 )
-from models.gguf_header import GgufHeader, read_header
+from models.gguf_header import GgufHeader, flaw_of, read_header
 from models.index import Index, Record, read_index, write_index
 from models.names import clean_id, free_id
 from models.progress import Cancelled, Report, never, silent
@@ -64,11 +66,14 @@ class ModelLibrary:
         """Every model whose file is there: those of the catalogue in its order, then the others by id.
 
         GGUF files that lie in the folder without being known are taken in; a file that is no model is left
-        alone.
+        alone, and one that is none any more (`damaged`) is not among them.
         """
-        index = self._current()
-        models = (self._model(record, index) for record in sorted(index.models, key=self._rank))
-        return tuple(model for model in models if model.path.is_file())
+        return tuple(model for model in self._known() if self._there(model))
+
+    def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
+        """The models whose files are there and are no models any more, by their headers, and why."""
+        flaws = [(model, self._flaw(model)) for model in self._known()]
+        return tuple((model, flaw) for model, flaw in flaws if flaw is not None)
 
     def get(self, ref: str) -> InstalledModel:
         """The installed model of that id, even if its linked file is gone. Raises `UnknownModel`."""
@@ -79,14 +84,28 @@ class ModelLibrary:
         return self._model(record, index)
 
     def default(self, role: ModelRole) -> InstalledModel:
-        """The model chosen for `role`, else the first of that role. Raises `NoModel`."""
-        models = [model for model in self.installed() if role in model.roles]
+        """The model chosen for `role`, else the first of that role.
+
+        Raises `NoModel`, `ModelDamaged` when the only ones there have files that were cut short or spoilt.
+        """
+        known = [model for model in self._known() if role in model.roles]
+        models = [model for model in known if self._there(model)]
         for model in models:
             if role in model.chosen_for:
                 return model
-        if not models:
-            raise NoModel(str(role))
-        return models[0]
+        if models:
+            return models[0]
+        for model in known:
+            if (flaw := self._flaw(model)) is not None:
+                raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
+        raise NoModel(str(role))
+
+    def sound_default(self, role: ModelRole) -> InstalledModel:
+        """As `default`, once the header of its file has been read: `ModelDamaged` if that cannot be done."""
+        model = self.default(role)
+        if (flaw := self._flaw(model)) is not None:
+            raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
+        return model
 
     def choose(self, role: ModelRole, ref: str) -> InstalledModel:
         """Makes a model the one that is used for `role`. Raises `UnknownModel` or `NoModel` (wrong role)."""
@@ -195,12 +214,17 @@ class ModelLibrary:
         return header
 
     def _refuse_other(self, model_id: str, digest: str) -> InstalledModel | None:
-        """The model of that id if it is there with these bytes. Raises `ModelExists` if it has others."""
+        """The model of that id if it is there with these bytes. Raises `ModelExists` if it has others.
+
+        A damaged file does not stand in the way of a sound one.
+        """
         index = self._current()
         record = index.find(model_id)
         if record is None:
             return None
         model = self._model(record, index)
+        if self._flaw(model) is not None:
+            return None
         if (record.sha256 or sha256_of(model.path)) != digest:
             raise ModelExists(record.id)
         return model
@@ -224,9 +248,14 @@ class ModelLibrary:
     def _in_line(self, index: Index) -> Index:
         """The index without files that are gone or changed, and with those that were put into the folder.
 
-        A linked file that is gone keeps its record: its disk may only be unplugged.
+        A linked file that is gone keeps its record: its disk may only be unplugged. So does one that is no
+        model any more: that it is damaged is told, and what it was.
         """
-        kept = [record for record in index.models if record.linked or self._unchanged(record)]
+        kept = [
+            record
+            for record in index.models
+            if record.linked or self._unchanged(record) or self._spoilt(record)
+        ]
         known = {record.file for record in kept}
         ids = {record.id for record in kept}
         for path in sorted(self.folder.glob("*.gguf")):
@@ -247,6 +276,26 @@ class ModelLibrary:
             return False
         path = self._path(record)
         return path.is_file() and path.stat().st_size == record.bytes
+
+    def _spoilt(self, record: Record) -> bool:
+        """Whether a file in the folder is there and no model any more."""
+        if Path(record.file).name != record.file:
+            return False
+        path = self._path(record)
+        return path.is_file() and flaw_of(path) is not None
+
+    def _known(self) -> list[InstalledModel]:
+        """Every model of the index, whatever has become of its file."""
+        index = self._current()
+        return [self._model(record, index) for record in sorted(index.models, key=self._rank)]
+
+    def _there(self, model: InstalledModel) -> bool:
+        """Whether the file is there and, in the folder, as long as it was: what was cut short is not used."""
+        return model.path.is_file() and (model.linked or model.path.stat().st_size == model.bytes)
+
+    def _flaw(self, model: InstalledModel) -> ModelFileError | None:
+        """Why a file that is there cannot be used; what is away is not damaged."""
+        return flaw_of(model.path) if model.path.is_file() else None
 
     def _record(self, model_id: str, path: Path, header: GgufHeader, *, file: str) -> Record:
         entry = self._catalog.find(model_id)

@@ -19,6 +19,7 @@ from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.program import unknown_variable
 from atlas_desktop.words.vault import spoilt
 from memory.vault.status import VaultStatus
+from models.errors import ModelDamaged
 
 LOW_DISK = 1_000_000_000
 _OTHERS = 0o077
@@ -159,10 +160,17 @@ class Doctor:
         return [Finding("vault", Verdict.GOOD, tr("doctor.sound", kinds=kinds))]
 
     def _model_findings(self) -> list[Finding]:
-        return [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
+        found = [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
+        # What another model stands in for is damaged all the same.
+        for model, flaw in self._models.damaged():
+            words = explain(ModelDamaged(str(model.roles[0]), model.id, model.path, flaw.detail))
+            if not any(words.next_step == one.next_step for one in found):
+                message = f"{words.title}: {words.message}"
+                found.append(Finding(f"model {model.id}", Verdict.WARNING, message, words.next_step))
+        return found
 
     def _model(self, role: str) -> Finding:
-        model = self._models.default(role)
+        model = self._models.sound_default(role)
         return Finding(f"{role} model", Verdict.GOOD, f"{model.id} ({size(model.bytes)}) is ready.")
 
 

@@ -10,7 +10,7 @@ from atlas_desktop.services.bench import BenchResult, HostFactory, bench
 from atlas_desktop.services.model_views import ModelDetails, ModelSummary, ModelViews
 from models.catalog import Catalog, CatalogEntry, ModelRole
 from models.discover import FoundModel, discover
-from models.errors import ModelNotInstalled, NoModel, UnknownModel
+from models.errors import ModelFileError, ModelNotInstalled, NoModel, UnknownModel
 from models.fetch import ModelFetcher
 from models.gguf_header import read_header
 from models.hardware import Machine, Recommendation, recommend, this_machine
@@ -74,6 +74,14 @@ class ModelService:
     def default(self, role: str) -> InstalledModel:
         """The model that is used for `chat` or `embed`. Raises `NoModel`."""
         return self._library.default(ModelRole(role))
+
+    def sound_default(self, role: str) -> InstalledModel:
+        """As `default`, once its file was looked into. Raises `NoModel`, `ModelDamaged`."""
+        return self._library.sound_default(ModelRole(role))
+
+    def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
+        """The models whose files are there and cannot be read as models any more, and why."""
+        return self._library.damaged()
 
     def sampling(self, ref: str) -> dict[str, int | float]:
         """What a model's makers recommend, by the names of the chat settings; empty when not known."""

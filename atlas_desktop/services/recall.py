@@ -79,11 +79,15 @@ class RecallService:
         clock: Clock,
         background: BackgroundService,
         settings: Callable[[], MemorySettings] = MemorySettings,
+        *,
+        damaged: Callable[[], ModelsError | None] = lambda: None,
     ) -> None:
+        """`damaged` tells why there is no embedder although its file is there."""
         self._store = store
         self._embedder = embedder
         self._index = index
         self._background = background
+        self._damaged = damaged
         self._vectors = QueryEmbedder(embedder)
         self._mirror: IndexMirror | None = None
         self._engine = RecallEngine(
@@ -120,8 +124,10 @@ class RecallService:
             await self._fill(model)
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Prepares in the background; `on_fault` is told the error that ends it."""
+        """Prepares in the background; `on_fault` is told the error that ends it, and of a damaged model."""
         if self._preparing is None:
+            if (damaged := self._damaged()) is not None:
+                on_fault(damaged)
             self._preparing = asyncio.create_task(self.prepare(), name="recall")
             self._preparing.add_done_callback(
                 lambda task: on_fault(error) if not task.cancelled() and (error := task.exception()) else None

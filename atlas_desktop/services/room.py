@@ -42,6 +42,7 @@ from memory.lifecycle.summarise import Summariser
 from memory.ports import Clock, SessionStore
 from memory.recall.temporal import PRESETS
 from memory.vectors.ports import VectorIndex
+from models.errors import ModelDamaged
 from models.ports import ChatModel, Embedder, PrefixKeeper, TokenCounter
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Model:
     """A chat model with what goes with it, and how to let go of all of it.
 
     `prefixes` reads prompts ahead and keeps states, `embedder` turns text into vectors; either may be
-    missing.
+    missing. `damaged` says that there is no embedder because its file is damaged.
     """
 
     chat: ChatModel
@@ -62,6 +63,7 @@ class Model:
     close: Callable[[], Awaitable[None]]
     prefixes: PrefixKeeper | None = None
     embedder: Embedder | None = None
+    damaged: ModelDamaged | None = None
 
 
 @dataclass(slots=True)
@@ -136,6 +138,7 @@ class RoomParts:
             self.clock,
             background,
             lambda: self.settings().memory,
+            damaged=lambda: self.model().damaged,
         )
         continuity = ContinuityService(
             store,

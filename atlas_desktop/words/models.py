@@ -63,6 +63,23 @@ def _no_model(e: models.NoModel) -> Explained:
     )
 
 
+def _damaged_model(e: models.ModelDamaged) -> Explained:
+    detail = f" ({e.detail})" if e.detail else ""
+    meanwhile = (
+        "Your conversations can still be read."
+        if e.role == "chat"
+        else "Until it is whole again, what was said is found by its words and not by its meaning."
+    )
+    return Explained(
+        "model_damaged",
+        "The model file is damaged",
+        f"{e.path.name} is no whole model any more{detail}. {meanwhile}",
+        f"`atlas models pull {e.ref}` fetches it again; if it came from a file of yours, "
+        f"`atlas models import FILE --name {e.ref}` takes that in again.",
+        Exit.NO_MODEL,
+    )
+
+
 def _space(e: models.NotEnoughDisk) -> Explained:
     return Explained(
         "disk_space",
@@ -143,6 +160,7 @@ WORDS: Words = {
         f"`atlas models pull {e.ref}` fetches it.",
     ),
     models.NoModel: _no_model,
+    models.ModelDamaged: _damaged_model,
     models.ModelExists: lambda e: Explained(
         "model_exists",
         "A model of that name is already there",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Program
+from tests.unit.models.gguf_files import write_gguf
 
 pytestmark = pytest.mark.real_model
 
@@ -263,6 +264,18 @@ def test_doctor_sees_without_a_key_that_a_file_cannot_be_the_room(program: Progr
     (bad,) = (f for f in json.loads(done.stdout)["findings"] if f["verdict"] == "bad")
     assert done.returncode == 1
     assert (bad["check"], path.name in bad["message"], "salvage" in bad["next_step"]) == ("vault", True, True)
+
+
+def test_doctor_tells_of_a_model_whose_file_is_damaged(empty_program: Program) -> None:
+    def told() -> dict[str, dict[str, str]]:
+        return {f["check"]: f for f in json.loads(empty_program.run("doctor", "--json").stdout)["findings"]}
+
+    path = write_gguf(empty_program.paths.models / "all-minilm-l6-v2.gguf", architecture="bert")
+    assert told()["embed model"]["verdict"] == "good"
+    path.write_bytes(path.read_bytes()[:-40])
+    found = told()["embed model"]
+    assert (found["verdict"], path.name in found["message"]) == ("bad", True)
+    assert "`atlas models pull all-minilm-l6-v2`" in found["next_step"]
 
 
 def test_a_file_for_people_not_for_the_world(program: Program) -> None:

