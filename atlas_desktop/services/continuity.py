@@ -64,7 +64,7 @@ class ContinuityService:
         rules = BoundaryRules(
             timedelta(minutes=settings.after_minutes), settings.after_turns, settings.topic_similarity
         )
-        now, turns = self._clock.now(), session.message_count // 2
+        now, turns = self._clock.now(), await self._turns(session, session.head_id, rules.turns)
         found = boundary(rules, now=now, last=session.updated_at, turns=turns)
         if found is not None or not names_topic(text):
             return found
@@ -92,6 +92,16 @@ class ContinuityService:
         standing = [s for s in summaries if on_branch.issuperset(s.covers)]
         found = reminder(ends, standing, now=now, after=after)
         return None if found is None else replace(found, turns=max(found.turns, len(own)))
+
+    async def _turns(self, session: Session, head_id: str, length: int) -> int:
+        """The turns of its branch; of a session that cannot have `length` yet about half of its messages.
+
+        Other answers to a message, and what stood in its place before an edit, are messages and no turns.
+        """
+        if session.message_count < length:
+            return session.message_count // 2
+        path = branch_of(await self._store.outline(session.id), head_id)
+        return sum(node.role is Role.USER for node in path)
 
     async def _similarity(self, text: str, said: Sequence[Message]) -> float | None:
         """The cosine between `text` and what was talked about; None when there is no saying in time."""

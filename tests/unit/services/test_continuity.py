@@ -72,6 +72,19 @@ async def test_before_a_boundary_nothing_is_told(how: str) -> None:
     assert (again.session.id, notices) == (done.session.id, [])
 
 
+async def test_another_answer_and_an_edit_are_no_turns() -> None:
+    scene = Scene(settings("offer", after_turns=2))
+    done, _ = await scene.say(SEA)
+    chat, session = scene.room.chat, done.session.id
+    await scene.run(chat.regenerate(session))
+    await scene.run(chat.edit(session, (await scene.store.branch(session))[0].id, TAX))
+    assert (await scene.store.get_session(session)).message_count == 5
+    _, notices = await scene.say(SEA, session)
+    assert notices == []
+    _, notices = await scene.say(SEA, session)
+    assert [notice.code for notice in notices] == ["boundary"]
+
+
 async def test_an_answer_of_a_word_is_no_change_of_topic() -> None:
     scene = Scene(settings("automatic", topic_similarity=0.3))
     done, _ = await scene.say(SEA)
