@@ -96,8 +96,9 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
         await room.background.queue_failed()
     room.background.listen(lambda job, stage: ctx.note(f"{job.kind} {job.id}: {_STAGES[stage]}"))
     await room.learning.everything()
-    # Another embedding model may have been chosen since.
+    # Another model may have been chosen since.
     await room.recall.catch_up()
+    await room.summaries.catch_up()
     report = await room.background.run()
     ctx.emit(shapes.run(report), _sentence(report))
     return Exit.FAILED if report.failed else Exit.DONE

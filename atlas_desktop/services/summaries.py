@@ -1,6 +1,7 @@
 """Summaries made without a model, or whose sources have changed, are made anew when there is time."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from atlas_desktop.services.background import BackgroundService
@@ -8,6 +9,7 @@ from atlas_desktop.services.events import Replied
 from memory.background import Duty
 from memory.jobs import Job, Priority
 from memory.lifecycle.compaction import IMPROVE, Compactor
+from models.errors import ModelsError
 
 DAILY = timedelta(days=1)
 _ALL = "all"
@@ -31,6 +33,13 @@ class SummaryService:
     async def improve(self) -> None:
         """Has every fallback made anew that the model in use was not asked about: after it was changed."""
         await self._background.add(IMPROVE, _ALL, priority=Priority.LOW)
+
+    async def catch_up(self) -> None:
+        """As `improve`, if there is anything to be made anew and a model that it can be asked for."""
+        with suppress(ModelsError):
+            # Whoever talks is told of a model that is missing or broken; the summaries wait for another.
+            if await self._compactor().left_by_another():
+                await self.improve()
 
     async def _after_reply(self, replied: Replied) -> None:
         """Has tried what another model could not do: it may have been changed while the room was closed."""

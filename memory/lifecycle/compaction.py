@@ -96,10 +96,14 @@ class Compactor:
         made = [await self._remake(s, quick=quick) for s in sorted(stale, key=lambda s: s.level)]
         return [summary for summary in made if summary]
 
-    async def left_by_another(self, model: str) -> bool:
-        """Whether another model was asked in vain for a summary, and this one (a fingerprint) was not."""
+    async def left_by_another(self, model: str | None = None) -> bool:
+        """Whether another model was asked in vain for a summary, and this one (a fingerprint; else the one in
+        use, which is loaded when there is such a summary at all) was not."""
         found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
-        return any(summary.fallback and summary.model not in (None, model) for summary in found)
+        asked = {summary.model for summary in found if summary.fallback and summary.model is not None}
+        if not asked:
+            return False
+        return asked != {model or await self._summariser.fingerprint()}
 
     async def improve(self, *, limit: int | None = 20) -> list[Summary]:
         """Makes stale summaries anew, and fallbacks that the present model was not asked about yet.
