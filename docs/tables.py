@@ -141,7 +141,7 @@ def retention_table() -> str:
         ),
         MemoryTier.PROCEDURAL: (
             "how something is done; used once you have accepted it",
-            f"for good; the latest {PROCEDURAL_VERSIONS} wordings are kept",
+            f"for good; the latest {PROCEDURAL_VERSIONS} earlier wordings are kept",
         ),
     }
     lines = ["| tier | what goes there | kept in use for | half-life |", "|---|---|---|---|"]
