@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
@@ -62,6 +62,19 @@ class QueryEmbedder:
         if self._failed_at is not None and time.monotonic() - self._failed_at < RETRY_S:
             return None
         return self._embedder()
+
+
+class WorkingEmbedder:
+    """`memory.lifecycle.summarise.Vectors` by an embedding model: one that fails is as good as none."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]] | None:
+        try:
+            return await self._embedder.embed(texts)
+        except ModelsError:
+            return None
 
 
 class RecallService:

@@ -19,7 +19,7 @@ from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.organising import OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
-from atlas_desktop.services.recall import RecallService
+from atlas_desktop.services.recall import RecallService, WorkingEmbedder
 from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
@@ -244,7 +244,7 @@ class RoomParts:
         summariser = Summariser(
             model.chat,
             model.counter,
-            model.embedder,
+            None if model.embedder is None else WorkingEmbedder(model.embedder),
             results=store.jobs,
             checkpoint=background.gate.checkpoint,
         )

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from memory.context.entities import Summary
 from memory.lifecycle.asking import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
@@ -11,8 +11,7 @@ from memory.lifecycle.extract import Ranked, chosen, compose, header, ranked
 from memory.lifecycle.gates import longest
 from memory.lifecycle.passages import Passage, SourceMessage, Span, of_messages, of_summary, span_of
 from memory.lifecycle.ranking import centrality_of_vectors, centrality_of_words, normalised, topics
-from models.errors import ModelsError
-from models.ports import ChatModel, Embedder, TokenCounter
+from models.ports import ChatModel, TokenCounter
 
 _MOST_EMBEDDED = 96
 _EMBED_BATCH = 16
@@ -67,6 +66,14 @@ class Trust:
         self._failed[model] = 0 if passed else self._failed.get(model, 0) + 1
 
 
+class Vectors(Protocol):
+    """Makes vectors where it can."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]] | None:
+        """One for each text; None where the model for it fails. How central words are decides alone then."""
+        ...
+
+
 class Summariser:
     """Summarises messages, and merges summaries.
 
@@ -78,7 +85,7 @@ class Summariser:
         self,
         model: ChatModel,
         counter: TokenCounter,
-        embedder: Embedder | None = None,
+        embedder: Vectors | None = None,
         *,
         results: ResultStore | None = None,
         checkpoint: Checkpoint | None = None,
@@ -185,7 +192,7 @@ class Summariser:
         kept = await asyncio.to_thread(chosen, candidates, room, already=text)
         return await self._fitting(text, kept, source.most)
 
-    async def _extracted(self, source: _Source, embedder: Embedder | None, model: str | None) -> Draft:
+    async def _extracted(self, source: _Source, embedder: Vectors | None, model: str | None) -> Draft:
         top = header(source.span, source.topics) if source.span else ""
         size = (await self._counter.count([top]))[0]
         if size * _HEADER_SHARE > source.most and source.span:
@@ -203,7 +210,7 @@ class Summariser:
             )
         return Draft(text, source.topics, fallback=True, model=model)
 
-    async def _candidates(self, passages: Sequence[Passage], embedder: Embedder | None) -> list[Ranked]:
+    async def _candidates(self, passages: Sequence[Passage], embedder: Vectors | None) -> list[Ranked]:
         """The passages with their worth; of very many only the most telling, in order."""
         texts = [passage.text for passage in passages]
         central = normalised(await asyncio.to_thread(centrality_of_words, texts))
@@ -211,19 +218,21 @@ class Summariser:
             best = sorted(range(len(passages)), key=lambda i: -(passages[i].weight + central[i] / 2))
             kept = sorted(best[:_MOST_EMBEDDED])
             passages, central = [passages[i] for i in kept], [central[i] for i in kept]
-        if embedder is not None:
-            # A model for vectors that fails is as good as none: how central words are decides alone.
-            with suppress(ModelsError):
-                central = normalised(centrality_of_vectors(await self._vectors(passages, embedder)))
+        vectors = None if embedder is None else await self._vectors(passages, embedder)
+        if vectors is not None:
+            central = normalised(centrality_of_vectors(vectors))
         sizes = await self._counter.count([f"{passage.line}\n" for passage in passages])
         return await asyncio.to_thread(ranked, passages, sizes, central)
 
-    async def _vectors(self, passages: Sequence[Passage], embedder: Embedder) -> list[list[float]]:
+    async def _vectors(self, passages: Sequence[Passage], embedder: Vectors) -> list[list[float]] | None:
         vectors: list[list[float]] = []
         for at in range(0, len(passages), _EMBED_BATCH):
             if self._checkpoint:
                 await self._checkpoint()
-            vectors += await embedder.embed([passage.text for passage in passages[at : at + _EMBED_BATCH]])
+            made = await embedder.embed([passage.text for passage in passages[at : at + _EMBED_BATCH]])
+            if made is None:
+                return None
+            vectors += made
         return vectors
 
     async def _fitting(self, top: str, kept: list[Passage], most: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atlas_desktop.services.recall import WorkingEmbedder
 from memory.context.entities import Summary
 from memory.lifecycle.evidence import Evidence
 from memory.lifecycle.gates import longest
@@ -131,7 +132,7 @@ async def test_an_embedding_model_that_fails_is_as_good_as_none() -> None:
         await Summariser(ScriptedChatModel(["They go to Oslo."] * 2), WordCounter(), embedder).summarise(
             said()
         )
-        for embedder in (Unusable(), None)
+        for embedder in (WorkingEmbedder(Unusable()), None)
     ]
     assert drafts[0] == drafts[1]
     assert "allergic to shellfish" in drafts[0].text
