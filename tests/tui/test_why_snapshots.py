@@ -31,4 +31,4 @@ def test_why(snap_compare: Snap, size: tuple[int, int], theme: str, of: str) -> 
             await assert_until(pilot, lambda: "Why this memory?" in shown(place))
             await pilot.press("tab")
 
-    assert taken(snap_compare, place, size, steps)
+    assert taken(snap_compare, place, size, steps, alone=True)
