@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import psutil
+from textual.events import Key
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.screens.chat import ChatScreen
@@ -180,7 +181,10 @@ async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
     async with watched() as dog:
         for _ in range(keys):
             began = time.perf_counter()
-            await pilot.press("x")
+            # As the terminal gives it: Pilot's own `press` waits until nothing happens any more.
+            place.app.post_message(Key("x", "x"))
+            length = len(chat.prompt.text)
+            await until(lambda length=length: len(chat.prompt.text) > length)
             await painted(pilot)
             took.append(time.perf_counter() - began)
             await asyncio.sleep(0.02)

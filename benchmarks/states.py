@@ -95,7 +95,7 @@ class Stalls:
 def session_of(tokens: int) -> list[ChatMessage]:
     """A session of about so many tokens that ends with the person's words."""
     messages = [ChatMessage(Role.SYSTEM, "You are Atlas.")]
-    for number in range(tokens // 90):
+    for number in range(tokens // 85):
         said = f"On day {number} we walked by the sea, and the gulls were louder than the day before. "
         messages.append(ChatMessage(Role.USER, said * 2))
         messages.append(ChatMessage(Role.ASSISTANT, f"Day {number} sounds lovely. " + said))
