@@ -1,4 +1,4 @@
-"""The history browser: found as one types, selected, put in order, deleted and brought back."""
+"""The history browser: found as one types, opened, deleted and brought back."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,8 @@ from textual.widgets import Input
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.exporting import ExportDialog
-from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
-from atlas_desktop.tui.screens.pick import PickScreen
-from atlas_desktop.tui.screens.saved_searches import SavedScreen
 from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
 from memory.testing import FakeClock, InMemorySessionStore
@@ -124,82 +121,6 @@ async def test_filters_are_a_key_away_and_stand_in_the_query(make: Make) -> None
         assert screen.text == "is:starred"
 
 
-async def test_suggested_tags_are_given_or_refused(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot, place)
-        await pilot.press("down", "space", "shift+down")
-        ids = list(screen.listing.selected)
-        for session_id in ids:
-            await place.store.organising.suggest(session_id, {"sea": 0.9, "north": 0.5})
-        await pilot.press("t")
-        await assert_until(pilot, lambda: on(place.app, PickScreen))
-        for part in ("Type tags", "Give #sea", "Suggested for 2 of them", "Never suggest #north here"):
-            assert part in shown(place)
-        await pilot.press("down", "enter")
-        await settle(pilot)
-        assert "2 tagged." in shown(place)
-        assert [s.tags for s in await place.store.list_sessions() if s.tags] == [("sea",)] * 2
-        await pilot.press("u")
-        await settle(pilot)
-        assert not any(s.tags for s in await place.store.list_sessions())
-        await pilot.press("t")
-        await assert_until(pilot, lambda: on(place.app, PickScreen))
-        await pilot.press("down", "down", "down", "down", "enter")
-        await settle(pilot)
-        assert "#north is not suggested there again." in shown(place)
-        left = sorted(one.tag for one in await place.store.organising.suggestions())
-        assert left == ["north", "sea", "sea"]
-        await pilot.press("t")
-        await assert_until(pilot, lambda: on(place.app, PickScreen) or on(place.app, FieldsScreen))
-
-
-async def test_several_are_tagged_at_once_and_it_is_undone(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot, place)
-        await pilot.press("down", "space", "shift+down")
-        assert "2 selected" in shown(place)
-        await pilot.press("t")
-        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
-        await type_text(pilot, "sea, north")
-        await pilot.press("enter")
-        await settle(pilot)
-        assert "2 tagged." in shown(place)
-        tagged = [s for s in await place.store.list_sessions() if s.tags]
-        assert [s.tags for s in tagged] == [("north", "sea")] * 2
-        assert "#north #sea" in shown(place)
-        await pilot.press("f")
-        await assert_until(pilot, lambda: on(place.app, PickScreen))
-        await pilot.press("down", "enter")
-        await settle(pilot)
-        assert screen.text == "tag:sea"
-        assert screen.listing.total == 2
-        screen.listing.focus()
-        await pilot.press("u")
-        await settle(pilot)
-        assert not any(s.tags for s in await place.store.list_sessions())
-
-
-async def test_marks_are_set_and_taken_away(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, place)
-        newest = (await place.store.list_sessions())[0]
-        await pilot.press("down", "i")
-        await settle(pilot)
-        await pilot.press("p")
-        await settle(pilot)
-        after = await place.store.get_session(newest.id)
-        assert after.important
-        assert after.pinned_at is not None
-        assert "Pinned" in shown(place)
-        await pilot.press("p", "a")
-        await settle(pilot)
-        assert (await place.store.get_session(newest.id)).archived_at is not None
-        assert "5 conversations" in shown(place)
-
-
 async def test_what_is_deleted_is_undone_or_found_in_the_bin(make: Make) -> None:
     place = await furnished(make, resume="last")
     async with place.app.run_test(size=SIZE) as pilot:
@@ -251,71 +172,6 @@ async def test_the_bin_erases_for_good_after_a_question(make: Make) -> None:
         assert screen.listing.total == 0
         assert len(await place.store.list_sessions()) == 5
         assert not await place.store.list_sessions(binned=True)
-
-
-async def test_several_become_one_and_come_apart_again(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot, place)
-        await pilot.press("down", "m")
-        await settle(pilot)
-        assert on(place.app, HistoryScreen)
-        await pilot.press("shift+down", "m")
-        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await pilot.press("tab", "enter")
-        await settle(pilot)
-        assert screen.listing.total == 5
-        assert max(s.message_count for s in await place.store.list_sessions()) == 8
-        await pilot.press("u")
-        await settle(pilot)
-        assert screen.listing.total == 6
-        assert not await place.store.list_sessions(binned=True)
-
-
-async def test_a_project_is_made_on_the_way(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, place)
-        await pilot.press("down", "g")
-        await assert_until(pilot, lambda: on(place.app, PickScreen))
-        await pilot.press("enter")
-        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
-        await type_text(pilot, "The sea")
-        await pilot.press("enter")
-        await settle(pilot)
-        assert next(s.project for s in await place.store.list_sessions()) == "The sea"
-        assert "Put into “The sea”." in shown(place)
-
-
-async def test_a_search_is_saved_and_used_by_its_name(make: Make) -> None:
-    place = await furnished(make)
-    async with place.app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot, place, "sourdough")
-        await pilot.press("ctrl+s")
-        await assert_until(pilot, lambda: on(place.app, SavedScreen) and "none yet" in shown(place))
-        await pilot.press("a")
-        await pilot.pause()
-        await pilot.press("enter")
-        await pilot.pause()
-        assert "A saved search needs a name and a query." in shown(place)
-        await type_text(pilot, "bread")
-        await pilot.press("enter")
-        await assert_until(pilot, lambda: on(place.app, SavedScreen) and "bread" in shown(place))
-        await pilot.press("e")
-        await pilot.pause()
-        await pilot.press("tab")
-        await type_text(pilot, " rise")
-        await pilot.press("enter")
-        await assert_until(pilot, lambda: on(place.app, SavedScreen) and "sourdough rise" in shown(place))
-        await pilot.press("escape")
-        screen.put("")
-        screen.field.focus()
-        await type_text(pilot, "@bread")
-        await settle(pilot)
-        assert titles(screen) == ["Sourdough that does not rise"]
-        await type_text(pilot, "x")
-        await settle(pilot)
-        assert "no saved search" in shown(place)
 
 
 async def test_into_the_private_room_and_out_of_sight_when_it_closes(make: Make) -> None:
