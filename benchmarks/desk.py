@@ -1,10 +1,10 @@
 """How the conversation screen holds up with long conversations: `python -m benchmarks.desk`.
 
 The screen without a terminal, on an encrypted room with a scripted model: opening a conversation of 5,000
-messages, paging through it, jumping into its middle, the memory that 1,000 turns cost, and the delay of a key
-press while a reply streams. A watchdog on the event loop tells for how long no key could have been answered,
-and how long the processor worked on the longest piece of work in between: that, unlike the gap, is not longer
-on a machine that has other things to do.
+messages, paging through it, jumping into its middle, the memory that 1,000 turns cost, how long it tidies
+up meanwhile, and the delay of a key press while a reply streams. A watchdog on the event loop tells for
+how long no key could have been answered, and how long the processor worked on the longest piece of work in
+between: that, unlike the gap, is not longer on a machine that has other things to do.
 """
 
 import argparse
@@ -99,6 +99,12 @@ def said(label: str, seconds: list[float], unit: str = "ms") -> None:
     )
 
 
+def pressed(place: Stage) -> None:
+    """What is done next is done by a key."""
+    if place.app._sweeper is not None:
+        place.app._sweeper.touched()
+
+
 async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> None:
     """From asking for the conversation to its newest message on the screen."""
     chat, took, work, late, longest = screen_of(place), [], [], [], []
@@ -109,6 +115,7 @@ async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> No
         gc.collect()
         async with watched() as dog:
             began, worked = time.perf_counter(), time.process_time()
+            pressed(place)
             chat.open_session(ref)
             await until(lambda: chat.transcript.blocks)
             await painted(pilot)
@@ -129,6 +136,7 @@ async def scrolling(pilot: Pilot[None], place: Stage) -> None:
     async with watched() as dog:
         for _ in range(60):
             began = time.perf_counter()
+            pressed(place)
             chat.action_page_up()
             await painted(pilot)
             took.append(time.perf_counter() - began)
@@ -154,6 +162,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
     chat.action_new_session()
     await until(lambda: chat.current.id is None)
     sizes, alive = [], []
+    swept = gc.get_stats()[2]["collections"]
     for number in range(turns):
         chat.say(chat.current, f"Question {number} about the tides?")
         await until(lambda: not chat.current.busy)
@@ -162,12 +171,15 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
         place.model.prompts.clear()
         place.model.held.clear()
         if number in (0, turns // 10, turns - 1):
-            gc.collect()
             sizes.append(process.memory_info().rss / 1e6)
             alive.append(len(gc.get_objects()))
     print(f"{f'memory that {2 * turns:,} messages cost':<44} {sizes[-1] - sizes[0]:+.1f} MB")
     print(f"{'  after one turn, a tenth, and all':<44} {', '.join(f'{one:.0f}' for one in sizes)} MB")
-    print(f"{'  objects alive then':<44} {', '.join(f'{one:,}' for one in alive)}")
+    print(f"{'  objects then':<44} {', '.join(f'{one:,}' for one in alive)}")
+    sweeper = place.app._sweeper
+    assert sweeper is not None
+    swept = gc.get_stats()[2]["collections"] - swept
+    print(f"{f'  longest of {swept} searches for garbage':<44} {1000 * sweeper.longest:.1f} ms")
     print(f"{'  widgets of messages':<44} {len(chat.transcript.blocks)}")
 
 
@@ -201,6 +213,7 @@ async def measure(messages: int, turns: int, rounds: int) -> None:
         place = stage(Path(folder), store=cast("Any", store), model=model)
         async with place.app.run_test(size=SIZE) as pilot:
             await until(lambda: place.app.chat is not None and place.app.chat.is_mounted)
+            place.app.keep_watch()
             session = await store.get_session("last")
             await opening(pilot, place, session.id, rounds)
             await scrolling(pilot, place)

@@ -65,7 +65,8 @@ def calm_the_collector() -> None:
     """Keeps the cyclic garbage collector out of the way of drawing.
 
     By default it goes through everything that is alive again and again while widgets are made, a tenth of a
-    second each time. What is there by now stays, so it is left out; the rest is looked at less often.
+    second each time. What is there by now stays, so it is left out; the rest is looked at less often, and all
+    of it when nobody types (`atlas_desktop.tui.sweeping`).
     """
     gc.freeze()
     gc.set_threshold(5_000, 5, 400)

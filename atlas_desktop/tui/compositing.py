@@ -5,6 +5,7 @@ that are not. For one more word of a reply these are all the widgets of the scre
 """
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from textual._compositor import Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
@@ -12,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.map_geometry import MapGeometry
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
-from textual.widget import Widget
+from textual.widget import Widget, _RenderCache
 
 
 class SparingScreen(Screen[ScreenResultType]):
@@ -51,6 +52,27 @@ class SparingScreen(Screen[ScreenResultType]):
             super()._compositor_refresh()
 
 
+if TYPE_CHECKING:
+    _Mixed = Widget
+else:
+    # Textual looks for styles and keys in the first base that is a widget, and in no other.
+    _Mixed = object
+
+
+class Ground(_Mixed):
+    """Mixed into widgets of which nothing is seen but their background, without a border: all their lines are
+    the same one. Scrolled or longer, they look the same.
+
+    Textual keeps a line for each row of each container, and remembers of every one how it was cut around what
+    covers it.
+    """
+
+    only_ground = True
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return super().render_lines(Region(crop.x, 0, crop.width, 1)) * crop.height
+
+
 def forget_what_is_gone() -> None:
     """Lets go of the painted lines of widgets that have been removed.
 
@@ -58,6 +80,17 @@ def forget_what_is_gone() -> None:
     these, whether their widgets are still there or not.
     """
     StylesCache.get_inner_outer.cache_clear()
+
+
+def forget_painted(widget: Widget) -> None:
+    """Lets go of the painted lines of a widget and of all in it: they are made anew when they are seen.
+
+    Each line holds several caches, and every full search for garbage goes through all of them.
+    """
+    for one in widget.walk_children(Widget, with_self=True):
+        one._styles_cache.clear()  # noqa: SLF001 - Textual lets go of it with the widget only
+        one._render_cache = _RenderCache(Size(0, 0), [])  # noqa: SLF001
+        one._dirty_regions.add(one.outer_size.region)  # noqa: SLF001
 
 
 def _changed(before: CompositorMap, now: CompositorMap) -> Iterator[Region]:
@@ -72,7 +105,7 @@ def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
     """Whether it paints the same in the same place, with the same widgets above and below it."""
     if [place[:2] for place in was.order] != [place[:2] for place in comes.order]:
         return False
-    if getattr(widget, "only_ground", False):
+    if isinstance(widget, Ground):
         return was.visible_region == comes.visible_region
     return was._replace(order=comes.order, virtual_region=comes.virtual_region) == comes
 

@@ -13,6 +13,7 @@ from textual import events
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.reporting import Reporting
+from atlas_desktop.tui.sweeping import Sweeper
 from atlas_desktop.tui.vigil import Vigil
 from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
@@ -58,6 +59,7 @@ class Leaving(Reporting):
     _demo: Relaunch | None = None
     _turns: "Turns | None" = None
     _vigil: Vigil | None = None
+    _sweeper: Sweeper | None = None
 
     if TYPE_CHECKING:
 
@@ -186,8 +188,8 @@ class Leaving(Reporting):
             await self._close_all()
 
     def keep_watch(self) -> None:
-        """Locks from now on when nobody is there."""
-        self._vigil = self._new_vigil()
+        """Locks from now on when nobody is there, and tidies up when nobody types."""
+        self._vigil, self._sweeper = self._new_vigil(), Sweeper()
         self.set_interval(WATCH_EVERY_S, self.look_around)
 
     def watch_anew(self) -> None:
@@ -205,6 +207,8 @@ class Leaving(Reporting):
             # Nobody has told: without an end, Textual would read its empty input for ever.
             self._hung_up()
             return
+        if self._sweeper is not None:
+            self._sweeper.sweep()
         if self._vigil is None:
             return
         if any(worker.group in AWAITED and worker.is_running for worker in self.workers):
@@ -216,6 +220,8 @@ class Leaving(Reporting):
         if isinstance(event, _SIGNS_OF_LIFE):
             if self._vigil is not None:
                 self._vigil.seen()
+            if self._sweeper is not None:
+                self._sweeper.touched()
             self.private_seen()
         await super().on_event(event)
 

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Input, Static, TextArea
 
-from atlas_desktop.tui.compositing import SparingCompositor
+from atlas_desktop.tui.compositing import Ground, SparingCompositor
 
 
 class Page(Screen[None]):
@@ -95,13 +95,52 @@ def whole(screen: Page) -> list[str]:
     return [repr([*strip]) for strip in screen._compositor.render_strips()]
 
 
-class Ground(VerticalScroll):
-    only_ground = True
+class Main(Ground, VerticalScroll):
+    pass
+
+
+class OnGround(Page):
+    """As `Page`, with containers that know that they are nothing but ground."""
+
+    def compose(self) -> ComposeResult:
+        with Row():
+            yield Static("\n".join(f"row {n} 漢字 {'x' * n}" for n in range(40)), id="side")
+            with Main(id="main"):
+                for n in range(12):
+                    yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
+        yield TextArea("typed\nwords", id="area")
+        yield Input("one line")
+        yield Static("over\nit all", id="over")
+
+
+class Row(Ground, Horizontal):
+    pass
+
+
+@pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])
+async def test_ground_looks_as_it_would_otherwise_and_keeps_one_line(theme: str) -> None:
+    pictures = []
+    app = Paper()
+    async with app.run_test(size=(90, 30)) as pilot:
+        app.theme = theme
+        for screen in (Page(), OnGround()):
+            await app.push_screen(screen)
+            await pilot.pause()
+            main = screen.query_one("#main")
+            shown = []
+            for y in (0, 7, 30):
+                main.scroll_to(y=y, animate=False, immediate=True)
+                await pilot.pause()
+                shown.append(whole(screen))
+            pictures.append(shown)
+        row = screen.query_one(Row)
+        assert list(row._styles_cache._cache) == [0]
+    assert pictures[0] == pictures[1]
 
 
 class Scrolled(Page):
     def compose(self) -> ComposeResult:
-        with Ground(id="main"):
+        with Main(id="main"):
             for n in range(12):
                 yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
         yield Static("over\nit all", id="over")
@@ -113,7 +152,7 @@ async def test_what_differs_after_a_layout_is_painted_and_what_is_scrolled_along
     async with app.run_test(size=(90, 30)) as pilot:
         screen = Scrolled()
         await app.push_screen(screen)
-        main = screen.query_one(Ground)
+        main = screen.query_one(Main)
         main.scroll_to(y=14, animate=False, immediate=True)
         await pilot.pause()
         for step in range(30):
@@ -121,7 +160,7 @@ async def test_what_differs_after_a_layout_is_painted_and_what_is_scrolled_along
             with app.batch_update():
                 if above := step % 3 == 0:
                     await main.mount(Static("above", classes="block"), before=blocks[0])
-                    main.set_reactive(Ground.scroll_y, main.scroll_y + 6)
+                    main.set_reactive(Main.scroll_y, main.scroll_y + 6)
                 elif step % 3 == 1:
                     await chance.choice(blocks).remove()
                 else:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from textual.widget import Widget
+
 from atlas_desktop.tui.widgets.reading_on import MOST, PAGE
 from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message, NewMessage, NewSession
@@ -85,6 +87,26 @@ async def test_scrolling_up_loads_what_is_above_and_lets_go_of_what_is_below(mak
         await settle(pilot)
         assert len(view.blocks) <= MOST
         assert [block.message.id for block in view.blocks] == ids[view._window.first : view._window.end]
+
+
+async def test_what_is_far_from_the_view_holds_no_painted_lines_and_looks_the_same_again(make: Make) -> None:
+    store, _ = await long_session(PAGE)
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: f"message {PAGE - 1}" in shown(place))
+        view = chat(place.app).transcript
+        await settle(pilot)
+        before = shown(place)
+        view.scroll_home(animate=False)
+        await settle(pilot)
+        far = [block for block in view.blocks if not block.near]
+        parts = [one for block in far for one in block.walk_children(Widget, with_self=True)]
+        assert len(parts) > len(far) > 0
+        assert not any(one._render_cache.lines or one._styles_cache._cache for one in parts)
+        assert "message 0" in shown(place)
+        view.scroll_end(animate=False)
+        await settle(pilot)
+        assert shown(place) == before
 
 
 async def test_what_is_mounted_above_moves_nothing_that_is_seen(make: Make) -> None:

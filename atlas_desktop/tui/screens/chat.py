@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.tui.actions import BY_ID, Where, bindings, key_words
-from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.compositing import Ground, SparingScreen
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.screens.chat_aside import AsideActions
 from atlas_desktop.tui.screens.chat_completion import Completion
@@ -50,6 +50,14 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
 
 
+class Whole(Ground, Horizontal):
+    """All of the screen but its last line."""
+
+
+class Stage(Ground, Vertical):
+    """The conversation with what stands above and below it."""
+
+
 class ChatScreen(
     TalkActions,
     MessageActions,
@@ -66,6 +74,7 @@ class ChatScreen(
     ContextActions,
     MemoryCommands,
     ForgetActions,
+    Ground,
     SparingScreen[None],
 ):
     """Shows one `Conversation` at a time; those with a reply under way go on in the background."""
@@ -86,9 +95,9 @@ class ChatScreen(
         self.changing = {}
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
+        with Whole():
             yield Sidebar(id="sidebar")
-            with Vertical(id="stage"):
+            with Stage(id="stage"):
                 yield HeadLine(id="head")
                 yield EmptyPage(id="empty")
                 yield Transcript(self.atlas.now, id="transcript")

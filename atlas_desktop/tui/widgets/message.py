@@ -11,6 +11,7 @@ from textual.widgets import Static
 from atlas_desktop.explain import Explained
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.compositing import forget_painted
 from atlas_desktop.tui.widgets.growing import Growing
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.widgets.pace import PacedStream
@@ -71,8 +72,18 @@ class MessageBlock(Vertical):
     }
     """
 
-    near = True
-    """Whether it is in the view, or nearly. What is inside of one that is far away has no place."""
+    _near = True
+
+    @property
+    def near(self) -> bool:
+        """Whether it is in the view, or nearly. What is inside of one that is far away has no place."""
+        return self._near
+
+    @near.setter
+    def near(self, near: bool) -> None:
+        if self._near and not near:
+            forget_painted(self)
+        self._near = near
 
     @property
     def is_scrollable(self) -> bool:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from atlas_desktop.explain import Explained
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import Ground
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock
 from atlas_desktop.tui.widgets.reading_on import PAGE, Load, ReadingOn, nothing
@@ -23,12 +24,11 @@ FIRST = 2
 """Messages that are mounted before a conversation is shown."""
 
 
-class Messages(Vertical):
+class Messages(Ground, Vertical):
     """The messages that are mounted. Only those around the view have the parts of theirs laid out: each part
     that has a place costs every layout something, seen or not."""
 
     virtual_size = UNSCROLLED
-    only_ground = True
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
         found = super().arrange(size, optimal)
@@ -42,12 +42,10 @@ class Messages(Vertical):
         return found
 
 
-class Transcript(ReadingOn):
+class Transcript(Ground, ReadingOn):
     """Follows the newest message while the view is at the end. With the focus, one message is selected."""
 
     virtual_size = UNSCROLLED
-    only_ground = True
-    """Paints nothing but its background: scrolled or longer, it looks the same."""
     BINDINGS: ClassVar[list[BindingType]] = list(bindings(Where.MESSAGES))
 
     DEFAULT_CSS = """
