@@ -4,7 +4,7 @@ from pathlib import Path
 
 from atlas_desktop.services.attachments import read_attachment
 from atlas_desktop.services.epochs import EpochService
-from memory.attachments.entities import Attachment, NewAttachment
+from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.ports import SessionStore
 
 
@@ -24,6 +24,10 @@ class AttachmentService:
 
     async def attached(self, session_id: str) -> list[Attachment]:
         return await self._store.attachments.attached(session_id)
+
+    async def documents(self) -> list[Document]:
+        """Every file that any of the room's sessions reads, by name."""
+        return await self._store.attachments.documents()
 
     async def detach(self, session_id: str, ref: str) -> Attachment:
         """Takes a file out of the session, its prompts, and what the model holds of them.

@@ -6,6 +6,14 @@ from memory.context.entities import TierUse
 from memory.context.prepared import ContextView
 
 _WIDTH = 24
+_COUNTED = {
+    "profile": ("memory", "memories"),
+    "pinned": ("message", "messages"),
+    "summary": ("summary", "summaries"),
+    "document": ("file", "files"),
+    "recent": ("message", "messages"),
+    "recall": ("passage", "passages"),
+}
 _NAMES = {
     "system": "instructions",
     "profile": "profile",
@@ -37,7 +45,9 @@ def tier_name(tier: str) -> str:
 def tier_line(tier: TierUse, most: int) -> str:
     """A tier's tokens, its bar (as long as its part of `most`), and how many things are in it."""
     filled = max(1, round(_WIDTH * tier.tokens / most))
-    count = f"  {len(tier.ids)}" if tier.ids else ""
+    one, several = _COUNTED.get(tier.tier, ("", ""))
+    number = len(tier.ids)
+    count = f"  {number:,} {one if number == 1 else several}" if number and one else ""
     return f"{tier_name(tier.tier):<19}{tier.tokens:>8,}  {'█' * filled}{count}"
 
 

@@ -70,6 +70,15 @@ def of_move(source: RoomKind, destination: RoomKind) -> Consequence:
     )
 
 
+def of_beginning(destination: RoomKind) -> Consequence:
+    """Of where a session will begin, of which nothing has been said yet."""
+    if destination is RoomKind.PRIVATE:
+        return Consequence(
+            "This conversation begins in the private room. Nobody sees it while that room is closed."
+        )
+    return Consequence(f"This conversation begins in {_ROOMS[destination]}.")
+
+
 LEAVING_OFF_RECORD = (
     "This conversation is off the record: once you leave it, it is still in memory until the program ends, "
     "and then it is gone. /keep saves it."

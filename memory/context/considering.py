@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory.context.worth import says_more
 from memory.recall.entities import Hit
 
 
@@ -38,19 +37,19 @@ def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
 
 
 def considered(
-    asked: str, found: Sequence[Hit], fresh: Sequence[Hit], worthy: Sequence[Hit], told: Sequence[Hit]
+    found: Sequence[Hit], new: Sequence[Hit], fresh: Sequence[Hit], worthy: Sequence[Hit], told: Sequence[Hit]
 ) -> tuple[Considered, ...]:
-    """What became of everything that was `found`, in its order: `fresh` repeats nothing, `worthy` of that was
-    close enough, `told` of that had room."""
-    ids = [{hit.id for hit in hits} for hits in (fresh, worthy, told)]
-    return tuple(Considered(hit.kind, hit.id, _fate(asked, hit, *ids), hit.score, hit.parts) for hit in found)
+    """What became of everything that was `found`, in its order: `new` says more than what was asked, `fresh`
+    repeats nothing, `worthy` of that was close enough, `told` of that had room."""
+    ids = [{hit.id for hit in hits} for hits in (new, fresh, worthy, told)]
+    return tuple(Considered(hit.kind, hit.id, _fate(hit, *ids), hit.score, hit.parts) for hit in found)
 
 
-def _fate(asked: str, hit: Hit, fresh: set[str], worthy: set[str], told: set[str]) -> Fate:
+def _fate(hit: Hit, new: set[str], fresh: set[str], worthy: set[str], told: set[str]) -> Fate:
     if hit.id in told:
         return Fate.TOLD
     if hit.id in worthy:
         return Fate.NO_ROOM
-    if not says_more(asked, hit.passage):
+    if hit.id not in new:
         return Fate.ECHO
     return Fate.TOO_FAR if hit.id in fresh else Fate.REPEATS

@@ -8,7 +8,7 @@ from memory.context.budget import Limits
 from memory.context.considering import Considered, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
 from memory.context.preface import preface, recall_line, time_line
-from memory.context.worth import LOOKED_AT, needs_nothing, worthwhile
+from memory.context.worth import LOOKED_AT, needs_nothing, news, worthwhile
 from memory.entities import MemoryMode, Message, Session
 from memory.ports import Clock
 from memory.recall.entities import Hit
@@ -63,12 +63,13 @@ class Recalling:
         asked = messages[-1].content
         shown = {message.id for message in messages}.union(*(part.ids for part in epoch.parts))
         found = await self._found(self._recall, session, messages, shown)
-        fresh = unrepeated(found, shown)
-        worthy = worthwhile(asked, fresh)
+        fresh, new = unrepeated(found, shown), news(asked, found)
+        said = {hit.id for hit in new}
+        worthy = worthwhile(asked, [hit for hit in fresh if hit.id in said])
         kept = await self._fitting(worthy, tokens)
         told = tuple(hit for hit, _ in kept)
         return Brought(
-            preface(time, [line for _, line in kept]), told, considered(asked, found, fresh, worthy, told)
+            preface(time, [line for _, line in kept]), told, considered(found, new, fresh, worthy, told)
         )
 
     async def _found(

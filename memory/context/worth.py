@@ -11,6 +11,7 @@ or three per cent, and the words of another chat on related subjects in 20.
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from memory.lifecycle.importance import is_small_talk
 from memory.recall.entities import Hit
@@ -28,6 +29,7 @@ _MOST_TOLD = 2
 _LEAST = 0.2
 _LEAST_OF_BEST = 0.4
 _LEAST_NEW = 0.25
+_WORD = re.compile(r"\w+")
 _ONLY_ASKS = re.compile(r"[^.!?。]*[?？]+\s*")
 
 
@@ -41,24 +43,42 @@ def asks(text: str) -> bool:
     return "?" in text or "？" in text or refers_back(text)
 
 
+def news(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Those of `hits` that tell anything that is not in `text` already: no echo, no small talk, and more than
+    a question.
+
+    What answers a question may differ from it by a single word. Beside words that ask for nothing, a passage
+    that shares more than three quarters of its own with them only says the same once more.
+    """
+    said, asked = _words(text), asks(text)
+    return [hit for hit in hits if _is_news(hit.passage, said, asked=asked)]
+
+
+def _is_news(passage: str, said: AbstractSet[str], *, asked: bool) -> bool:
+    if is_small_talk(passage) or _ONLY_ASKS.fullmatch(passage.strip()):
+        return False
+    words = _words(passage)
+    new = len(words - said)
+    return new > 0 and (asked or new >= _LEAST_NEW * len(words))
+
+
 def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Those of `hits` (best first) that may stand in the prompt of a turn, at most `MOST_HITS`.
+    """Those of `hits` (`news`, best first) that may stand in the prompt of a turn, at most `MOST_HITS`.
 
     A question has its memories when at least one of them is close to it; the others may then be less so,
     since an answer is often beside the words that are like the question.
     """
-    found = [hit for hit in hits if says_more(text, hit.passage)]
-    if not found:
+    if not hits:
         return []
-    best = max(map(closeness, found))
-    semantic = any(hit.grounds.cosine is not None for hit in found)
+    best = max(map(closeness, hits))
+    semantic = any(hit.grounds.cosine is not None for hit in hits)
     if asks(text):
         if best < (_ASKED if semantic else _ASKED_BY_WORDS):
             return []
         least = max(_LEAST, _LEAST_OF_BEST * best) if semantic else _LEAST_OF_BEST * best
-        return [hit for hit in found if closeness(hit) >= least][:MOST_HITS]
+        return [hit for hit in hits if closeness(hit) >= least][:MOST_HITS]
     told = _TOLD if semantic else _TOLD_BY_WORDS
-    return [hit for hit in found if closeness(hit) >= told][:_MOST_TOLD]
+    return [hit for hit in hits if closeness(hit) >= told][:_MOST_TOLD]
 
 
 def closeness(hit: Hit) -> float:
@@ -71,19 +91,5 @@ def closeness(hit: Hit) -> float:
     return marked + (words if cosine is None else cosine + _WORDS * words)
 
 
-def says_more(text: str, passage: str) -> bool:
-    """Whether a passage tells anything that is not in `text` already: no echo, no small talk, and more than
-    a question.
-
-    What answers a question may differ from it by a single word. Beside words that ask for nothing, a passage
-    that shares more than three quarters of its own with them only says the same once more.
-    """
-    if is_small_talk(passage) or _ONLY_ASKS.fullmatch(passage.strip()):
-        return False
-    words = _words(passage)
-    new = len(words - _words(text))
-    return new > 0 and (asks(text) or new >= _LEAST_NEW * len(words))
-
-
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
+    return set(_WORD.findall(text.casefold()))

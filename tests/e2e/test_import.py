@@ -30,7 +30,7 @@ def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_
     assert first["skipped"] == [
         {
             "where": "export.zip/conversations.json:3",
-            "why": "no conversation: `mapping` is missing",
+            "why": "no conversation: it has no `mapping`, where ChatGPT puts what was said",
         }
     ]
     assert first["passed_over"] == ["export.zip/user.json"]

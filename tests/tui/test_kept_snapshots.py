@@ -5,12 +5,14 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from atlas_desktop.tui.screens.documents import DocumentsScreen
 from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.personas import PersonasScreen
 from atlas_desktop.tui.screens.projects import ProjectsScreen
 from atlas_desktop.tui.screens.saved_searches import SavedScreen
 from atlas_desktop.tui.screens.templates import TemplatesScreen
 from atlas_desktop.tui.screens.text_edit import NamedTextScreen
+from memory.attachments.entities import NewAttachment
 from memory.organising.entities import MarksPatch
 from memory.personas.entities import NewPersona, NewTemplate
 from memory.testing import FakeClock
@@ -115,6 +117,28 @@ def test_projects(snap_compare: Snap, size: tuple[int, int], theme: str) -> None
         await assert_until(
             pilot, lambda: on(place.app, ProjectsScreen) and "this conversation" in shown(place)
         )
+
+    assert taken(snap_compare, desk(theme), size, steps, alone=True)
+
+
+@SIZES
+@THEMES
+def test_documents(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        for title, name in (
+            ("Three days in Lofoten", "ferries.md"),
+            ("Tides, and why twice a day", "moon.pdf"),
+        ):
+            session = await talk(place.store, title, TIDES)
+            new = NewAttachment(name, "text/plain", 4_000, "Ferries go at eight. " * 150)
+            await place.store.attachments.attach(session.id, new)
+            await place.store.attachments.attach(
+                session.id, NewAttachment("map.txt", "text/plain", 12, "North.")
+            )
+        place.app.chat.open_session(session.id)  # type: ignore[union-attr]
+        await settle(pilot, but="turns")
+        await say(pilot, "/documents")
+        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "read here" in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 

@@ -100,7 +100,8 @@ def test_new_conversation(snap_compare: Snap, size: tuple[int, int], theme: str)
 
 
 @SIZES
-def test_reply_and_queue(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_reply_and_queue(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "Why tides?")
         await assert_until(pilot, lambda: "The" in shown(place) and "Writing" in shown(place))
@@ -108,73 +109,80 @@ def test_reply_and_queue(snap_compare: Snap, size: tuple[int, int]) -> None:
         await assert_until(pilot, lambda: "Queued" in shown(place))
 
     model = NamedModel(["The moon pulls."], gate=asyncio.Event())
-    assert taken(snap_compare, furnished(model=model), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, model=model), size, steps)
 
 
 @SIZES
-def test_failed_reply(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_failed_reply(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "Why tides?")
         await settle(pilot)
         await assert_until(pilot, lambda: "SIGSEGV" in shown(place) and "The moon" in shown(place))
 
     model = NamedModel(["The moon pulls the water."], failure=WorkerCrashed(-11), fail_after=3)
-    assert taken(snap_compare, furnished(model=model), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, model=model), size, steps)
 
 
 @SIZES
-def test_list_in_front(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_list_in_front(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+o", "down")
         await settle(pilot)
 
-    assert taken(snap_compare, furnished(), size, steps)
+    assert taken(snap_compare, furnished(theme=theme), size, steps)
 
 
 @SIZES
-def test_deleted(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_deleted(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         chat(place.app).action_delete()
         await assert_until(pilot, lambda: "Undo" in shown(place))
         await settle(pilot)
 
-    assert taken(snap_compare, furnished(open=4), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, open=4), size, steps)
 
 
 @SIZES
-def test_rename(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_rename(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+t")
         await assert_until(pilot, lambda: on(place.app, RenameScreen) and "Enter saves" in shown(place))
 
-    assert taken(snap_compare, furnished(open=5), size, steps)
+    assert taken(snap_compare, furnished(theme=theme, open=5), size, steps)
 
 
 @SIZES
-def test_help(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_help(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f1")
         await assert_until(pilot, lambda: "Shift+Enter" in shown(place))
 
-    assert taken(snap_compare, furnished(), size, steps)
+    assert taken(snap_compare, furnished(theme=theme), size, steps)
 
 
 @SIZES
-def test_palette(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_palette(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+p")
         await assert_until(pilot, lambda: "Start with an empty page" in shown(place))
         await settle(pilot)
 
-    assert taken(snap_compare, furnished(), size, steps)
+    assert taken(snap_compare, furnished(theme=theme), size, steps)
 
 
 @SIZES
-def test_error(snap_compare: Snap, size: tuple[int, int]) -> None:
+@THEMES
+def test_error(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await assert_until(pilot, lambda: on(place.app, ErrorScreen) and "no such session" in shown(place))
 
-    place = furnished()
+    place = furnished(theme=theme)
     place.app._resume = "ffff"
     assert taken(snap_compare, place, size, steps)
 

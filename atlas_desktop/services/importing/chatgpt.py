@@ -33,7 +33,7 @@ def talk_of(value: Any) -> Talk:
     """Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("mapping"), dict):
-        raise Unreadable("no conversation: `mapping` is missing")
+        raise Unreadable("no conversation: it has no `mapping`, where ChatGPT puts what was said")
     nodes = {key: mapping(node) for key, node in mapping(fields["mapping"]).items()}
     parents = {child: key for key, node in nodes.items() for child in sequence(node.get("children"))
                if isinstance(child, str)}  # fmt: skip

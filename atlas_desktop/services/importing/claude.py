@@ -51,7 +51,7 @@ def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
     if "chat_messages" not in fields:
         if "docs" in fields or "prompt_template" in fields:
             return _project(fields)
-        raise Unreadable("no conversation: `chat_messages` is missing")
+        raise Unreadable("no conversation: it has no `chat_messages`, where Claude puts what was said")
     if not isinstance(fields["chat_messages"], list):
         raise Unreadable("no conversation: `chat_messages` is no list")
     said = list(_said(fields["chat_messages"]))

@@ -45,7 +45,7 @@ def talk_of(value: Any) -> Talk:
     """Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("messages"), list):
-        raise Unreadable("no conversation: `messages` is missing")
+        raise Unreadable("no conversation: it has no `messages`, where LM Studio puts what was said")
     said: list[Said] = []
     head: str | None = None
     for one in sequence(fields["messages"]):

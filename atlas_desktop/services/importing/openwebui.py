@@ -34,7 +34,9 @@ def talk_of(value: Any) -> Talk:
     history = mapping(chat.get("history"))
     nodes = mapping(history.get("messages"))
     if not nodes and not isinstance(chat.get("messages"), list):
-        raise Unreadable("no conversation: `history` and `messages` are missing")
+        raise Unreadable(
+            "no conversation: it has no `history` and no `messages`, where Open WebUI puts what was said"
+        )
     said = [_said(key, mapping(one)) for key, one in nodes.items()] or list(
         _one_after_another(sequence(chat.get("messages")))
     )

@@ -23,6 +23,14 @@ ACTIONS: tuple[Action, ...] = (
                 "`/detach` and its name: the model is not given it any more.",
             ),
             (
+                "documents",
+                "Documents",
+                "",
+                "/documents",
+                False,
+                "The files that conversations read: go to one that reads it, read it here too, take it out.",
+            ),
+            (
                 "persona",
                 "Persona",
                 "f7",

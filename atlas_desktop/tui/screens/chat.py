@@ -160,7 +160,8 @@ class ChatScreen(
                 doing=shown.doing.capitalize(),
                 background=background,
                 used=shown.used,
-                limit=self.atlas.context_length,
+                # How much of an opened conversation is read is known with its first turn here.
+                limit=self.atlas.context_length if shown.used or session is None else 0,
                 speed=shown.speed,
                 lock=self._lock_words,
             )

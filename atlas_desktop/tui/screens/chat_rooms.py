@@ -27,7 +27,7 @@ class RoomActions(RoomChanges):
         self._do(self._make_private)
 
     async def _make_private(self) -> None:
-        change = modes.of_move(self._here, RoomKind.PRIVATE)
+        change = self._to(RoomKind.PRIVATE)
         if self._here is RoomKind.PRIVATE:
             self.atlas.say(change.words)
             return
@@ -38,6 +38,12 @@ class RoomActions(RoomChanges):
         await self._move(RoomKind.PRIVATE)
         if self.current.id is not None:
             self.atlas.say(tr("history.done.private", count=1))
+
+    def _to(self, destination: RoomKind) -> modes.Consequence:
+        """What a change of the room will do to what is shown."""
+        if self.current.id is None and RoomKind.OFF_RECORD is not self._here is not destination:
+            return modes.of_beginning(destination)
+        return modes.of_move(self._here, destination)
 
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask(tr("rooms.private"), words, self._rooms.enter_private):
@@ -76,7 +82,7 @@ class RoomActions(RoomChanges):
         self._do(self._make_open)
 
     async def _make_open(self) -> None:
-        if not await self._agreed(tr("rooms.move_to_open"), modes.of_move(self._here, RoomKind.OPEN)):
+        if not await self._agreed(tr("rooms.move_to_open"), self._to(RoomKind.OPEN)):
             return
         if self._here is RoomKind.OFF_RECORD:
             await self._keep(MemoryMode.NORMAL)

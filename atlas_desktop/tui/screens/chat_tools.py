@@ -1,20 +1,23 @@
 """The part of the conversation screen about what it is given: files and other conversations."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.screens.chat_filing import FilingActions
 from atlas_desktop.tui.screens.chat_personas import PersonaActions
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.chips import Chip, Chips
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words.catalogue import tr
+from memory.attachments.entities import NewAttachment
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
-    from memory.attachments.entities import NewAttachment
+    from atlas_desktop.services.room import OpenRoom
 
 GROUP = "tools"
 
@@ -23,6 +26,10 @@ class ToolActions(FilingActions, PersonaActions):
     """Mixed into the conversation screen."""
 
     _read = ""
+
+    if TYPE_CHECKING:
+
+        def open_session(self, ref: str) -> None: ...
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -68,7 +75,7 @@ class ToolActions(FilingActions, PersonaActions):
             words = given[field]
         await self._take_in(shown, await read_attachment(typed_path(words)))
 
-    async def _take_in(self, shown: Conversation, new: "NewAttachment") -> None:
+    async def _take_in(self, shown: Conversation, new: NewAttachment) -> None:
         """For the conversation that was shown when it was asked for: reading a file takes a while."""
         if shown.id is None:
             shown.attached.append(new)
@@ -82,8 +89,6 @@ class ToolActions(FilingActions, PersonaActions):
         self.atlas.attempt(self._attach_session(session_id), group=GROUP)
 
     async def _attach_session(self, session_id: str) -> None:
-        from memory.attachments.entities import NewAttachment
-
         shown = self.current
         room, session = await self.atlas.desk.rooms.find(session_id)
         if session.room not in (RoomKind.OPEN, self.atlas.room_of(shown).store.room):
@@ -148,12 +153,47 @@ class ToolActions(FilingActions, PersonaActions):
             return ""
         return await self.atlas.push_screen_wait(PickScreen(tr("chat.take_out_which"), choices)) or ""
 
+    # --- all files of the room --------------------------------------------------------------------
+
+    def action_documents(self) -> None:
+        """Shows the files that conversations read."""
+        self.atlas.attempt(self._look_at_documents(), group=GROUP)
+
+    async def _look_at_documents(self) -> None:
+        from atlas_desktop.tui.screens.documents import DocumentsScreen
+
+        shown = self.current
+        screen = DocumentsScreen(self.atlas, self._room, shown.id)
+        chosen = await self.atlas.push_screen_wait(screen)
+        if screen.adding:
+            await self._attach_path("")
+        elif chosen is not None and screen.here:
+            session, attachment = chosen.document.places[0]
+            stored = await screen.room.attachments.attached(session)
+            text = next(one for one in stored if one.id == attachment)
+            await self._take_in(shown, NewAttachment(text.name, text.media_type, text.size, text.text))
+        elif chosen is not None and (session_id := await self._which_reader(screen.room, chosen.sessions)):
+            self.open_session(session_id)
+
+    async def _which_reader(self, room: "OpenRoom", sessions: Sequence[str]) -> str:
+        from atlas_desktop.tui.screens.pick import Choice, PickScreen
+
+        if len(sessions) == 1:
+            return sessions[0]
+        readers = [await room.store.get_session(session) for session in sessions]
+        now = self.atlas.now()
+        choices = [
+            Choice(one.id, clean_line(one.title) or tr("chat.untitled"), long(one.updated_at, now))
+            for one in readers
+        ]
+        return await self.atlas.push_screen_wait(PickScreen(tr("documents.which"), choices)) or ""
+
     # --- when it can be done ----------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("star", "tag"):
             return True if self.current.id is not None and not self.atlas.leaving else None
-        if action in ("attach", "detach", "persona", "instruct", "use_template", "resume"):
+        if action in ("attach", "detach", "documents", "persona", "instruct", "use_template", "resume"):
             return None if self.atlas.leaving or self.atlas.desk.room is None else True
         return super().check_action(action, parameters)
 

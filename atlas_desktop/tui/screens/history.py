@@ -171,7 +171,9 @@ class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | No
                 return
         if self.standing:
             self._preview_text.update(told)
-            self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
+            box = self.query_one("#preview-box", VerticalScroll)
+            box.display = self._list.total > 0
+            box.scroll_home(animate=False)
 
     async def _around(self, hit: SessionHit) -> "list[Message]":
         return await around(self.atlas.desk.at(hit.session.room).branches, hit)

@@ -138,7 +138,7 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
 
         question = ConfirmScreen(
             tr("kept.remove_asked"),
-            "\n".join(part for part in (tr("kept.removed", name=one.name), self.stays) if part),
+            self.said_of_removal(one),
             agree=tr("kept.remove"),
             refuse=tr("kept.keep"),
         )
@@ -154,6 +154,10 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     def in_use(self, _one: T) -> bool:
         """Whether it is the one that the conversation has: the cursor begins there."""
         return False
+
+    def said_of_removal(self, one: T) -> str:
+        """What the person is told before one is removed."""
+        return "\n".join(part for part in (tr("kept.removed", name=one.name), self.stays) if part)
 
     @abstractmethod
     async def things(self) -> Sequence[T]:

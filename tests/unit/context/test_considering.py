@@ -1,6 +1,5 @@
 """What became of everything that recall found for a turn."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from memory.context.considering import Fate, considered, unrepeated
@@ -22,9 +21,9 @@ def test_a_memory_does_not_repeat_the_words_it_was_learned_from() -> None:
 
 def test_everything_that_was_found_has_a_fate() -> None:
     told, crowded, far, repeats = found("a"), found("b"), found("c"), found("m", "memory", "a")
-    echo = replace(found("d"), passage="what is green")
+    echo = found("d")
     everything = [told, crowded, far, echo, repeats]
-    fates = considered("what is green", everything, everything[:4], [told, crowded], [told])
+    fates = considered(everything, [told, crowded, far, repeats], everything[:4], [told, crowded], [told])
     assert [(one.id, one.fate) for one in fates] == [
         ("a", Fate.TOLD),
         ("b", Fate.NO_ROOM),

@@ -10,7 +10,7 @@ from memory.context.budget import Limits
 from memory.context.considering import Fate
 from memory.context.entities import NewEpoch
 from memory.context.recalling import Brought, Recalling
-from memory.context.worth import MOST_HITS, asks, says_more, worthwhile
+from memory.context.worth import MOST_HITS, asks, news, worthwhile
 from memory.entities import Message, NewMessage, NewSession
 from memory.recall.entities import Grounds, Hit, Source
 from memory.testing import InMemorySessionStore
@@ -28,66 +28,71 @@ def hit(text: str, cosine: float | None, words: float = 0.0, *, marked: bool = F
     return Hit(text, "message", text, text, 0.5, parts, source, Grounds(cosine, words))
 
 
+def standing(text: str, hits: list[Hit]) -> list[Hit]:
+    """What of `hits` stands in the prompt of a turn."""
+    return worthwhile(text, news(text, hits))
+
+
 def test_a_question_has_what_is_close_to_it() -> None:
     close, far = hit("The doctor sees Clara on 9 May.", 0.5), hit("We painted the shed.", 0.05)
-    assert worthwhile(ASKED, [close, far]) == [close]
-    assert worthwhile(ASKED, [far]) == []
-    assert worthwhile(ASKED, []) == []
+    assert standing(ASKED, [close, far]) == [close]
+    assert standing(ASKED, [far]) == []
+    assert standing(ASKED, []) == []
 
 
 def test_with_one_close_memory_a_question_has_those_beside_it() -> None:
     beside = hit("It will be in Ghent, I think.", 0.3)
-    assert worthwhile(ASKED, [beside]) == []
+    assert standing(ASKED, [beside]) == []
     close = hit("My sister is expecting a call from the clinic.", 0.6)
-    assert worthwhile(ASKED, [beside, close]) == [beside, close]
+    assert standing(ASKED, [beside, close]) == [beside, close]
 
 
 def test_the_words_of_a_question_speak_for_a_memory_as_well() -> None:
-    assert worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.35)]) == []
-    assert len(worthwhile(ASKED, [hit("Clara's appointment is on 9 May.", 0.35, 0.5)])) == 1
+    assert standing(ASKED, [hit("Clara goes there on 9 May.", 0.35)]) == []
+    assert len(standing(ASKED, [hit("Clara's appointment is on 9 May.", 0.35, 0.5)])) == 1
 
 
 def test_what_asks_for_nothing_has_only_what_is_very_close() -> None:
     told = "I am off to see my sister."
     close, very = hit("Clara lives in Ghent.", 0.5), hit("My sister Clara lives in Ghent.", 0.6)
-    assert worthwhile(told, [close, very]) == [very]
-    assert len(worthwhile(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
+    assert standing(told, [close, very]) == [very]
+    assert len(standing(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
 
 
 def test_what_nearly_repeats_a_request_is_not_brought_back_and_an_answer_of_one_word_is() -> None:
     told = "Turn 40: tell me one short thing about tea and remember the number 2480. I like long walks."
     before = "Turn 25: tell me one short thing about rain and remember the number 1925. I like long walks."
-    assert worthwhile(told, [hit(before, 0.95, 0.8)]) == []
+    assert standing(told, [hit(before, 0.95, 0.8)]) == []
     moved, answer = hit("I moved to Graz.", 0.8), hit("My cat is called Wobbegong.", 0.8)
-    assert worthwhile("I moved to Linz.", [moved]) == [moved]
-    assert worthwhile("What is it that my cat is called?", [answer]) == [answer]
+    assert standing("I moved to Linz.", [moved]) == [moved]
+    assert standing("What is it that my cat is called?", [answer]) == [answer]
 
 
 def test_what_was_marked_may_be_less_close() -> None:
-    assert worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3)]) == []
-    assert len(worthwhile(ASKED, [hit("Clara goes there on 9 May.", 0.3, marked=True)])) == 1
+    assert standing(ASKED, [hit("Clara goes there on 9 May.", 0.3)]) == []
+    assert len(standing(ASKED, [hit("Clara goes there on 9 May.", 0.3, marked=True)])) == 1
 
 
 def test_without_vectors_words_decide() -> None:
     half, few = hit("Clara's appointment is on 9 May.", None, 0.5), hit("My shed is new.", None, 0.1)
-    assert worthwhile(ASKED, [half, few]) == [half]
-    assert worthwhile(ASKED, [few]) == []
-    assert worthwhile("I wonder about that appointment of hers", [hit("It is on 9 May.", None, 0.3)]) == []
+    assert standing(ASKED, [half, few]) == [half]
+    assert standing(ASKED, [few]) == []
+    assert standing("I wonder about that appointment of hers", [hit("It is on 9 May.", None, 0.3)]) == []
 
 
 @pytest.mark.parametrize(
     "passage", [ASKED, "my sister's appointment", "Thanks!", "When does the doctor see Clara?", "¿Cuándo?"]
 )
 def test_an_echo_a_question_and_small_talk_tell_nothing(passage: str) -> None:
-    assert not says_more(ASKED, passage)
-    assert worthwhile(ASKED, [hit(passage, 1.0, 1.0)]) == []
+    assert news(ASKED, [hit(passage, 1.0, 1.0)]) == []
+    assert standing(ASKED, [hit(passage, 1.0, 1.0)]) == []
 
 
 @pytest.mark.parametrize(
     "passage", ["It is on 9 May.", "Clara sees the doctor on 9 May. Can you note that?", "Am 9. Mai"]
 )
 def test_what_tells_something_new_may_stand(passage: str) -> None:
-    assert says_more(ASKED, passage)
+    assert len(news(ASKED, [hit(passage, 1.0, 1.0)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -116,11 +121,11 @@ def test_who_asks(text: str, asked: bool) -> None:
     ),
 )
 def test_what_is_kept_is_in_its_order_and_never_much(text: str, hits: list[Hit]) -> None:
-    kept = worthwhile(text, hits)
+    kept = standing(text, hits)
     assert len(kept) <= MOST_HITS
     places = [next(i for i, one in enumerate(hits) if one is each) for each in kept]
     assert places == sorted(set(places))
-    assert all(says_more(text, one.passage) for one in kept)
+    assert news(text, kept) == kept
 
 
 class Asked:
