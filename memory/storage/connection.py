@@ -19,7 +19,9 @@ from memory.vault.keys import RoomKey
 
 SQLITE_FLOOR = (3, 51, 3)
 BUSY_MS = 5_000
-CACHE_KIB = 32 * 1024
+CACHE_KIB = 8 * 1024
+"""Of each connection. Four times as much finds nothing sooner among 300,000 messages, and takes in no more a
+second; a long evening would fill it."""
 APPLICATION_ID = 0x41544C53  # "ATLS"
 
 

@@ -69,7 +69,7 @@ async def test_a_file_is_taken_out_of_all_that_read_it_when_that_is_agreed_to(ma
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "ferries.md" in shown(place))
         await pilot.press("d")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await assert_until(pilot, lambda: "2 conversations that read it" in shown(place))
+        await assert_until(pilot, lambda: "out of the 2" in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
         assert len(await store.attachments.attached(ids[0])) == 1

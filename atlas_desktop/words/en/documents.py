@@ -2,9 +2,10 @@
 
 TEXTS = {
     "title": "Documents",
-    "hint": "What conversations read. Atlas keeps the text of a file, never the file itself.",
+    "hint": "What conversations read. Enter goes to one that reads it. Atlas keeps the text of a file, "
+    "never the file itself.",
     "none": "No conversation reads a file yet. Press a to attach one: text, Markdown, code or PDF.",
-    "keys": "Enter opens the conversation · h reads it here · a attaches · d takes out · Esc",
+    "keys": "Enter opens · h reads it here · a attaches · d takes out · Esc",
     "here": "Read it here",
     "read_here": "read here",
     "more.one": "1 more",

@@ -210,7 +210,7 @@ async def test_an_export_of_which_nothing_can_be_read_is_a_failure(tmp_path: Pat
     with pytest.raises(UnknownExport) as caught:
         report.require_known()
     message = explain(caught.value).message
-    assert "x.json:1: no conversation: `mapping` is missing." in message
+    assert "x.json:1: no conversation: it has no `mapping`, where ChatGPT puts what was said." in message
     assert "2 more cannot be read either." in message
 
 
