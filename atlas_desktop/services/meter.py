@@ -37,9 +37,12 @@ def meter(view: ContextView) -> str:
     return "\n".join(lines)
 
 
-def tier_name(tier: str) -> str:
+def tier_name(tier: TierUse) -> str:
     """A tier as people call it."""
-    return _NAMES.get(tier, tier)
+    if tier.tier == "recall" and not tier.ids:
+        # What is told with a turn stands in one place with the day and the hour.
+        return "date and time"
+    return _NAMES.get(tier.tier, tier.tier)
 
 
 def tier_line(tier: TierUse, most: int) -> str:
@@ -48,7 +51,7 @@ def tier_line(tier: TierUse, most: int) -> str:
     one, several = _COUNTED.get(tier.tier, ("", ""))
     number = len(tier.ids)
     count = f"  {number:,} {one if number == 1 else several}" if number and one else ""
-    return f"{tier_name(tier.tier):<19}{tier.tokens:>8,}  {'█' * filled}{count}"
+    return f"{tier_name(tier):<19}{tier.tokens:>8,}  {'█' * filled}{count}"
 
 
 def next_prompt(view: ContextView) -> str:

@@ -73,7 +73,10 @@ class Drafts:
             raise errors[0]
 
     async def of(self, conversation: Conversation) -> str:
-        """The text that was kept for a conversation; off the record there is none."""
+        """The text that was kept for a conversation; off the record there is none. What has changed since is
+        not read back."""
+        if id(conversation) in self._changed:
+            return conversation.draft
         store = self._store(conversation)
         if store is None:
             return ""

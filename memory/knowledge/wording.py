@@ -34,6 +34,17 @@ def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     return bool(_without(only_there, left))
 
 
+def repeats(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
+    """Whether `text` stands word for word in `gone` and nowhere in `left`: small words are somebody's, too,
+    where there are no others."""
+    said = " ".join(text.rstrip("…").casefold().split())
+    return _stands(said, gone) and not _stands(said, left)
+
+
+def _stands(said: str, texts: Iterable[str]) -> bool:
+    return any(said in " ".join(one.casefold().split()) for one in texts)
+
+
 def _without(words: set[str], texts: Iterable[str]) -> set[str]:
     """Those of `words` that none of the texts holds."""
     missing = set(words)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from memory.entities import Erased, Message, MessageStatus, TitleSource
-from memory.knowledge.wording import rests_on
+from memory.knowledge.wording import repeats, rests_on
 from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
 
@@ -54,11 +54,10 @@ class Erasing:
         session = self._rows.session(session_id)
         ids = {one.id for one in gone}
         said = [one for one in self._rows.messages.values() if one.session_id == session_id]
-        return session.title_source is not TitleSource.PERSON and rests_on(
-            session.title,
-            [one.content for one in said if one.id in ids],
-            [one.content for one in said if one.id not in ids],
-        )
+        own = session.title_source is TitleSource.PERSON or not session.title
+        last = [one.content for one in said if one.id in ids]
+        left = [one.content for one in said if one.id not in ids]
+        return not own and (rests_on(session.title, last, left) or repeats(session.title, last, left))
 
 
 def _erased(counts: Counter[str], messages: int, recalled_in: tuple[str, ...]) -> Erased:

@@ -122,3 +122,23 @@ async def test_titles_go_with_the_words_they_are_made_of(store: SessionStore) ->
     assert (await store.get_session(named.id)).title == "Travel"
     with pytest.raises(MessageNotFound):
         await store.forget_messages([NOBODY])
+
+
+@pytest.mark.parametrize(
+    ("title", "words", "left", "stays"),
+    [
+        ("Hello there", "Hello  there", "", False),
+        ("Hello there", "hello there, and so on", "And you?", False),
+        ("Hello there…", "Hello there, you", "Hello there again", True),
+        ("Then and now", "It was so", "And you?", True),
+    ],
+)
+async def test_a_title_of_small_words_goes_with_the_words_that_held_it(
+    store: SessionStore, title: str, words: str, left: str, stays: bool
+) -> None:
+    session, said = await store.create_session(NewSession(title), user(words))
+    if left:
+        await store.append_message(session.id, user(left))
+    erased = await store.forget_messages([said.id])
+    assert erased.untitled == (() if stays else (session.id,))
+    assert (await store.get_session(session.id)).title == (title if stays else "")

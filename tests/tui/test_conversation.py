@@ -13,7 +13,7 @@ from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Role
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import assert_until, chat, say, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, say, settle, shown, turn_to, type_text
 
 Make = Callable[..., Stage]
 
@@ -349,3 +349,34 @@ async def test_a_message_block_tells_roles_apart_by_word(make: Make) -> None:
         assert heads[0].startswith("You")
         assert heads[1].startswith("Atlas")
         assert isinstance(chat(place.app).focused, Prompt)
+
+
+async def test_what_waited_and_was_sent_while_something_else_was_shown_is_not_typed_again(make: Make) -> None:
+    model = gated("One answer.", "Two answers.")
+    place = make(model=model)
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await assert_until(pilot, lambda: "Writing" in shown(place))
+        first = chat(place.app).current
+        await say(pilot, "Second")
+        await assert_until(pilot, lambda: first.waiting == ["Second"])
+        await place.app.drafts.keep_all()
+        assert first.id is not None
+        assert await place.store.drafts.draft(first.id) == "Second"
+        chat(place.app).action_new_session()
+        await assert_until(pilot, lambda: chat(place.app).current.id is None)
+        # Shown again while it waits: it is below the conversation, and not in the prompt as well.
+        chat(place.app).open_session(first.id)
+        await assert_until(pilot, lambda: chat(place.app).current is first)
+        assert chat(place.app).prompt.text == ""
+        assert "Queued: Second" in shown(place)
+        chat(place.app).action_new_session()
+        await assert_until(pilot, lambda: chat(place.app).current.id is None)
+        let_go(model)
+        await assert_until(pilot, lambda: not first.waiting and not first.busy)
+        await turn_to(pilot, place, first.id)
+        assert chat(place.app).prompt.text == ""
+        await place.app.drafts.keep_all()
+        assert await place.store.drafts.draft(first.id) == ""
+        assert [one.content for one in await place.store.branch(first.id)][::2] == ["First", "Second"]

@@ -31,6 +31,7 @@ async def test_the_newest_words_go_after_a_yes(make: Make) -> None:
         await assert_until(pilot, lambda: "Nothing of it is left" in shown(place))
         assert [one.content for one in (await place.store.branch(session))[2:]] == ["", ""]
         assert "My zeppelin leaks" not in shown(place)
+        assert shown(place).count("No words are kept here.") == 2
 
 
 async def test_a_whole_conversation_makes_room_for_an_empty_page(make: Make) -> None:

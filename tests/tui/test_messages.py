@@ -26,6 +26,24 @@ async def branch(place: Stage) -> list[str]:
     return [m.content for m in await place.store.branch(session.id)]
 
 
+async def test_the_message_that_keys_are_about_is_marked_at_once(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        assert "▸" not in shown(place)
+        await pilot.press("alt+up")
+        await settle(pilot)
+        assert "▸ Atlas" in shown(place)
+        await pilot.press("up")
+        await settle(pilot)
+        assert "▸ You" in shown(place)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "▸" not in shown(place)
+
+
 async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:
     place = make(model=NamedModel(["First.", "Second.", "Third."]))
     async with place.app.run_test(size=SIZE) as pilot:

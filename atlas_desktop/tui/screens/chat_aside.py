@@ -66,7 +66,7 @@ class AsideActions(ChatPart):
             view = None
         if view is not None:
             used, limit = view.tokens, view.budget.limit
-            tiers = tuple((tier_name(tier.tier), tier.tokens) for tier in view.tiers if tier.tokens)
+            tiers = tuple((tier_name(tier), tier.tokens) for tier in view.tiers if tier.tokens)
         return Known(
             used,
             limit,

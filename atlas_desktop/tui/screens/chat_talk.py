@@ -244,6 +244,7 @@ class TalkActions(Holding):
         # Between the end and the news of it something else may have been sent.
         if conversation.waiting and not cut and not conversation.busy:
             self.say(conversation, conversation.waiting.pop(0))
+            self.atlas.drafts.changed(conversation)
         if conversation is self.current:
             self.count_variants()
         self.tell()

@@ -67,7 +67,8 @@ class HelpScreen(Covering, ModalScreen[None]):
         at = self._list.highlighted
         self._list.clear_options()
         self._list.add_options(_lines(self._keys, width))
-        self._list.highlighted = at
+        # Without a place to go on from, a page down would go to the end.
+        self._list.highlighted = 1 if at is None else at
 
     def on_option_list_option_selected(self) -> None:
         self.action_close()

@@ -34,7 +34,7 @@ class WelcomeScreen(Page):
         .sheet { width: 78; padding: 0 2; }
         .words { margin: 0 0 1 0; }
         #where { margin-bottom: 1; }
-        #strength { height: 1; padding: 0 2; color: $quiet; }
+        #strength { height: auto; min-height: 1; max-height: 2; padding: 0 2; color: $quiet; }
         #keyring { display: none; padding: 0 1; }
         #keyring.-offered { display: block; }
         #go-line { height: 1; margin-top: 1; align-vertical: middle; }

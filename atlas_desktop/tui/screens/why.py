@@ -90,7 +90,8 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         yield Static(Content("\n".join(lines)), classes="words", markup=False)
         yield _heading(tr("why.told"))
         if not why.told:
-            yield Static(Content(tr("why.told_nothing")), classes="quiet", markup=False)
+            nothing = "why.told_page" if why.profile else "why.told_nothing"
+            yield Static(Content(tr(nothing)), classes="quiet", markup=False)
         for item in why.told:
             yield self._item(item)
         if why.left_out:

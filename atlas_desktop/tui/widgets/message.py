@@ -32,6 +32,11 @@ def state_word(message: Message) -> str:
     return ""
 
 
+def _no_words() -> Content:
+    """What stands where a message was forgotten."""
+    return Content.styled(tr("chat.no_words"), "italic $quiet")
+
+
 class MessageBlock(Vertical):
     """A message: a line that says whose it is and when it came, and its words."""
 
@@ -101,13 +106,16 @@ class MessageBlock(Vertical):
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head")
         if self.message.role is Role.USER:
-            yield Static(Content(clean(self.message.content)), classes="words")
+            said = clean(self.message.content)
+            yield Static(Content(said) if said.strip() else _no_words(), classes="words")
         else:
             yield SafeMarkdown(self._words())
 
     def _words(self) -> str:
         if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
             return tr("chat.nothing_came")
+        if not self.message.content.strip() and self.message.status is MessageStatus.COMPLETE:
+            return f"*{tr('chat.no_words')}*"
         return self.message.content
 
     def _head(self) -> Content:

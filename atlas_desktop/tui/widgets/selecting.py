@@ -31,9 +31,9 @@ class Selecting(VerticalScroll):
         if self.selected_block is None:
             seen = [block for block in self.blocks if self.region.overlaps(block.region)]
             found = seen or self.blocks
-            self._select(found[-1].message.id if found else None)
+            self._select(found[-1].message.id if found else None, marked=True)
         else:
-            self._select(self.selected)
+            self._select(self.selected, marked=True)
 
     def on_blur(self) -> None:
         for block in self.blocks:
@@ -67,8 +67,10 @@ class Selecting(VerticalScroll):
             self._select(blocks[-1 if newest else 0].message.id)
             self.select_step(0)
 
-    def _select(self, message_id: str | None) -> None:
+    def _select(self, message_id: str | None, *, marked: bool | None = None) -> None:
+        """Marks it where the keys go there: that the focus comes is told before it has come (`marked`)."""
         self.selected = message_id
+        shown = self.has_focus if marked is None else marked
         for block in self.blocks:
-            block.select(selected=self.has_focus and block.message.id == message_id)
+            block.select(selected=shown and block.message.id == message_id)
         self.screen.refresh_bindings()

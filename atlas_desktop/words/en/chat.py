@@ -90,6 +90,7 @@ TEXTS = {
     "queued_busy": "sent after this reply · Up edits it",
     "queued_free": "Enter sends it · Esc edits it",
     "you": "You",
+    "no_words": "No words are kept here.",
     "nothing_came": "No reply came. Ctrl+R asks again.",
     "state.failed": "failed",
     "state.stopped": "stopped",

@@ -36,6 +36,7 @@ TEXTS = {
     "shown.other": "{count} earlier messages stood in it word for word.",
     "told": "Told to the model from memory",
     "told_nothing": "Nothing was recalled for it.",
+    "told_page": "Nothing beside what stands on the page about you.",
     "left_out": "Looked at and left out",
     "prompt": "The exact prompt",
     "gone": "(it is not in this room any more)",

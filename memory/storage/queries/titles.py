@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection
 
-from memory.knowledge.wording import rests_on
+from memory.knowledge.wording import repeats, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import merge_notes
 
@@ -36,7 +36,7 @@ def forget(conn: Connection, session_ids: Collection[str], message_ids: Collecti
         ).fetchall()
         gone = [content for message_id, content in said if message_id in forgotten]
         left = [content for message_id, content in said if message_id not in forgotten]
-        if rests_on(title, gone, left):
+        if rests_on(title, gone, left) or repeats(title, gone, left):
             conn.execute(
                 "UPDATE sessions SET title = '', title_source = 'first_words' WHERE id = ?", (session_id,)
             )
