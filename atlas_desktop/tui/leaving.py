@@ -29,6 +29,7 @@ FORCED_CLOSE_S = 2.0
 LOCK_CLOSE_S = 0.8
 DRAFTS_S = 3.0
 WATCH_EVERY_S = 2.0
+CLEARED = "\x1b[2J"
 # Groups of work that a person starts and then waits for: turns, and models that are fetched.
 AWAITED = frozenset({"turns", "pull"})
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
@@ -226,6 +227,12 @@ class Leaving(Reporting):
         await super().on_event(event)
 
     # --- the end ---------------------------------------------------------------------------------
+
+    def on_exit_app(self) -> None:
+        """Empties the screen: a terminal that has been made larger meanwhile may show some of it afterwards,
+        beside what stood there before."""
+        if self._driver is not None:
+            self._driver.write(CLEARED)
 
     def _terminated(self) -> None:
         """The system asks for the end."""

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from atlas_desktop.services.attempts import Attempts
 from atlas_desktop.tui import drafts, leaving
 from atlas_desktop.tui.app import AtlasApp
+from atlas_desktop.tui.leaving import CLEARED
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen, Curtain
 from atlas_desktop.tui.screens.unlock import UnlockScreen
@@ -334,3 +335,17 @@ async def test_a_terminal_that_is_gone_untold_ends_the_program_with_its_drafts_k
     assert ended == [129]
     store.reopen()
     assert await store.drafts.draft(UNBEGUN) == "not yet said"
+
+
+async def test_nothing_that_was_shown_is_left_on_the_terminal(make: Make) -> None:
+    place = make(model=NamedModel(["A word."]))
+    written: list[str] = []
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        driver = place.app._driver
+        assert driver is not None
+        driver.write = written.append  # type: ignore[method-assign,assignment]
+        await pilot.press("ctrl+q")
+        await assert_until(pilot, lambda: not place.app.is_running)
+    assert CLEARED in written
+    assert "".join(written).rpartition(CLEARED)[2].strip() == ""

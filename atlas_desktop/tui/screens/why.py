@@ -61,9 +61,14 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = tr(f"why.title.{self._why.kind}")
-            box.border_subtitle = tr("why.closes")
+            box.border_subtitle = tr("why.closes" if self._leads_anywhere else "why.only_closes")
             with VerticalScroll():
                 yield from self._parts()
+
+    @property
+    def _leads_anywhere(self) -> bool:
+        of_lists = (lead for _, leads in self._reasons.lists for lead in leads)
+        return any(lead.to is not None for lead in (*of_lists, *self._reasons.items.values()))
 
     def _parts(self) -> Iterator[Widget]:
         why = self._why

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "close": "Close",
+    "only_closes": "Esc closes",
     "closes": "Tab to an entry, Enter opens it · Esc closes",
     "open": "Open",
     "title.reply": "Why this reply?",
