@@ -14,7 +14,7 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     system_prompt: Annotated[
         str, Meta(max_length=20_000, description="What every new conversation begins with.")
-    ] = "You are Atlas, a helpful assistant. Answer clearly and briefly."
+    ] = "You are a helpful AI assistant named Atlas, and answer clearly and briefly."
     max_tokens: Annotated[int, Meta(ge=1, le=32_768, description="Longest reply, in tokens.")] = 1024
     temperature: Annotated[
         float, Meta(ge=0, le=2, description="Variety of the words; 0 always takes the likeliest.")
