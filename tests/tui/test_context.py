@@ -221,6 +221,7 @@ async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) 
         assert first.id is not None
         chat(place.app).open_session(first.id)
         await assert_until(pilot, lambda: chat(place.app).current is first)
+        await settle(pilot)
         assert chat(place.app).transcript.blocks[0].message.content == "Let us paint the boat green"
         assert second.session is not None
         assert place.app.turns.of(second.session) is second

@@ -370,7 +370,7 @@ async def test_what_waited_and_was_sent_while_something_else_was_shown_is_not_ty
         chat(place.app).open_session(first.id)
         await assert_until(pilot, lambda: chat(place.app).current is first)
         assert chat(place.app).prompt.text == ""
-        assert "Queued: Second" in shown(place)
+        await assert_until(pilot, lambda: "Queued: Second" in shown(place))
         chat(place.app).action_new_session()
         await assert_until(pilot, lambda: chat(place.app).current.id is None)
         let_go(model)
