@@ -12,8 +12,6 @@ import llama_cpp
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 import psutil
 
-SYSTEM = "You are a helpful AI assistant named Atlas, and answer clearly and briefly."
-
 
 def kernels(model: Path) -> str:
     """As the program does: what this machine cannot run is noted beside the models."""
@@ -42,12 +40,11 @@ def load(model: Path) -> Any:
 
 def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
     """One reply as an application would stream it with the library's own API."""
+    from atlas_desktop.setting_types import ChatSettings
+
     llm = load(model)
     messages = [
-        {
-            "role": "system",
-            "content": "You are a helpful AI assistant named Atlas, and answer clearly and briefly.",
-        },
+        {"role": "system", "content": ChatSettings().system_prompt},
         {"role": "user", "content": ask},
     ]
     options = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.1, "seed": 1}

@@ -67,8 +67,6 @@ class Ground(_Mixed):
     covers it.
     """
 
-    only_ground = True
-
     def render_lines(self, crop: Region) -> list[Strip]:
         return super().render_lines(Region(crop.x, 0, crop.width, 1)) * crop.height
 

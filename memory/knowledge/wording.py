@@ -37,12 +37,13 @@ def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
 def repeats(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     """Whether `text` stands word for word in `gone` and nowhere in `left`: small words are somebody's, too,
     where there are no others."""
-    said = " ".join(text.rstrip("…").casefold().split())
-    return _stands(said, gone) and not _stands(said, left)
+    said = _in_a_row(text)
+    return any(said in _in_a_row(one) for one in gone) and not any(said in _in_a_row(one) for one in left)
 
 
-def _stands(said: str, texts: Iterable[str]) -> bool:
-    return any(said in " ".join(one.casefold().split()) for one in texts)
+def _in_a_row(text: str) -> str:
+    """Its words, with a space on each side of every one."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _without(words: set[str], texts: Iterable[str]) -> set[str]:

@@ -26,10 +26,13 @@ class Page(Screen[None]):
         super().__init__()
         self._compositor = SparingCompositor()
 
+    row: type[Horizontal] = Horizontal
+    main: type[VerticalScroll] = VerticalScroll
+
     def compose(self) -> ComposeResult:
-        with Horizontal():
+        with self.row(id="row"):
             yield Static("\n".join(f"row {n} 漢字 {'x' * n}" for n in range(40)), id="side")
-            with VerticalScroll(id="main"):
+            with self.main(id="main"):
                 for n in range(12):
                     yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
         yield TextArea("typed\nwords", id="area")
@@ -95,6 +98,10 @@ def whole(screen: Page) -> list[str]:
     return [repr([*strip]) for strip in screen._compositor.render_strips()]
 
 
+class Row(Ground, Horizontal):
+    pass
+
+
 class Main(Ground, VerticalScroll):
     pass
 
@@ -102,19 +109,8 @@ class Main(Ground, VerticalScroll):
 class OnGround(Page):
     """As `Page`, with containers that know that they are nothing but ground."""
 
-    def compose(self) -> ComposeResult:
-        with Row():
-            yield Static("\n".join(f"row {n} 漢字 {'x' * n}" for n in range(40)), id="side")
-            with Main(id="main"):
-                for n in range(12):
-                    yield Static(f"block {n}\n" * (n % 4 + 1), classes="block")
-        yield TextArea("typed\nwords", id="area")
-        yield Input("one line")
-        yield Static("over\nit all", id="over")
-
-
-class Row(Ground, Horizontal):
-    pass
+    row = Row
+    main = Main
 
 
 @pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])

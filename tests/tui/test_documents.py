@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from atlas_desktop.tui.screens.chat import ChatScreen
@@ -31,28 +32,31 @@ async def readers() -> tuple[InMemorySessionStore, list[str]]:
     return store, ids
 
 
+async def look(pilot: Pilot[None], place: Stage, words: str) -> None:
+    """Opens the window, and waits for these words in it."""
+    await say(pilot, "/documents")
+    await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and words in shown(place))
+
+
 async def test_the_window_leads_to_what_reads_a_file_and_reads_it_here_too(make: Make) -> None:
     store, ids = await readers()
     place = make(store=store)
     async with place.app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
-        await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "ferries.md" in shown(place))
+        await look(pilot, place, "ferries.md")
         assert "20 characters · Islands, Lofoten" in shown(place)
         await pilot.press("end", "enter")
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[1])
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
 
-        await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "read here" in shown(place))
+        await look(pilot, place, "read here")
         await pilot.press("home", "enter")
         await assert_until(pilot, lambda: on(place.app, PickScreen) and "Which conversation?" in shown(place))
         await pilot.press("end", "enter")
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[0])
 
         await settle(pilot)
-        await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "map.txt" in shown(place))
+        await look(pilot, place, "map.txt")
         await pilot.press("end", "h")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await settle(pilot)
@@ -65,8 +69,7 @@ async def test_a_file_is_taken_out_of_all_that_read_it_when_that_is_agreed_to(ma
     place = make(store=store)
     async with place.app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
-        await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "ferries.md" in shown(place))
+        await look(pilot, place, "ferries.md")
         await pilot.press("d")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         await assert_until(pilot, lambda: "out of the 2" in shown(place))
