@@ -124,10 +124,30 @@ class SparingCompositor(Compositor):
             self._dirty_regions = to_paint | set(_changed(before, self._full_map))
         return result
 
+    def _arrange_root(
+        self,
+        root: Widget,
+        size: Size,
+        visible_only: bool = True,  # noqa: FBT001, FBT002
+    ) -> tuple[CompositorMap, set[Widget]]:
+        """As Textual's, whose function that calls itself holds what it has found until garbage is searched
+        for: the places of everything, of every layout."""
+        places, widgets = super()._arrange_root(root, size, visible_only)
+        found = dict(places), set(widgets)
+        places.clear()
+        widgets.clear()
+        return found
+
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
-        if crop is None:
-            yield from super()._get_renders()
-            return
+        for region, clip, strips in super()._get_renders() if crop is None else self._touched(crop):
+            yield region, clip, strips
+            for strip in strips:
+                # A line that was painted in one piece remembers itself as that, which only a search for
+                # garbage would find.
+                if (strip.cell_length,) in strip._divide_cache:  # noqa: SLF001
+                    strip._divide_cache.clear()  # noqa: SLF001
+
+    def _touched(self, crop: Region) -> Iterable[tuple[Region, Region, list[Strip]]]:
         for widget, (region, clip) in self.visible_widgets.items():
             # Whole lines: what is cut out of them goes by the columns of the widget.
             band = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App
 from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.failures import explain_and_note, noted
+from atlas_desktop.tui.letting_go import LettingGo
 from atlas_desktop.tui.reading_keys import forgiving
 from models.errors import NoModel
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STALE_S = 60.0
 
 
-class Reporting(App[None]):
+class Reporting(LettingGo):
     """An application whose errors are explained and never shown raw."""
 
     desk: "Desk"

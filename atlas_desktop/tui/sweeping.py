@@ -1,9 +1,9 @@
-"""Garbage that only a full search finds is looked for while nobody types.
+"""Garbage is searched for while nobody types.
 
-Textual's widgets hold one another, so those that are let go of stay until Python's collector has gone through
-everything that is alive. Left to itself it would do so rarely, for a second each time, and the program would
-keep the room that it needed just before; done often it takes some hundredths, which nobody notices who is not
-typing.
+Most of what is let go of is gone at once (`atlas_desktop.tui.letting_go`); what is left holds itself, as the
+workers of Textual do. Python's own searches through everything that is alive would come at any moment, and
+keep a key waiting. What is new is gone through often, which takes a few thousandths of a second; all of it
+rarely, and when nobody has been there for a while.
 """
 
 import gc
@@ -12,16 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 QUIET_S = 1.0
-"""For so long nobody has touched anything."""
-AFTER = 10_000
-"""Objects that came into being since the last full search, less those that are gone."""
-
-
-def _new_objects() -> int:
-    """About how many objects no full search has seen."""
-    young, middle, _ = gc.get_threshold()
-    new, young_collections, middle_collections = gc.get_count()
-    return new + young * (young_collections + middle * middle_collections)
+"""For so long nobody has touched anything: what is new is gone through."""
+AFTER = 5_000
+"""Objects that came into being since the last search, less those that are gone."""
+AWAY_S = 30.0
+"""For so long nobody has touched anything: everything is gone through."""
+ROUNDS = 10
+"""Searches among what is new since the last one through everything."""
 
 
 @dataclass(slots=True)
@@ -30,7 +27,7 @@ class Sweeper:
 
     now: Callable[[], float] = time.monotonic
     longest: float = field(default=0.0, init=False)
-    """Seconds that the longest of its collections took."""
+    """Seconds that the longest of its searches took."""
     _touched: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,10 +37,18 @@ class Sweeper:
         self._touched = self.now()
 
     def sweep(self) -> bool:
-        """Collects if there is something to be expected and nobody is at it; whether it did."""
-        if _new_objects() < AFTER or self.now() - self._touched < QUIET_S:
+        """Searches if there is something to be expected and nobody is at it; whether it did."""
+        quiet = self.now() - self._touched
+        new, young, rounds = gc.get_count()
+        if quiet >= AWAY_S and rounds >= ROUNDS:
+            self._search(2)
+        elif quiet >= QUIET_S and new + young * gc.get_threshold()[0] >= AFTER:
+            self._search(1)
+        else:
             return False
-        began = time.perf_counter()
-        gc.collect()
-        self.longest = max(self.longest, time.perf_counter() - began)
         return True
+
+    def _search(self, generation: int) -> None:
+        began = time.perf_counter()
+        gc.collect(generation)
+        self.longest = max(self.longest, time.perf_counter() - began)

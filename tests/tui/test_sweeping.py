@@ -1,4 +1,4 @@
-"""Garbage is searched for in quiet moments, and what was let go of is gone then."""
+"""Garbage is searched for in quiet moments."""
 
 import gc
 import weakref
@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.sweeping import AFTER, QUIET_S, Sweeper
+from atlas_desktop.tui.sweeping import AFTER, AWAY_S, QUIET_S, ROUNDS, Sweeper
 from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, chat, settle, shown
-from tests.tui.test_transcript import LONG, long_session
+from tests.tui.driving import assert_until
 
 Make = Callable[..., Stage]
 
@@ -31,23 +30,33 @@ def rare_collections() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
+def ring() -> "weakref.ref[Ring]":
+    return weakref.ref(Ring())
+
+
 def old_ring() -> "weakref.ref[Ring]":
-    ring = Ring()
+    """One that has been through searches while it was held."""
+    held = Ring()
     gc.collect()
-    return weakref.ref(ring)
+    return weakref.ref(held)
 
 
-def test_a_search_comes_when_nobody_touches_anything_and_there_is_something_to_be_found() -> None:
+def many(number: int) -> list[list[int]]:
+    """New objects."""
+    return [[] for _ in range(number)]
+
+
+def test_what_is_new_is_searched_when_nobody_touches_anything_and_there_is_enough_of_it() -> None:
     time = [0.0]
     sweeper = Sweeper(now=lambda: time[0])
-    gone = old_ring()
+    gone = ring()
     time[0] = 2 * QUIET_S
     assert not sweeper.sweep(), "nothing has come into being"
-    held = [[] for _ in range(AFTER + 5_000)]  # type: ignore[var-annotated]
+    held = many(AFTER + 100)
     sweeper.touched()
     time[0] += QUIET_S / 2
     assert not sweeper.sweep(), "somebody types"
-    assert gone() is not None
+    gone = ring()
     time[0] += QUIET_S
     assert sweeper.sweep()
     assert gone() is None
@@ -56,26 +65,21 @@ def test_a_search_comes_when_nobody_touches_anything_and_there_is_something_to_b
     assert len(held) > AFTER
 
 
-async def test_messages_that_are_scrolled_away_from_are_gone_at_the_next_quiet_moment(make: Make) -> None:
-    store, ids = await long_session()
-    place = make(store=store, resume="last")
-    async with place.app.run_test(size=(80, 24)) as pilot:
-        await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
-        await settle(pilot)
-        time = [0.0]
-        place.app._sweeper = Sweeper(now=lambda: time[0])
-        seen = [weakref.ref(block) for block in chat(place.app).transcript.blocks]
-        await chat(place.app).transcript.go_to(ids[10])
-        await settle(pilot)
-        place.app._sweeper.touched()
-        held = [[] for _ in range(AFTER + 5_000)]  # type: ignore[var-annotated]
-        await place.app.look_around()
-        assert len(held) > AFTER
-        assert any(one() is not None for one in seen)
-        time[0] = 2 * QUIET_S
-        await place.app.look_around()
-        # Textual remembers the place of the last of them for a while.
-        assert sum(one() is not None for one in seen) <= 2 < len(seen)
+def test_everything_is_searched_when_nobody_is_there_and_it_was_not_for_long() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    gone, held = old_ring(), []
+    for _ in range(ROUNDS):
+        held.append(many(AFTER + 100))
+        time[0] += 2 * QUIET_S
+        sweeper.touched()
+        time[0] += 2 * QUIET_S
+        assert sweeper.sweep()
+    assert gone() is not None, "only what is new was gone through"
+    time[0] += AWAY_S
+    assert sweeper.sweep()
+    assert gone() is None
+    assert not sweeper.sweep()
 
 
 async def test_a_key_puts_the_search_off(make: Make) -> None:

@@ -10,9 +10,11 @@ from textual.geometry import Size
 from textual.highlight import HighlightTheme, highlight
 from textual.reactive import Reactive
 from textual.widgets import Markdown
-from textual.widgets.markdown import MarkdownFence
+from textual.widgets._markdown import MarkdownBulletList, MarkdownOrderedList, MarkdownTable
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.letting_go import let_go
 from atlas_desktop.tui.widgets.code_head import CodeHead, language_of
 
 if TYPE_CHECKING:
@@ -102,12 +104,50 @@ def load_highlighter() -> None:
     highlight("pass", language="python", theme=HighlightTheme)
 
 
+def _let_go_of_parts(blocks: Iterable[MarkdownBlock]) -> None:
+    """Items and cells are read by the list or table that they are of, and are never shown themselves."""
+    for block in blocks:
+        _let_go_of_parts(block._blocks)  # noqa: SLF001 - Textual has no other name for them
+        let_go(block)
+
+
+class BulletList(MarkdownBulletList):
+    """A list with bullets, of which nothing is left when it is gone."""
+
+    def compose(self) -> ComposeResult:
+        items = [*self._blocks]
+        yield from super().compose()
+        for item in items:
+            let_go(item)
+
+
+class OrderedList(MarkdownOrderedList):
+    """A list with numbers, of which nothing is left when it is gone."""
+
+    def compose(self) -> ComposeResult:
+        items = [*self._blocks]
+        yield from super().compose()
+        for item in items:
+            let_go(item)
+
+
+class Table(MarkdownTable):
+    """A table of which nothing is left when it is gone."""
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        _let_go_of_parts(self._blocks)
+
+
 class SafeMarkdown(Markdown):
     """Markdown without links to click, HTML to hide in, or control characters."""
 
     virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012
         **Markdown.BLOCKS,
+        "bullet_list_open": BulletList,
+        "ordered_list_open": OrderedList,
+        "table_open": Table,
         "fence": CodeBlock,
         "code_block": CodeBlock,
     }

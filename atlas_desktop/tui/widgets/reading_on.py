@@ -27,7 +27,7 @@ LIGHT = 400
 """Characters of messages that are mounted together: more take longer to lay out than a key may wait."""
 BREATH_S = 0.01
 LOADING = "loading"
-MOST = 60
+MOST = 40
 """Messages that are mounted at most, but for a reply that is being made and what follows on it."""
 AHEAD = 2
 """Screens above and below the view that are mounted before they are scrolled to."""
