@@ -15,9 +15,9 @@ QUIET_S = 1.0
 """For so long nobody has touched anything: what is new is gone through."""
 AFTER = 5_000
 """Objects that came into being since the last search, less those that are gone."""
-AWAY_S = 30.0
+AWAY_S = 60.0
 """For so long nobody has touched anything: everything is gone through."""
-ROUNDS = 10
+ROUNDS = 50
 """Searches among what is new since the last one through everything."""
 
 

@@ -21,13 +21,15 @@ _COLUMNS = """
 """
 
 
-def _summary(row: Any) -> Summary:
+def _summary(row: Any, ids: dict[str, str] | None = None) -> Summary:
+    """`ids` shares them among the summaries that are read with it: each level covers what those below do."""
+    covers = json.loads(row[4])
     return Summary(
         id=row[0],
         session_id=row[1],
         level=row[2],
         text=row[3],
-        covers=tuple(json.loads(row[4])),
+        covers=tuple(covers) if ids is None else tuple(ids.setdefault(one, one) for one in covers),
         created_at=moment(row[5]),
         updated_at=moment(row[6]),
         state=SummaryState(row[7]),
@@ -75,7 +77,8 @@ def of_session(conn: Connection, session_id: str) -> list[Summary]:
     rows = conn.execute(
         f"SELECT {_COLUMNS} FROM summaries AS s WHERE s.session_id = ? ORDER BY s.seq", (session_id,)
     )
-    return [_summary(row) for row in rows]
+    ids: dict[str, str] = {}
+    return [_summary(row, ids) for row in rows]
 
 
 def insert(conn: Connection, session_id: str, new: NewSummary, now: datetime) -> Summary:
