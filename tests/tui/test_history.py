@@ -174,7 +174,7 @@ async def test_the_bin_erases_for_good_after_a_question(make: Make) -> None:
         assert not await place.store.list_sessions(binned=True)
 
 
-async def test_into_the_private_room_and_out_of_sight_when_it_closes(make: Make) -> None:
+async def test_into_the_private_room_out_of_sight_when_it_closes_and_back_when_it_opens(make: Make) -> None:
     place = await furnished(make)
     async with place.app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot, place)
@@ -188,10 +188,19 @@ async def test_into_the_private_room_and_out_of_sight_when_it_closes(make: Make)
         private = place.desk.rooms.private
         assert private is not None
         assert len(await private.store.list_sessions()) == 1
-        await place.desk.rooms.leave_private()
+        await pilot.press("ctrl+g")
         await settle(pilot)
         assert screen.listing.total == 5
         assert "Lofoten" not in shown(place)
+
+        await pilot.press("slash", "ctrl+g")
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert place.app.screen is screen
+        assert screen.listing.total == 6
+        assert "Lofoten" in shown(place)
 
 
 async def test_what_is_selected_is_exported(make: Make) -> None:

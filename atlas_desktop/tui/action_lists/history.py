@@ -53,6 +53,13 @@ ACTIONS: tuple[Action, ...] = (
                 "Private",
                 "Move to the private room; what is there goes to the open one.",
             ),
+            (
+                "room",
+                "Open or close the private room",
+                "ctrl+g",
+                "",
+                "List what is in it too, once the passphrase is given; or close it.",
+            ),
             ("merge", "Merge", "m", "", "Make one conversation of those that are selected."),
             ("export", "Export", "x", "Export", "Write what is selected to files."),
             (

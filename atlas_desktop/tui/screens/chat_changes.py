@@ -34,7 +34,7 @@ class RoomChanges(Holding):
         busy = self.current.busy or bool(self.current.waiting)
         return self.atlas.leaving or self.atlas.desk.room is None or busy
 
-    def _do(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _do(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
         self.change(partial(self.atlas.attempt, group=GROUP, exclusive=True), act, asked_for=True)
 
     async def _at_rest(self, conversation: Conversation, act: Callable[[], Awaitable[None]]) -> None:

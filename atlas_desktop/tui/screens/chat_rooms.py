@@ -110,14 +110,17 @@ class RoomActions(RoomChanges):
 
     def action_close_private(self) -> None:
         """Closes the private room; without one it opens it, to look into it."""
-        self._do(self._close_or_look)
+        self._do(self.close_or_look)
 
-    async def _close_or_look(self) -> None:
-        if self._rooms.private is not None:
+    async def close_or_look(self) -> bool:
+        """Whether the private room is open now, and was not before."""
+        opens = self._rooms.private is None
+        if not opens:
             await self._rooms.leave_private()
         elif not await self._ask_for_private(tr("rooms.listed_while_open")):
-            return
+            return False
         self._told()
+        return opens
 
     async def _private_closes(self) -> None:
         """Nothing of the private room is shown any more when it closes."""

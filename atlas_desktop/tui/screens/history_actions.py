@@ -8,25 +8,25 @@ from atlas_desktop.tui.history_rows import title_of
 from atlas_desktop.tui.origins import Chosen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.history_asking import chosen_filter
-from atlas_desktop.tui.screens.history_marks import MarkActions
+from atlas_desktop.tui.screens.history_moving import MoveActions
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
 from atlas_desktop.tui.widgets.filter_chips import BIN
 from atlas_desktop.words.catalogue import tr
-from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
 
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from memory.entities import RoomKind
     from memory.search.entities import SessionHit
 
-_TYPED = ("open", "back", "save", "undo")
+_TYPED = ("open", "back", "save", "undo", "room")
 """What can be done while the field has the focus; all other keys are typed there."""
 _IN_BIN = ("restore",)
 _NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
 
 
-class HistoryActions(MarkActions):
+class HistoryActions(MoveActions):
     """Mixed into the history browser."""
 
     binned: bool
@@ -183,7 +183,7 @@ class HistoryActions(MarkActions):
     def action_history_restore(self) -> None:
         self._do(self._restore([(hit.session.room, hit.session.id) for hit in self.chosen]))
 
-    async def _restore(self, found: Sequence[tuple[RoomKind, str]]) -> None:
+    async def _restore(self, found: "Sequence[tuple[RoomKind, str]]") -> None:
         for room, session_id in found:
             await self.atlas.desk.at(room).sessions.restore(session_id)
         await self._changed([one for _, one in found], content=True)
@@ -226,36 +226,6 @@ class HistoryActions(MarkActions):
         await self._changed([first.id, *merged.sources], content=True)
         self._offer(tr("history.done.merge", count=len(hits)), undo)
 
-    def action_history_private(self) -> None:
-        """Into the private room; what is in it already goes to the open one."""
-        if not self._busy(self.chosen):
-            self._do(self._move(self.chosen))
-
-    async def _move(self, hits: "Sequence[SessionHit]") -> None:
-        back = all(hit.session.room is RoomKind.PRIVATE for hit in hits)
-        to = RoomKind.OPEN if back else RoomKind.PRIVATE
-        word = "open" if back else "private"
-        text = tr(f"history.move.{word}", count=len(hits))
-        heading = tr("history.move.title_open" if back else "history.move.title")
-        rooms = self.atlas.desk.rooms
-        chat = self.atlas.chat
-        if to is RoomKind.PRIVATE and rooms.private is None:
-            if chat is None or not await chat.open_private(text):
-                return
-        elif not await self._agreed("move", heading, text):
-            return
-        moving = [hit.session for hit in hits if hit.session.room is not to]
-        for session in moving:
-            await rooms.move(session.id, to)
-
-        async def undo() -> None:
-            for session in moving:
-                await rooms.move(session.id, session.room)
-            await self._changed([one.id for one in moving], content=True)
-
-        await self._changed([one.id for one in moving], content=True)
-        self._offer(tr(f"history.done.{word}", count=len(moving)), undo)
-
     async def _agreed(self, word: str, title: str, text: str) -> bool:
         question = ConfirmScreen(
             title, text, agree=tr(f"history.{word}.agree"), refuse=tr(f"history.{word}.refuse")
@@ -280,6 +250,8 @@ class HistoryActions(MarkActions):
         deed = action.removeprefix("history_")
         if deed == action:
             return super().check_action(action, parameters)
+        if deed == "room":
+            return self.atlas.chat is not None and self.atlas.chat.check_action("close_private", ())
         if deed == "list":
             return self.field.has_focus and bool(self.listing.total)
         if self.field.has_focus and deed not in _TYPED:
