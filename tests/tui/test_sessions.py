@@ -223,3 +223,20 @@ async def test_an_emptied_list_says_so(make: Make) -> None:
         await talk(place.store, "First", [("a", "b")])
         chat(place.app).refresh_list()
         await assert_until(pilot, lambda: "No conversations yet." not in shown(place))
+
+
+async def test_the_list_is_whole_again_when_a_conversation_was_opened_from_what_the_filter_left(
+    make: Make,
+) -> None:
+    store, ids = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await type_text(pilot, "sourdough")
+        listed = chat(place.app).query_one(Sidebar).sessions
+        await assert_until(pilot, lambda: listed.option_count == 2)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[3])
+        await assert_until(pilot, lambda: listed.option_count > len(ids))
+        assert chat(place.app).query_one("#filter", Input).value == ""

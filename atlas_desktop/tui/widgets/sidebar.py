@@ -159,7 +159,12 @@ class Sidebar(Vertical):
         """Enter in the filter opens the first conversation it found."""
         event.stop()
         if self._shown:
-            self.post_message(self.Opened(self._shown[0]))
+            self._open(self._shown[0])
+
+    def _open(self, session_id: str) -> None:
+        """What was looked for is found: the list is whole again."""
+        self.query_one("#filter", Input).value = ""
+        self.post_message(self.Opened(session_id))
 
     def _settled(self) -> None:
         self.post_message(self.Filtered(self.containing))
@@ -167,7 +172,7 @@ class Sidebar(Vertical):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option.id is not None:
-            self.post_message(self.Opened(event.option.id))
+            self._open(event.option.id)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
