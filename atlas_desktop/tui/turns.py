@@ -48,8 +48,9 @@ class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
     `said` is what has come of the reply under way; `parts` are those of a long text that are still to be
-    said, `waiting` messages to send after all that; `used` is the number of tokens of the last prompt and
-    reply; `begins_in` is the room that it is to begin in, if not in the one that was opened first, `mode` and
+    said, `waiting` messages to send after all that; `used` is the number of tokens of the prompt and of the
+    reply that is shown, `speed` its tokens a second (0: not known), and `measured` has both of each reply;
+    `begins_in` is the room that it is to begin in, if not in the one that was opened first, `mode` and
     `project` what it is to begin with.
     """
 
@@ -68,7 +69,16 @@ class Conversation:
     stopping: bool = False
     used: int = 0
     speed: float = 0.0
+    measured: dict[str, tuple[int, float]] = field(default_factory=dict)
     worker: "Worker[None] | None" = None
+
+    def measure(self, reply_id: str, used: int, speed: float) -> None:
+        """Takes note of what a reply, which is shown now, has used and how quick it was."""
+        self.measured[reply_id] = self.used, self.speed = used, speed
+
+    def shows(self, reply_id: str) -> None:
+        """Another reply is its newest now: what was measured of it holds; of an earlier run's, nothing is."""
+        self.used, self.speed = self.measured.get(reply_id, (0, 0.0))
 
     @property
     def id(self) -> str | None:

@@ -68,3 +68,32 @@ async def test_an_opened_conversation_says_which_answer_it_shows(make: Make) -> 
     async with again.app.run_test() as pilot:
         await assert_until(pilot, lambda: "2/2" in shown(again))
         assert "Second try." in shown(again)
+
+
+async def test_the_figures_are_those_of_the_answer_that_is_shown(make: Make) -> None:
+    def figures() -> str:
+        return shown(place).split("context ")[-1].split(" tokens")[0]
+
+    place = make(model=NamedModel(["Yes.", "No, by no means, and never on a day like this."]))
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        first = figures()
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        second = figures()
+        assert first != second
+        await pilot.press("alt+left")
+        await settle(pilot)
+        assert figures() == first
+        await pilot.press("alt+up", "right")
+        await settle(pilot)
+        assert figures() == second
+    place.store.reopen()
+    again = make(store=place.store, resume="last")
+    async with again.app.run_test(size=(120, 30)) as pilot:
+        await assert_until(pilot, lambda: "2/2" in shown(again))
+        await pilot.press("alt+left")
+        await settle(pilot)
+        assert "tokens" not in shown(again)

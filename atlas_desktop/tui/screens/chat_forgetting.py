@@ -53,7 +53,7 @@ class ForgetActions(ChatPart):
         receipt = await forgetting.forget(plan)
         if self.current.id == session_id and session_id is not None:
             # What the next prompt holds is known with the next turn.
-            self.current.used = 0
+            self.current.measured.clear()
             gone = session_id in {one.id for one in affected.sessions}
             await (self._show_new() if gone else self._open(session_id))
         self.refresh_list()

@@ -112,6 +112,8 @@ class SessionActions(ChatPart):
             room, session = await self.atlas.desk.rooms.find(ref)
             branch = await room.branches.open(session.id, newest=PAGE_OF_MESSAGES)
             conversation = self.turns.of(branch.session)
+            if branch.newest and not conversation.busy:
+                conversation.shows(branch.newest[-1].id)
             if not any(conversation.unsent):
                 conversation.draft = await self.atlas.drafts.of(conversation)
             await self.show_conversation(conversation, branch.newest, branch)

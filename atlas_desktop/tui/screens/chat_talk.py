@@ -231,8 +231,8 @@ class TalkActions(Holding):
         replied = event.replied
         if replied is not None:
             timings = replied.completion.timings
-            conversation.used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
-            conversation.speed = timings.tokens_per_second
+            used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
+            conversation.measure(replied.message.id, used, timings.tokens_per_second)
         if event.unsent:
             self._give_back(conversation, event.unsent)
         if conversation is self.current:

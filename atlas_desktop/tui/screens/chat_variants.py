@@ -45,6 +45,8 @@ class VariantActions(ChatPart):
                 self.current.session = await sessions.show_variant(session_id, variants[to].id)
                 self.query_one(Transcript).replaced(block.message.id, variants[to].id)
                 await block.finish(variants[to])
+                self.current.shows(variants[to].id)
+                self.tell()
             if len(variants) > 1 and block.is_mounted:
                 block.placed(to + 1, len(variants))
         self.screen.refresh_bindings()
