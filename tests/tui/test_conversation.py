@@ -62,6 +62,12 @@ async def test_the_reply_is_shown_while_it_comes(make: Make) -> None:
         assert "Ready" in shown(place)
 
 
+def lines_after(place: Stage, words: str) -> list[str]:
+    """What stands below a line that is these words, without empty lines."""
+    lines = [line.strip("▏▐▌│ ") for line in shown(place).splitlines()]
+    return [line for line in lines[lines.index(words) + 1 :] if line]
+
+
 async def test_esc_stops_and_keeps_what_came(make: Make) -> None:
     place = make(model=gated("One two three."))
     async with place.app.run_test() as pilot:
@@ -71,6 +77,7 @@ async def test_esc_stops_and_keeps_what_came(make: Make) -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert "stopped" in shown(place)
+        assert lines_after(place, "One")[0] == "■ Stopped here."
         assert (await stored(place))[-1] == ("assistant", "One", "partial")
 
 

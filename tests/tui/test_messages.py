@@ -89,12 +89,14 @@ async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
     async with place.app.run_test(size=SIZE) as pilot:
         await assert_until(pilot, lambda: "The moon," in shown(place))
         await settle(pilot)
+        assert "Stopped here." in shown(place)
         await pilot.press("alt+up", "c")
         await settle(pilot)
         assert await branch(place) == ["Why tides?", "The moon, and the rest."]
         assert [m.content for m in place.model.prompts[-1][-2:]] == ["Why tides?", "The moon, "]
         await assert_until(pilot, lambda: "The moon, and the rest." in shown(place))
         assert chat(place.app).check_action("message_continue", ()) is None
+        assert "Stopped here." not in shown(place)
 
 
 async def test_messages_are_copied_marked_forked_and_asked_why(make: Make) -> None:

@@ -1,5 +1,6 @@
 """One message of a conversation, and the lines between messages."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import ClassVar
 
@@ -20,16 +21,26 @@ from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
 
+def _state(message: Message) -> str:
+    """What is out of the ordinary about a message: empty for a whole one."""
+    if message.status is MessageStatus.FAILED:
+        return "failed"
+    if message.status is MessageStatus.PARTIAL:
+        return "stopped" if message.stop_reason == StopReason.CANCELLED else "partial"
+    return "length" if message.stop_reason == StopReason.LENGTH else ""
+
+
 def state_word(message: Message) -> str:
     """What is out of the ordinary about a message, in a word; empty for a whole one."""
-    if message.status is MessageStatus.FAILED:
-        return tr("chat.state.failed")
-    if message.status is MessageStatus.PARTIAL:
-        stopped = message.stop_reason == StopReason.CANCELLED
-        return tr("chat.state.stopped") if stopped else tr("chat.state.partial")
-    if message.stop_reason == StopReason.LENGTH:
-        return tr("chat.state.length")
-    return ""
+    state = _state(message)
+    return tr(f"chat.state.{state}") if state else ""
+
+
+def ending(message: Message) -> str:
+    """What is said where a reply breaks off: who has read so far does not see its head. Empty where it does
+    not, or nothing came."""
+    state = _state(message)
+    return tr(f"chat.end.{state}") if state not in ("", "failed") else ""
 
 
 def _no_words() -> Content:
@@ -53,6 +64,7 @@ class MessageBlock(Vertical):
         border-left: blank;
         .head { height: 1; color: $quiet; padding: 0 1; }
         .words { height: auto; padding: 0 1; }
+        .end { height: auto; padding: 0 1; margin: 0 0 1 0; color: $warning; }
         &.mine { border-left: outer $mine; background: $surface; margin: 0; }
         &.-selected { border-left: outer $accent; background: $panel; }
         SafeMarkdown { padding: 0 1; height: auto; }
@@ -110,6 +122,11 @@ class MessageBlock(Vertical):
             yield Static(Content(said) if said.strip() else _no_words(), classes="words")
         else:
             yield SafeMarkdown(self._words())
+            yield from self._end()
+
+    def _end(self) -> Iterator[Static]:
+        if words := ending(self.message):
+            yield Static(Content(words), classes="end")
 
     def _words(self) -> str:
         if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
@@ -169,6 +186,7 @@ class MessageBlock(Vertical):
             markdown = self.query_one(SafeMarkdown)
             growing = Growing(self.message.content, markdown.size.height)
             markdown.display = False
+            self.query(".end").remove()
             self.mount(growing, after=markdown)
             self._stream = PacedStream(growing, frame_rate)
         self._stream.write(text)
@@ -185,7 +203,8 @@ class MessageBlock(Vertical):
             if words != markdown.source:
                 await markdown.update(words)
             markdown.display = True
-            await self.query(Growing).remove()
+            await self.query("Growing, .end").remove()
+            await self.mount_all(self._end())
         self._doing = ""
         self.query_one(".head", Static).update(self._head())
 
