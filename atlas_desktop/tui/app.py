@@ -45,6 +45,7 @@ class AtlasApp(Modelling):
     (the private room's key, or True to ask for the passphrase) that room is opened too. A `locked`
     one stands in the place of another program: it opens by a deed of the person only, and shows what was
     shown then. Without `relaunch` it cannot be locked; `demo` locks it too, and shows sample conversations.
+    `is_demo` says that these are shown now, in a home that ends with the program.
 
     `models` are the desk's unless others are given; `now` tells the local time.
     """
@@ -66,6 +67,7 @@ class AtlasApp(Modelling):
         locked: bool = False,
         relaunch: Relaunch | None = None,
         demo: Relaunch | None = None,
+        is_demo: bool = False,
         models: ModelShelf | None = None,
         now: Now = _local_now,
     ) -> None:
@@ -85,6 +87,7 @@ class AtlasApp(Modelling):
         self._private = private
         self._locked = locked
         self._relaunch, self._demo = relaunch, demo
+        self.is_demo = is_demo
         self._drafts: Drafts | None = None
         self.take_settings()
 

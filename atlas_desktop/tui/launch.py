@@ -102,6 +102,7 @@ def show(
     locked: bool = False,
     relaunch: "Relaunch | None" = None,
     demo: "Relaunch | None" = None,
+    is_demo: bool = False,
 ) -> int:
     """Runs the interface; temporary files end with it."""
     # Textual paints at the next tick of this clock: at its usual 60 a key can wait 17 ms for nothing.
@@ -117,6 +118,7 @@ def show(
         locked=locked,
         relaunch=relaunch,
         demo=demo,
+        is_demo=is_demo,
     )
     try:
         app.run()

@@ -202,6 +202,7 @@ def stage(
     titles: bool = False,
     watch: Watch | None = None,
     clock: Clock | None = None,
+    is_demo: bool = False,
 ) -> Stage:
     """An application with everything around it faked. `unlocked` starts it in the conversation."""
     chat = model or NamedModel()
@@ -245,7 +246,9 @@ def stage(
         clock=clock or SystemClock(),
     )
     key = keys.key if unlocked else None
-    app = AtlasApp(desk, key=key, resume=resume, private=private, models=models, now=lambda: NOW)
+    app = AtlasApp(
+        desk, key=key, resume=resume, private=private, is_demo=is_demo, models=models, now=lambda: NOW
+    )
     return Stage(app, desk, chat, room, keys, models)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from textual.widgets import Input
 
 from atlas_desktop.tui.screens.chat import ChatScreen
@@ -240,3 +241,15 @@ async def test_the_list_is_whole_again_when_a_conversation_was_opened_from_what_
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[3])
         await assert_until(pilot, lambda: listed.option_count > len(ids))
         assert chat(place.app).query_one("#filter", Input).value == ""
+
+
+@pytest.mark.parametrize("size", [(80, 24), WIDE])
+async def test_a_demonstration_says_that_it_is_one(make: Make, size: tuple[int, int]) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume=ids[-2], is_demo=True)
+    async with place.app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await assert_until(pilot, lambda: "A weekend" in shown(place).splitlines()[0])
+        assert " Demo  A weekend" in shown(place).splitlines()[0]
+        assert "memory normal" in shown(place).splitlines()[0]
+        assert "gone when you quit" in shown(place)

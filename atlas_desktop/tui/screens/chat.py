@@ -153,6 +153,7 @@ class ChatScreen(
             model=self.atlas.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else room.store.room,
+            demo=self.atlas.is_demo,
         )
         background = work_under_way(room.background) or self.atlas.background
         self.query_one(StatusLine).tell(
@@ -177,6 +178,8 @@ class ChatScreen(
 
     @property
     def _lock_words(self) -> str:
+        if self.atlas.is_demo:
+            return tr("chat.demo_ends")
         key = key_words(keys_of(BY_ID["app.lock"], self.atlas.keys))
         return tr("chat.lock", key=key) if key and self.atlas.can_lock else ""
 

@@ -32,18 +32,11 @@ _MEMORY_STYLES = {
     MemoryMode.OFF: "bold $warning",
 }
 _ROOM_STYLES = {RoomKind.PRIVATE: "bold $warning", RoomKind.OFF_RECORD: "bold $warning"}
-# What is not as usual stands out, in words and in colour.
-_STYLES: dict[MemoryMode | RoomKind, str] = {
-    MemoryMode.READS: "$accent",
-    MemoryMode.BLANK: "$accent",
-    MemoryMode.OFF: "bold $warning",
-    RoomKind.PRIVATE: "bold $warning",
-    RoomKind.OFF_RECORD: "bold $warning",
-}
 
 
 class HeadLine(Widget):
-    """Title on the left; model, memory mode and room in words on the right."""
+    """Title on the left, before it whether all of it is a demonstration; model, memory mode and room in words
+    on the right."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; padding: 0 2; background: $surface; color: $quiet; text-wrap: nowrap; }
@@ -55,14 +48,18 @@ class HeadLine(Widget):
         self._model = ""
         self._memory = MemoryMode.NORMAL
         self._room = RoomKind.OPEN
+        self._demo = False
 
-    def tell(self, *, title: str, model: str, memory: MemoryMode, room: RoomKind) -> None:
+    def tell(self, *, title: str, model: str, memory: MemoryMode, room: RoomKind, demo: bool = False) -> None:
         self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room = memory, room
+        self._demo = demo
         self.refresh()
 
     def render(self) -> Content:
-        width = self.content_size.width
+        badge = f" {tr('chat.demo')} " if self._demo else ""
+        beside = " " if badge else ""
+        width = self.content_size.width - cell_len(badge + beside)
         memory, room = tr(_MEMORY[self._memory]), tr(_ROOM[self._room])
         state = f"{memory} · {room}"
         free = width - cell_len(state) - 2
@@ -73,7 +70,14 @@ class HeadLine(Widget):
         gap = " " * (width - cell_len(title) - cell_len(facts))
         how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
         marks = Content.assemble((memory, how), " · ", (room, where))
-        return Content.assemble((title, "bold $foreground"), gap, facts[: len(facts) - len(state)], marks)
+        return Content.assemble(
+            (badge, "bold reverse $warning"),
+            beside,
+            (title, "bold $foreground"),
+            gap,
+            facts[: len(facts) - len(state)],
+            marks,
+        )
 
 
 def _cut(text: str, room: int) -> str:
@@ -86,7 +90,7 @@ def _cut(text: str, room: int) -> str:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What the status line tells. `used` and `limit` are tokens; `speed` is tokens a second, 0 unknown.
-    `lock` says how to lock, where there is room for it."""
+    `lock` says how to lock, or that there is nothing to, where there is room for it."""
 
     doing: str = ""
     background: str = ""

@@ -120,4 +120,6 @@ TEXTS = {
     "context_used": "context {used} of {limit} tokens ({share:.0%})",
     "speed": "{speed:.0f} tok/s",
     "lock": "{key} locks",
+    "demo": "Demo",
+    "demo_ends": "sample conversations, gone when you quit",
 }
