@@ -261,3 +261,31 @@ async def test_the_private_room_can_be_there_from_the_start_and_keeps_what_is_ty
         assert len(await private.list_sessions()) == 1
         await place.app.drafts.keep_all()
         assert await private.drafts.draft(UNBEGUN) == ""
+
+
+@pytest.mark.parametrize("size", [(80, 24), WIDE])
+async def test_the_line_above_a_conversation_says_whether_the_private_room_is_unlocked(
+    make: Callable[..., Stage], size: tuple[int, int]
+) -> None:
+    place = make()
+    session = await talk(place.store, "Tides", [("Why?", "The moon.")])
+    async with place.app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await turn_to(pilot, place, session.id)
+        head = shown(place).splitlines()[0]
+        assert "Tides" in head
+        assert "open room, private locked" in head
+        await pilot.press("ctrl+g")
+        await open_private(pilot, place)
+        await settle(pilot)
+        assert "open room, private unlocked" in shown(place).splitlines()[0]
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "private room unlocked" in shown(place).splitlines()[0])
+        await pilot.press("escape")
+        # As it closes by itself.
+        await place.desk.rooms.leave_private()
+        await settle(pilot)
+        assert "open room, private locked" in shown(place).splitlines()[0]
+        await command(pilot, "/off")
+        assert "off the record · memory only" in shown(place).splitlines()[0]
+        assert "private" not in shown(place).splitlines()[0]

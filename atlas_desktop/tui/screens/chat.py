@@ -153,6 +153,7 @@ class ChatScreen(
             model=self.atlas.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else room.store.room,
+            unlocked=self.private_unlocked(room.store.room),
             demo=self.atlas.is_demo,
         )
         background = work_under_way(room.background) or self.atlas.background

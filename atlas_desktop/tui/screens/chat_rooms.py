@@ -58,8 +58,16 @@ class RoomActions(RoomChanges):
         private.recall.start(self.atlas.background_failed)
         self._rooms.on_closing = self._private_closes
         self._rooms.watch(self.atlas.background_failed)
+        self.tell()
         if self._rooms.stuck:
             self.atlas.say(modes.stuck(self._rooms.stuck))
+
+    def private_unlocked(self, here: RoomKind) -> bool | None:
+        """Whether the private room is open, to be told beside the room that is shown; None where there is
+        nothing to tell."""
+        if here is RoomKind.PRIVATE or self._begun_off_record or self.atlas.is_demo:
+            return None
+        return self._rooms.private is not None or (False if here is RoomKind.OPEN else None)
 
     def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         """Opens the private room (asking for the passphrase when there is no key) for what is shown first."""
@@ -138,6 +146,7 @@ class RoomActions(RoomChanges):
         # What was deleted there a moment ago is named in it.
         self.query_one(UndoBar).take()
         self.atlas.say(tr("rooms.private_closed"))
+        self.atlas.call_later(self.tell)
         self.atlas.call_later(self.refresh_list)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -141,6 +141,8 @@ class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | No
         if self.binned:
             parts.append(tr("history.bin_days"))
         line = Content(" · ".join(parts))
+        if self.atlas.desk.rooms.private is not None:
+            line = Content.assemble(line, " · ", (tr("history.unlocked"), "bold $warning"))
         if chosen := len(self._list.selected):
             line = Content.assemble(line, " · ", (tr("history.selected", count=chosen), "bold $accent"))
         self.query_one("#title", Static).update(line, layout=False)

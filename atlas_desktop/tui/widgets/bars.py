@@ -48,11 +48,22 @@ class HeadLine(Widget):
         self._model = ""
         self._memory = MemoryMode.NORMAL
         self._room = RoomKind.OPEN
+        self._unlocked: bool | None = None
         self._demo = False
 
-    def tell(self, *, title: str, model: str, memory: MemoryMode, room: RoomKind, demo: bool = False) -> None:
+    def tell(
+        self,
+        *,
+        title: str,
+        model: str,
+        memory: MemoryMode,
+        room: RoomKind,
+        unlocked: bool | None = None,
+        demo: bool = False,
+    ) -> None:
+        """`unlocked` says whether the private room is, where `room` is another one."""
         self._said, self._model = clean_line(title), clean_line(model)
-        self._memory, self._room = memory, room
+        self._memory, self._room, self._unlocked = memory, room, unlocked
         self._demo = demo
         self.refresh()
 
@@ -61,7 +72,10 @@ class HeadLine(Widget):
         beside = " " if badge else ""
         width = self.content_size.width - cell_len(badge + beside)
         memory, room = tr(_MEMORY[self._memory]), tr(_ROOM[self._room])
-        state = f"{memory} · {room}"
+        private = ""
+        if self._unlocked is not None:
+            private = f", {tr('chat.room.unlocked' if self._unlocked else 'chat.room.locked')}"
+        state = f"{memory} · {room}{private}"
         free = width - cell_len(state) - 2
         # The model's name gives way first: the title tells conversations apart.
         model = _cut(self._model, free - min(cell_len(self._said), TITLE_CELLS) - 3)
@@ -69,7 +83,9 @@ class HeadLine(Widget):
         title = _cut(self._said, width - cell_len(facts) - 2)
         gap = " " * (width - cell_len(title) - cell_len(facts))
         how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
-        marks = Content.assemble((memory, how), " · ", (room, where))
+        marks = Content.assemble(
+            (memory, how), " · ", (room, where), (private, "bold $warning" if self._unlocked else "")
+        )
         return Content.assemble(
             (badge, "bold reverse $warning"),
             beside,

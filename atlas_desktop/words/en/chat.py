@@ -116,6 +116,8 @@ TEXTS = {
     "room.open": "open room",
     "room.private": "private room",
     "room.off": "memory only",
+    "room.locked": "private locked",
+    "room.unlocked": "private unlocked",
     "ready": "Ready",
     "context_used": "context {used} of {limit} tokens ({share:.0%})",
     "speed": "{speed:.0f} tok/s",

@@ -13,6 +13,7 @@ TEXTS = {
     "best": "best first",
     "nearest": "nearest first",
     "bin_days": "each goes for good after a while",
+    "unlocked": "private room unlocked",
     "ask": "Words, tag:work, after:2024-05, is:starred, ~by meaning …",
     "looking": "Looking for what is meant…",
     "none": "No conversations yet. What you talk about is listed here.",
