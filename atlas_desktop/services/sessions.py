@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.numbered import numbered, without_number
 from memory.context.entities import Summary
 from memory.entities import (
     Message,
@@ -61,6 +62,7 @@ class SessionService:
 
     async def fork(self, ref: str, *, message: str | None = None, title: str | None = None) -> Session:
         """A new session that begins with what was said up to a message (an id or a prefix of one; the end).
+        Without a title of its own it has that of the other one, and a number.
 
         Raises `MessageNotFound`, `AmbiguousId`.
         """
@@ -69,7 +71,18 @@ class SessionService:
         if not found or (message is not None and len(found) > 1):
             raise AmbiguousId(message or "", len(found)) if found else MessageNotFound(message or ref)
         name = clean_line(title or "")[:200] or None
-        return await self._store.fork_session(view.session.id, found[-1].id, name)
+        made = await self._store.fork_session(view.session.id, found[-1].id, name)
+        if name is not None or not made.title:
+            return made
+        # Who chose the title stays as it is: what is named by the program may be named anew, or forgotten.
+        patch = SessionPatch(title=numbered(made.title, await self._titles_like(made.title)))
+        return await self._store.update_session(made.id, patch)
+
+    async def _titles_like(self, title: str) -> set[str]:
+        words = without_number(title)
+        listed = await self._store.list_sessions(containing=words, archived=None)
+        binned = await self._store.list_sessions(containing=words, binned=True, archived=None)
+        return {session.title for session in (*listed, *binned)}
 
     async def delete(self, ref: str) -> Session:
         """Moves a session to the bin."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Replied
+from atlas_desktop.services.numbered import number_of
 from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
 from memory.jobs import Job, Priority
 from memory.ports import SessionStore
@@ -92,7 +93,9 @@ class Titler:
         # Meanwhile the person may have given it a name.
         session = await self._store.get_session(session.id)
         if title and session.title_source is TitleSource.FIRST_WORDS:
-            patch = SessionPatch(title=title, title_source=TitleSource.MODEL)
+            # A copy is given the same idea as what it was made of, and keeps its number.
+            named = title + number_of(session.title)
+            patch = SessionPatch(title=named, title_source=TitleSource.MODEL)
             await self._store.update_session(session.id, patch)
 
     async def _idea(self, first: Message) -> str:

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content, Span
 
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.numbered import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
@@ -62,7 +63,7 @@ def line_of(hit: SessionHit, now: datetime, looks: Looks) -> tuple[Content, Cont
     first = Content.assemble(
         (mark, "bold"),
         (room, "bold" if looks.cursor else "bold $warning"),
-        _fitted(marked(title, free, bright), free),
+        _fitted(_title(title, free, bright), free),
         " ",
         (when, quiet),
     )
@@ -73,6 +74,16 @@ def line_of(hit: SessionHit, now: datetime, looks: Looks) -> tuple[Content, Cont
     else:
         second = Content.styled(_cut(_facts(hit), free), quiet)
     return first, Content.assemble(" " * _INDENT, _fitted(second, free))
+
+
+def _title(title: Snippet, width: int, style: str) -> Content:
+    """As `marked`; the number that tells it apart from others is seen also where it is cut."""
+    number = number_of(title.text)
+    if not number or cell_len(_visible(title.text)) <= width:
+        return marked(title, width, style)
+    words = without_number(title.text)
+    marks = tuple((begin, end) for begin, end in title.marks if end <= len(words))
+    return marked(Snippet(words, marks), width - len(number), style) + number
 
 
 def marked(piece: Snippet, width: int, style: str) -> Content:

@@ -11,7 +11,7 @@ from atlas_desktop.tui.screens.pick import PickScreen
 from atlas_desktop.tui.screens.why import WhyScreen
 from atlas_desktop.tui.widgets.chips import Chips
 from atlas_desktop.tui.widgets.code_head import CodeHead
-from memory.entities import MessagePatch, MessageStatus
+from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas.entities import NewPersona, NewTemplate
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.tui.desk import LOFOTEN, NOW, NamedModel, Stage, talk
@@ -238,3 +238,23 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
         await say(pilot, "Go")
         await settle(pilot)
         assert place.model.prompts[-1][0].content == "You are a poet."
+
+
+async def test_forks_are_told_apart_by_their_titles_also_where_these_are_cut(make: Make) -> None:
+    title = "A weekend in the Lofoten islands, with ferries, huts and rain"
+    store = InMemorySessionStore(FakeClock(NOW))
+    session = await talk(store, title, LOFOTEN)
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await assert_until(pilot, lambda: "when you are done" in shown(place))
+        for number in (2, 3):
+            await pilot.press("alt+up", "f")
+            await settle(pilot)
+            current = chat(place.app).current.session
+            assert current is not None
+            assert (current.title, current.title_source) == (f"{title} ({number})", TitleSource.PERSON)
+            listed = [line[2:25] for line in shown(place).splitlines() if line.startswith("  A weekend")]
+            assert len(set(listed)) == len(listed) == number
+            assert f"… ({number})" in shown(place).splitlines()[0]
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "3 conversations" in shown(place) and "(3)" in shown(place))

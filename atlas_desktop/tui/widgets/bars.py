@@ -7,6 +7,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.numbered import number_of
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from memory.kinds import MemoryMode, RoomKind
@@ -100,7 +101,9 @@ def _cut(text: str, room: int) -> str:
     """`text` in at most `room` cells; nothing when that would be hardly anything of it."""
     if cell_len(text) <= room:
         return text
-    return set_cell_size(text, room - 1).rstrip() + "…" if room >= SHORTEST_CELLS else ""
+    number = number_of(text)
+    room -= 1 + len(number)
+    return set_cell_size(text, room).rstrip() + "…" + number if room >= SHORTEST_CELLS - 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.numbered import number_of
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
 from atlas_desktop.tui.widgets.inputs import CleanInput
@@ -36,7 +37,8 @@ def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
     room = WIDTH - cell_len(mark) - cell_len(when) - 1
     title = clean_line(session.title) or tr("chat.untitled")
     if cell_len(title) > room:
-        title = set_cell_size(title, room - 1).rstrip() + "…"
+        number = number_of(title)
+        title = set_cell_size(title, room - 1 - len(number)).rstrip() + "…" + number
     return Content.assemble((mark, "bold $warning"), set_cell_size(title, room), " ", (when, "$quiet"))
 
 

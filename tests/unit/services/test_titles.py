@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
+from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.titles import MAX_LENGTH, Titler, first_words, tidy
 from atlas_desktop.setting_types import JobSettings
 from memory.clock import SystemClock
@@ -161,3 +162,14 @@ async def test_a_model_that_fails_is_asked_again_later() -> None:
     assert job.error.startswith("WorkerCrashed")
     assert job.not_before > job.created_at
     assert (await room.title(session))[1] is TitleSource.FIRST_WORDS
+
+
+async def test_a_fork_that_is_named_later_keeps_the_number_that_tells_it_apart() -> None:
+    room = Room("Bicycle tour")
+    first = await room.replied("Plan a tour by bicycle")
+    fork = await SessionService(room.store).fork(first)
+    assert (fork.title, fork.title_source) == ("Plan a tour by bicycle (2)", TitleSource.FIRST_WORDS)
+    await room.tell(fork.id, (await room.store.branch(fork.id))[-1])
+    await room.background.run()
+    titles = {one.id: one.title for one in await room.store.list_sessions()}
+    assert titles == {first: "Bicycle tour", fork.id: "Bicycle tour (2)"}
