@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.why import WhyScreen
 from atlas_desktop.tui.widgets.lead import LeadLine
+from atlas_desktop.tui.widgets.long_text import LongText
 from memory.context.considering import Considered, Fate
 from memory.context.entities import TierUse, TurnRecord
 from memory.entities import Session
@@ -20,7 +21,7 @@ from memory.knowledge.entities import (
 )
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.tui.desk import NOW, Stage, talk
-from tests.tui.driving import assert_until, chat, on, settle, shown
+from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
 Make = Callable[..., Stage]
 SIZE = (120, 60)
@@ -146,3 +147,30 @@ async def test_w_in_the_memories_tells_why_and_leads_to_the_words(make: Make) ->
         await pilot.press("tab", "tab", "enter")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await assert_until(pilot, lambda: chat(place.app).current.id == past.asked.id)
+
+
+async def test_the_view_is_as_high_as_what_it_says(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(120, 70)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Hello")
+        await settle(pilot)
+        await pilot.press("alt+up", "w")
+        await assert_until(pilot, lambda: on(place.app, WhyScreen))
+        await settle(pilot)
+        box = place.app.screen.query_one(".box")
+        prompt = place.app.screen.query_one(LongText)
+        await assert_until(pilot, lambda: prompt.size.height == prompt.virtual_size.height < 20)
+        assert box.region.bottom - prompt.region.bottom <= 2
+        assert box.max_scroll_y == 0
+
+
+async def test_what_is_too_much_for_the_screen_is_scrolled_to(make: Make) -> None:
+    past = await Past().fill()
+    place = make(store=past.store, resume=past.asked.id)
+    async with place.app.run_test(size=(80, 16)) as pilot:
+        await asked_why(pilot, place)
+        box = place.app.screen.query_one(".box")
+        assert box.region.height <= 16 * 0.92
+        await pilot.press("end")
+        await assert_until(pilot, lambda: box.children[-1].region.bottom <= box.content_region.bottom)

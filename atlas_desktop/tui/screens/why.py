@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -38,15 +38,15 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         align: center middle;
         background: $background 70%;
         .box {
-            width: 100; max-width: 96%; height: 92%; padding: 1 1 0 2;
+            width: 100; max-width: 96%; height: auto; max-height: 92%; padding: 1 2 0 2;
+            scrollbar-size-vertical: 1;
             background: $surface; border: round $primary;
             border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
         }
         .heading { color: $accent; text-style: bold; margin-top: 1; height: auto; }
         .words { height: auto; }
         .quiet { color: $quiet; height: auto; }
-        #as-sent { height: 20; color: $quiet; }
-        VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; padding-right: 1; }
+        #as-sent { height: auto; max-height: 20; color: $quiet; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", tr("why.close"))]
@@ -59,11 +59,10 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         self._tiers = [tier for tier in reasons.tiers if tier.tokens]
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
+        with VerticalScroll(classes="box") as box:
             box.border_title = tr(f"why.title.{self._why.kind}")
             box.border_subtitle = tr("why.closes" if self._leads_anywhere else "why.only_closes")
-            with VerticalScroll():
-                yield from self._parts()
+            yield from self._parts()
 
     @property
     def _leads_anywhere(self) -> bool:
