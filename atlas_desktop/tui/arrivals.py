@@ -58,7 +58,7 @@ class Arrivals:
     async def _take_in(self, path: Path) -> None:
         name = clean_line(path.stem)
         if self._app.choosing_model and await self._app.models.chat_model() is not None:
-            self._app.say(tr("program.model_begin", name=name))
+            self._app.say(tr("program.model_begin", name=name), anywhere=True)
             await self._app.model_chosen()
         else:
-            self._app.say(tr("program.model_arrived", name=name))
+            self._app.say(tr("program.model_arrived", name=name), anywhere=True)

@@ -49,7 +49,7 @@ async def carry_out(
         await room.remember()
         if options.learn:
             await room.learning.everything()
-    app.say(_told_at_the_end(report))
+    app.say(_told_at_the_end(report), anywhere=True)
     return report
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from textual.notifications import Notification, Notify
 from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.explain import Explained, explain
@@ -14,12 +15,22 @@ from models.errors import NoModel
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.screen import Screen
 
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.tui.screens.chat import ChatScreen
     from memory.entities import Freshness, RoomKind
 
 STALE_S = 60.0
+SHORTEST_S, LONGEST_S = 2.5, 9.0
+LONGER = 1.5
+_NOTICED_S = 1.5
+_CHARACTERS_A_S = 20
+
+
+def reading_s(text: str) -> float:
+    """Seconds that it takes to notice a remark and to read it."""
+    return min(max(_NOTICED_S + len(text) / _CHARACTERS_A_S, SHORTEST_S), LONGEST_S)
 
 
 class Reporting(LettingGo):
@@ -27,6 +38,10 @@ class Reporting(LettingGo):
 
     desk: "Desk"
     leaving = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_on: dict[str, Screen[Any]] = {}
 
     if TYPE_CHECKING:
 
@@ -80,9 +95,30 @@ class Reporting(LettingGo):
         if not self.leaving and not already:
             self.push_screen(ErrorScreen(explained))
 
-    def say(self, text: str) -> None:
-        """A short remark that goes away by itself."""
-        self.notify(clean(text), markup=False)
+    def say(self, text: str, *, anywhere: bool = False) -> None:
+        """A short remark that goes away by itself, and when another screen is gone to, unless it is of use
+        `anywhere`. What a window says before it closes is said over what it lay on."""
+        said = Notification(clean(text), timeout=reading_s(text))
+        if not anywhere and self.screen_stack:
+            self._said_on[said.identity] = self.screen
+        self.post_message(Notify(said))
+
+    def warn(self, text: str) -> None:
+        """A remark on what cannot be done: there for somewhat longer."""
+        self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
+
+    def _refresh_notifications(self) -> None:
+        """Textual's own, called when something is said and whenever another screen is shown: what was said on
+        a screen that is covered now, or has been left, goes."""
+        stack = self.screen_stack
+        for one in [*self._notifications]:
+            on = self._said_on.get(one.identity)
+            left = on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
+            if left or self.leaving:
+                self._unnotify(one, refresh=False)
+        there = {one.identity for one in self._notifications}
+        self._said_on = {identity: on for identity, on in self._said_on.items() if identity in there}
+        super()._refresh_notifications()
 
     def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Tells of a room that is not as new as it was; long enough to be read."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.palette import fit
+from atlas_desktop.tui.reporting import reading_s
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.help import HelpScreen
 from atlas_desktop.tui.screens.history import HistoryScreen
@@ -178,3 +179,35 @@ async def test_ctrl_c_says_how_to_quit(make: Make) -> None:
         place.app.screen.query_one("#examples").focus()
         await pilot.press("ctrl+c")
         await assert_until(pilot, lambda: any("Ctrl+Q quits" in n.message for n in place.app._notifications))
+
+
+def told(place: Stage) -> list[str]:
+    return [note.message for note in place.app._notifications]
+
+
+async def test_what_is_said_of_a_screen_goes_with_it_and_news_stay(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(notifications=True) as pilot:
+        await settle(pilot)
+        for keys in (["f2"], ["f1"]):
+            place.app.say("The star is taken away.")
+            place.app.say("A model has arrived.", anywhere=True)
+            await assert_until(pilot, lambda: "star is taken" in shown(place))
+            await pilot.press(*keys)
+            await settle(pilot)
+            assert told(place) == ["A model has arrived."]
+            await assert_until(pilot, lambda: "star is taken" not in shown(place))
+            place.app.clear_notifications()
+            place.app.say("Of the second screen.")
+            await assert_until(pilot, lambda: "Of the second" in shown(place))
+            await pilot.press("escape")
+            await settle(pilot)
+            # The history is another place; a window says what it has done before it closes.
+            assert bool(told(place)) is (keys == ["f1"])
+            place.app.clear_notifications()
+
+
+def test_a_remark_is_there_for_as_long_as_it_takes_to_read() -> None:
+    short, long = reading_s("Starred."), reading_s("word " * 30)
+    assert 2 <= short <= 3
+    assert 2 * short < long < 10

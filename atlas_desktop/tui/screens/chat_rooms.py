@@ -145,7 +145,7 @@ class RoomActions(RoomChanges):
         self.turns.forget_room(RoomKind.PRIVATE)
         # What was deleted there a moment ago is named in it.
         self.query_one(UndoBar).take()
-        self.atlas.say(tr("rooms.private_closed"))
+        self.atlas.say(tr("rooms.private_closed"), anywhere=True)
         self.atlas.call_later(self.tell)
         self.atlas.call_later(self.refresh_list)
 

@@ -109,7 +109,7 @@ class TalkActions(Holding):
         if target.check_action(action.run, given):
             await self.app.run_action(("", action.run, given), target)
         else:
-            self.atlas.notify(self._not_now(action), severity="warning")
+            self.atlas.warn(self._not_now(action))
 
     def _not_now(self, action: Action) -> str:
         off = self._begun_off_record
@@ -163,7 +163,7 @@ class TalkActions(Holding):
         message = self._editing
         assert message is not None
         if self.current.busy:
-            self.atlas.notify(tr("chat.busy"), severity="warning")
+            self.atlas.warn(tr("chat.busy"))
             return
         self.stop_editing()
         if text and text != message.content:

@@ -272,7 +272,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
                 self._tell()
                 return
             report = await self._write(path, force=True)
-        self.atlas.say(done_words(report, path))
+        self.atlas.say(done_words(report, path), anywhere=True)
         self.dismiss(report)
 
     async def _write(self, path: Path, *, force: bool) -> Report:

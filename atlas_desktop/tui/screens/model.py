@@ -136,7 +136,8 @@ class ModelScreen(Page):
             await self._models.pull(companion.id, self._report, lambda: self._cancelled)
         except (ModelsError, OSError) as error:
             title = explain(error).title
-            self.atlas.say(tr("model.companion_failed", title=title, name=clean_line(companion.name)))
+            said = tr("model.companion_failed", title=title, name=clean_line(companion.name))
+            self.atlas.say(said, anywhere=True)
 
     def _report(self, progress: Progress) -> None:
         # Called from the thread that downloads; drawing looks at it ten times a second.
