@@ -118,6 +118,10 @@ class Growing(Widget):
         if self.content_size.width != self._width:
             self._width = self.content_size.width
             self._read_anew()
+            if len(self._strips) + SPARE_LINES < self._room:
+                # In a wider window the words fill fewer lines; the view is kept at the end of all there are.
+                self._room = len(self._strips) + SPARE_LINES
+                self.styles.height = self._room
 
     def notify_style_update(self) -> None:
         """The colours of what is painted have changed."""
