@@ -276,6 +276,10 @@ class MessageNotFound(MemoryFault):
         self.ref = ref
 
 
+class NothingToAnswer(MemoryFault):
+    """The person's newest words are not there, or were forgotten."""
+
+
 class MemoryNotFound(MemoryFault):
     def __init__(self, ref: str) -> None:
         super().__init__(ref)

@@ -22,7 +22,7 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
-from memory.errors import MessageNotFound
+from memory.errors import MessageNotFound, NothingToAnswer
 from memory.ports import SessionStore
 from models.messages import ChatMessage, Completion, GenerationParams, Role
 from models.ports import ChatModel, Generation
@@ -142,8 +142,8 @@ class ChatService:
         if not any(m.role is Role.USER for m in branch):
             branch = await self._store.branch(session.id)
         message = next((m for m in reversed(branch) if m.role is Role.USER), None)
-        if message is None:
-            raise ValueError("there is no message to answer")
+        if message is None or not message.content.strip():
+            raise NothingToAnswer
         reply = await self._store.append_message(session.id, empty, parent_id=message.id)
         return Accepted(await self._store.get_session(session.id), message, reply)
 

@@ -50,6 +50,11 @@ class Reasons:
     items: Mapping[str, Lead] = field(default_factory=dict)
     lists: Sequence[tuple[str, Sequence[Lead]]] = ()
 
+    @property
+    def any(self) -> bool:
+        """Whether there is something to show but the words themselves."""
+        return self.why.kind != "message" or bool(self.lists)
+
 
 async def reasons_of(room: "OpenRoom", ref: str, now: datetime) -> Reasons:
     """Of a memory, a message or a reply, by its id. Raises what `WhyService.why` raises."""

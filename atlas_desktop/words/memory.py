@@ -219,6 +219,12 @@ WORDS: Words = {
     ),
     memory.SessionNotFound: _not_found("session"),
     memory.MessageNotFound: _not_found("message"),
+    memory.NothingToAnswer: named(
+        "nothing_to_answer",
+        "There is nothing to answer again",
+        "Your newest words were forgotten, or none are here. Nothing was changed.",
+        "Say something new, or put other words in their place: /edit.",
+    ),
     memory.SummaryNotFound: _not_found("summary"),
     memory.MemoryNotFound: _not_found("memory", _MEMORIES),
     memory.ChangeNotFound: _not_found("change", _CHANGES),

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
+from memory.errors import NothingToAnswer
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
@@ -46,3 +49,43 @@ async def test_a_whole_conversation_makes_room_for_an_empty_page(make: Make) -> 
         await pilot.click("#yes")
         await assert_until(pilot, lambda: chat(place.app).current.id is None)
         assert await place.store.list_sessions() == []
+
+
+async def test_what_cannot_be_done_with_forgotten_words_is_not_offered_and_the_keys_say_why(
+    make: Make,
+) -> None:
+    def footer() -> str:
+        return shown(place).splitlines()[-1]
+
+    def told() -> str:
+        return " ".join(note.message for note in place.app._notifications)
+
+    place = make(model=NamedModel(["One.", "Two.", "Three."]))
+    async with place.app.run_test(size=(160, 40)) as pilot:
+        await settle(pilot)
+        assert "Again" not in footer()
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "Answer again cannot be done now: nothing has been said" in told())
+        await say(pilot, "My zeppelin leaks")
+        await settle(pilot)
+        assert "Again" in footer()
+        await say(pilot, "/forget last")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.click("#yes")
+        await assert_until(pilot, lambda: "Nothing of it is left" in shown(place))
+        await settle(pilot)
+        assert "Last time" not in shown(place)
+        assert "Again" not in footer()
+        asked = len(place.model.prompts)
+        for doing in (["ctrl+r"], [*"/regenerate", "enter"]):
+            place.app.clear_notifications()
+            await pilot.press(*doing)
+            await assert_until(pilot, lambda: "your newest words were forgotten" in told())
+        await pilot.press("alt+up", "w")
+        await assert_until(pilot, lambda: "no words of this message are kept" in told())
+        assert len(place.model.prompts) == asked
+        session = chat(place.app).current.id
+        assert session is not None
+        with pytest.raises(NothingToAnswer):
+            async for _ in place.app.room.chat.regenerate(session):
+                pass

@@ -271,7 +271,9 @@ class ChatScreen(
         if action == "stop":
             return bool((self.current.busy or self.current.waiting) and not self.sidebar.has_class("-over"))
         if action == "regenerate":
-            return True if self.current.id and not self.current.busy and not self.current.waiting else None
+            if self.current.id is None or self.forgotten:
+                return False
+            return None if self.current.busy or self.current.waiting else True
         if action in ("show_context", "summarise"):
             return True if self.current.id else None
         if action == "split":

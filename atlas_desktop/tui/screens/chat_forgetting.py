@@ -55,7 +55,7 @@ class ForgetActions(ChatPart):
             # What the next prompt holds is known with the next turn.
             self.current.measured.clear()
             gone = session_id in {one.id for one in affected.sessions}
-            await (self._show_new() if gone else self._open(session_id))
+            await (self._show_new() if gone else self._open(session_id, again=True))
         self.refresh_list()
         await self.transcript.note(Remark(receipt_text(receipt)))
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
 
 GROUP = "message"
+_OF_WORDS = ("copy", "copy_code", "important", "why")
+"""What is done with the words of a message, where any are kept."""
 
 
 def _code_named(code: "Code") -> str:
@@ -54,6 +56,14 @@ class MessageActions(ChatPart):
         if 0 <= beside < len(blocks) and blocks[beside].message.role in roles:
             return blocks[beside].message
         return None
+
+    @property
+    def newest_words(self) -> Message | None:
+        """The person's newest message, where it is mounted."""
+        if not self.query(Transcript) or not self.transcript.at_the_newest:
+            return None
+        blocks = reversed(self.transcript.blocks)
+        return next((block.message for block in blocks if block.message.role is Role.USER), None)
 
     def action_select_message(self) -> None:
         self.transcript.focus()
@@ -177,6 +187,9 @@ class MessageActions(ChatPart):
         from atlas_desktop.tui.screens.why import WhyScreen
 
         reasons = await reasons_of(self._its_room, message.id, self.atlas.now())
+        if not reasons.any:
+            self.atlas.say(tr("why.none"))
+            return
         self.app.push_screen(WhyScreen(self.atlas, reasons), self.place_chosen)
 
     def action_message_forget(self) -> None:
@@ -251,4 +264,10 @@ class MessageActions(ChatPart):
             return None
         if deed == "edit":
             return True if self._message_meant(Role.USER) is not None else None
+        if deed in _OF_WORDS:
+            # With none selected it is the newest of those that the action is about.
+            by_default = (Role.USER,) if deed == "important" else (Role.ASSISTANT,)
+            roles = () if self.transcript.selected or deed == "copy" else by_default
+            meant = self._message_meant(*roles)
+            return True if meant is not None and meant.content.strip() else None
         return True

@@ -1,4 +1,4 @@
-"""Why a command that was typed cannot be done now: said instead of only that it cannot."""
+"""Why a command that was typed, or a key, cannot be done now: said instead of only that it cannot."""
 
 from atlas_desktop.tui.turns import Conversation
 from memory.entities import RoomKind
@@ -25,12 +25,15 @@ _OF_WHAT_WAS_SAID = (
 )
 _AT_REST = (*_ROOMS, "keep", "regenerate", "split")
 _MESSAGES = "message_"
+_OF_WORDS = tuple(_MESSAGES + deed for deed in ("copy", "copy_code", "important", "why"))
 _MESSAGES_AT_REST = tuple(_MESSAGES + deed for deed in ("edit", "fork", "forget", "branches", "continue"))
 
 
-def why_not(run: str, shown: Conversation, here: RoomKind, *, begun_off_record: bool) -> str:
+def why_not(
+    run: str, shown: Conversation, here: RoomKind, *, begun_off_record: bool, forgotten: bool = False
+) -> str:
     """The name of the reason, in `words.en.chat`, for what `check_action` has refused; empty for none that
-    is known. What no waiting changes comes first."""
+    is known. What no waiting changes comes first. `forgotten`: their newest words are."""
     if run in ("lock", "demo"):
         return "no_door"
     if begun_off_record and run in _ROOMS:
@@ -40,6 +43,8 @@ def why_not(run: str, shown: Conversation, here: RoomKind, *, begun_off_record: 
     of_what_was_said = run in _OF_WHAT_WAS_SAID or run.startswith(_MESSAGES)
     if of_what_was_said and shown.id is None:
         return "nothing_said_yet"
+    if run == "regenerate" and forgotten:
+        return "forgotten"
     if run in _AT_REST or run in _MESSAGES_AT_REST:
         if shown.busy:
             return "reply_is_coming"
@@ -48,5 +53,6 @@ def why_not(run: str, shown: Conversation, here: RoomKind, *, begun_off_record: 
     return {
         "message_continue": "reply_is_whole",
         "message_edit": "nothing_of_yours",
+        **dict.fromkeys(_OF_WORDS, "no_words"),
         "import_conversations": "nowhere_kept",
     }.get(run, "")

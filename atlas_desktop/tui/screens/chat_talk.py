@@ -9,8 +9,7 @@ from atlas_desktop.explain import explain
 from atlas_desktop.services.documents import DOCUMENTS
 from atlas_desktop.services.titles import KIND as TITLE
 from atlas_desktop.tui.actions import Action, Where, typed
-from atlas_desktop.tui.screens.chat_holding import Holding
-from atlas_desktop.tui.screens.chat_reasons import why_not
+from atlas_desktop.tui.screens.chat_refusing import Refusing
 from atlas_desktop.tui.turn_events import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.empty import EmptyPage
@@ -25,7 +24,7 @@ _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
 """What looks like a command."""
 
 
-class TalkActions(Holding):
+class TalkActions(Refusing):
     """Mixed into the conversation screen."""
 
     _live: MessageBlock | None = None
@@ -109,14 +108,7 @@ class TalkActions(Holding):
         if target.check_action(action.run, given):
             await self.app.run_action(("", action.run, given), target)
         else:
-            self.atlas.warn(self._not_now(action))
-
-    def _not_now(self, action: Action) -> str:
-        off = self._begun_off_record
-        why = why_not(action.run, self.current, self._standing[0], begun_off_record=off)
-        if not why:
-            return tr("chat.not_now", command=action.slash)
-        return tr("chat.not_now_because", command=action.slash, why=tr(f"chat.why_not.{why}"))
+            self.atlas.warn(self.not_now(action))
 
     def say(self, conversation: Conversation, text: str) -> None:
         """Says a text; the caller has seen to it that no turn is under way."""

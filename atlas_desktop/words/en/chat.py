@@ -82,6 +82,9 @@ TEXTS = {
     "why_not.reply_is_coming": "a reply is coming. Esc stops it.",
     "why_not.message_waits": "a message waits. Enter sends it, Esc takes it back.",
     "why_not.reply_is_whole": "the newest reply was neither stopped nor cut.",
+    "why_not.forgotten": "your newest words were forgotten. Say something new, or put other words in their "
+    "place (/edit).",
+    "why_not.no_words": "no words of this message are kept.",
     "why_not.nothing_of_yours": "there is no message of yours to edit.",
     "why_not.nowhere_kept": "no room is open that keeps anything.",
     "editing": "Editing an earlier message: Enter says it anew, Esc leaves it as it was",

@@ -5,6 +5,7 @@ TEXTS = {
     "only_closes": "Esc closes",
     "closes": "Tab to an entry, Enter opens it · Esc closes",
     "open": "Open",
+    "none": "Nothing was learned from it, and nothing else speaks of it.",
     "title.reply": "Why this reply?",
     "title.memory": "Why this memory?",
     "title.message": "Where this leads",
