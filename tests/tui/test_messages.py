@@ -260,3 +260,25 @@ async def test_forks_are_told_apart_by_their_titles_also_where_these_are_cut(mak
             assert f"… ({number})" in shown(place).splitlines()[0]
         await pilot.press("f2")
         await assert_until(pilot, lambda: "3 conversations" in shown(place) and "(3)" in shown(place))
+
+
+async def test_what_is_marked_without_a_selected_message_is_said(make: Make) -> None:
+    def told() -> str:
+        return " ".join(note.message for note in place.app._notifications)
+
+    place = make()
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert not chat(place.app).check_action("message_important", ())
+        await say(pilot, "Hello")
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await type_text(pilot, "important")
+        await assert_until(pilot, lambda: "Mark as important" in shown(place))
+        await pilot.press("down", "enter")
+        await assert_until(pilot, lambda: "your newest one: Alt+Up selects another" in told())
+        assert "★ important" in shown(place)
+        place.app.clear_notifications()
+        await pilot.press("alt+up", "up", "i")
+        await assert_until(pilot, lambda: "like others again" in told())
+        assert "newest" not in told()

@@ -46,7 +46,7 @@ _DEEDS = (
         "i",
         "Important",
         "/important",
-        "It stays in the model's sight word for word longest. Again: no longer.",
+        "Your newest message, or the selected one, stays word for word in sight longest. Again: no longer.",
     ),
     (
         "why",

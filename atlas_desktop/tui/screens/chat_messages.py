@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.code_head import CopyCode
 from atlas_desktop.tui.widgets.message import MessageBlock
@@ -168,13 +170,16 @@ class MessageActions(ChatPart):
 
     def action_message_important(self) -> None:
         if (message := self._message_meant(*() if self.transcript.selected else (Role.USER,))) is not None:
-            self.atlas.attempt(self._mark(message), group=GROUP)
+            self.atlas.attempt(self._mark(message, chosen=bool(self.transcript.selected)), group=GROUP)
 
-    async def _mark(self, message: Message) -> None:
+    async def _mark(self, message: Message, *, chosen: bool) -> None:
+        """`chosen` says that the person has selected it; else it is said which one it was."""
         marked = await self._its_room.branches.mark(message.id, important=not message.important)
         if (block := self.transcript.find(marked.id)) is not None:
             block.marked(marked)
-        self.atlas.say(tr("messages.marked") if marked.important else tr("messages.unmarked"))
+        done = tr("messages.marked") if marked.important else tr("messages.unmarked")
+        key = key_words(keys_of(BY_ID["messages.select"], self.atlas.keys)) or BY_ID["messages.select"].slash
+        self.atlas.say(done if chosen else f"{done} {tr('messages.newest', key=key)}")
 
     def action_message_why(self) -> None:
         if (

@@ -17,6 +17,7 @@ TEXTS = {
     "copy_not": "Leave it",
     "marked": "The message is marked as important: it stays in sight longest.",
     "unmarked": "The message is like others again.",
+    "newest": "It is your newest one: {key} selects another.",
     "no_more_variants": "There is no other variant that way.",
     "no_variants": "It has no variants.",
     "close": "Close",
