@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from atlas_desktop.explain import size
@@ -26,17 +27,28 @@ _LONGEST = 200
 Part = Content | str | tuple[str, str]
 
 
-def title(found: "Insights") -> str:
+def amounts(found: "Insights") -> list[str]:
+    """How much there is of each, in words."""
     totals = found.totals
     written, read = totals.tokens_written, totals.tokens_read
-    return " · ".join(
-        [
-            tr("amounts.sessions", count=totals.sessions),
-            tr("amounts.messages", count=totals.messages),
-            tr("insights.memories", count=totals.memories),
-            ", ".join([tr("insights.written", count=written), tr("insights.read", count=read)]),
-        ]
-    )
+    return [
+        tr("amounts.sessions", count=totals.sessions),
+        tr("amounts.messages", count=totals.messages),
+        tr("insights.memories", count=totals.memories),
+        ", ".join([tr("insights.written", count=written), tr("insights.read", count=read)]),
+    ]
+
+
+def in_lines(parts: Sequence[str], width: int) -> str:
+    """The parts with a dot between them, in as many lines of a width as they need; none is broken."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines[-1] else part
+        if cell_len(longer) > width and lines[-1]:
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
 
 
 # --- the calendar ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from textual_plotext import PlotextPlot
 from textual_plotext.plot import Plot
 
 from atlas_desktop.services.insights import Insights
-from atlas_desktop.tui.insight_texts import TABS, calendar, level, months_between, told
+from atlas_desktop.tui.insight_texts import TABS, amounts, calendar, level, months_between, told
 from atlas_desktop.tui.plots import draw
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.insights import InsightsScreen
@@ -101,6 +101,10 @@ async def test_insights_are_counted_turned_and_left(make: Make) -> None:
         assert "6 conversations · 24 messages" in shown(place)
         screen = place.app.screen
         assert isinstance(screen, InsightsScreen)
+        assert screen._found is not None
+        head = [line.strip() for line in shown(place).splitlines()[:2]]
+        # No part is cut, or broken.
+        assert [part for line in head for part in line.split(" · ")][2:] == amounts(screen._found)
         assert screen.query_one(PlotextPlot).display
         await pilot.press("w")
         assert not screen.query_one(PlotextPlot).display

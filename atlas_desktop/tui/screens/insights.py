@@ -15,7 +15,7 @@ from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
-from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, calendar, title, told
+from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, amounts, calendar, in_lines, told
 from atlas_desktop.tui.plots import Colour, draw
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.keyline import KeyLine
@@ -105,8 +105,9 @@ class InsightsScreen(Covering, SparingScreen[None]):
             return
         span = tr(f"insights.span.{self._span}")
         self._empty = empty = not found.totals.sessions and not found.days
-        heading = [tr("insights.title"), *([] if empty else [span, title(found)])]
-        self.query_one("#title", Static).update(Content(" · ".join(heading)))
+        heading = [tr("insights.title"), *([] if empty else [span, *amounts(found)])]
+        top = self.query_one("#title", Static)
+        top.update(Content(in_lines(heading, top.content_size.width)))
         self.set_class(empty, "-empty")
         self.refresh_bindings()
         plot = self.query_one(PlotextPlot)
