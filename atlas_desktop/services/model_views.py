@@ -15,7 +15,8 @@ from models.tuned import TunedStore, tuned_words
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """One line of a list: a model that is installed, or that could be."""
+    """One line of a list: a model that is installed, or that could be. `memory_needed` are the bytes that it
+    takes with the usual context."""
 
     id: str
     name: str
@@ -24,6 +25,7 @@ class ModelSummary:
     licence: str
     context_length: int
     fit: Fit
+    memory_needed: int
     installed: bool
     used_for: tuple[str, ...]
     verified: bool
@@ -94,11 +96,13 @@ class ModelViews:
         self, model: InstalledModel, machine: Machine, used: Mapping[ModelRole, str]
     ) -> ModelSummary:
         entry = self._catalog.find(model.id)
+        length = model.context_length or USUAL_CONTEXT
+        kv = entry.kv_bytes_per_token if entry else None
         suits = fit(
             model.bytes,
-            model.context_length or USUAL_CONTEXT,
+            length,
             machine,
-            kv_bytes_per_token=entry.kv_bytes_per_token if entry else None,
+            kv_bytes_per_token=kv,
             active_fraction=entry.active_fraction if entry else 1.0,
         )
         return ModelSummary(
@@ -109,6 +113,7 @@ class ModelViews:
             licence=clean_line(model.licence),
             context_length=model.context_length,
             fit=suits,
+            memory_needed=memory_needed(model.bytes, min(length, USUAL_CONTEXT), kv),
             installed=True,
             used_for=tuple(str(role) for role in model.roles if used.get(role) == model.id),
             verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
@@ -130,6 +135,7 @@ class ModelViews:
             licence=entry.licence,
             context_length=entry.context_length,
             fit=fit_entry(entry, machine),
+            memory_needed=needed_by(entry),
             installed=False,
             used_for=(),
             verified=entry.verified,

@@ -140,8 +140,8 @@ def details(row: Row) -> Content:
     parts: list[tuple[str, str]] = [
         (clean_line(one.id), "bold"),
         (f"  {clean_line(one.note)}" if one.note else "", "$foreground"),
-        (f"\n{told} ", "$foreground"),
-        (tr(f"models.fit.{fit}"), FIT_STYLES.get(fit, "$quiet")),
+        (f"\n{told}\n", "$foreground"),
+        (tr(f"models.fit.{fit}", needed=size(one.memory_needed)), FIT_STYLES.get(fit, "$quiet")),
         (f"\n{_licence(row)}", "$quiet"),
     ]
     if one.verified:

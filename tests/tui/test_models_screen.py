@@ -4,11 +4,13 @@ conversation, removal."""
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from textual.widgets import OptionList
 
+from atlas_desktop.explain import size
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.room import Model
 from atlas_desktop.setting_types import Settings
@@ -166,3 +168,28 @@ async def test_a_model_is_removed_after_a_question(make: Make) -> None:
         await pilot.press("tab", "enter")
         await assert_until(pilot, lambda: "second is removed" in shown(place))
     assert [model.id for model in service.installed()] == ["first"]
+
+
+async def test_what_the_words_about_fit_mean_is_said_of_the_marked_model(make: Make) -> None:
+    place = make()
+    shelf(place, "first")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "1 here" in shown(place))
+        screen = place.app.screen
+        assert isinstance(screen, ModelsScreen)
+        said = {"fits": "leaves enough for others", "may be slow": "leaves little", "won't fit": "can give"}
+
+        def is_told(*words: str) -> bool:
+            on_one_line = " ".join(shown(place).split())
+            return all(one in on_one_line for one in words)
+
+        seen = set()
+        listing = screen.query_one("#models", OptionList)
+        for one in [row.summary for row in screen._rows.values() if row.summary is not None]:
+            listing.highlighted = listing.get_option_index(one.id)
+            wanted = said[one.fit], size(one.memory_needed)
+            await assert_until(pilot, partial(is_told, *wanted))
+            seen.add(one.fit)
+        assert len(seen) > 1

@@ -24,9 +24,10 @@ TEXTS = {
     "licence": "Licence: {licence}.",
     "licence_not_open": "Licence: {licence}, which is not an open-source licence and sets conditions.",
     "licence_unknown": "Its file states no licence.",
-    "fit.fits": "It fits this machine.",
-    "fit.may be slow": "It may be slow on this machine.",
-    "fit.won't fit": "It won't fit in this machine's memory.",
+    "fit.fits": "Fits: it takes about {needed} of memory and leaves enough for others.",
+    "fit.may be slow": "May be slow: it takes about {needed} of memory and leaves little for others, or it "
+    "writes fewer than 4 tokens a second.",
+    "fit.won't fit": "Won't fit: it takes about {needed} of memory, more than this machine can give.",
     "checked": "Its checksum is the catalogue's.",
     "tuned": "Tuned here: {result}.",
     "found_in": "A file of {program}: {path}",
