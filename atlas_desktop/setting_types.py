@@ -118,7 +118,7 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topic_similarity: Annotated[
         float,
         Meta(ge=-1, le=1, description="Below this likeness to what was talked about, the topic has changed."),
-    ] = 0.3
+    ] = 0.2
     reminder: Annotated[bool, Meta(description="Show what it was about when a session is resumed.")] = True
     categories: Annotated[
         bool, Meta(description="Give conversations everyday categories; yours are never changed.")

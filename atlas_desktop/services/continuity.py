@@ -25,8 +25,10 @@ from models.messages import Role
 from models.ports import Embedder
 
 _LOOKED_AT = 12
-"""Newest messages that the topic is made from, replies included (they are left out of it)."""
+"""Newest messages that the topic is made from, replies included (of them the newest alone is looked at)."""
 _REMEMBERED = 256
+_OF_A_REPLY = 1000
+"""Characters of a reply that tell what it is about."""
 _PATIENCE_S = 1.5
 """A message waits no longer than this to learn whether its topic is new."""
 
@@ -70,7 +72,8 @@ class ContinuityService:
             return found
         newest = await self._store.branch(session.id, session.head_id, newest=_LOOKED_AT)
         said = [m for m in newest if m.role is Role.USER]
-        similarity = await self._similarity(text, said) if said else None
+        replied = next((m for m in reversed(newest) if m.role is Role.ASSISTANT and m.content.strip()), None)
+        similarity = await self._similarity(text, said, replied, rules.similarity) if said else None
         return boundary(rules, now=now, last=session.updated_at, turns=turns, similarity=similarity)
 
     async def reminder(self, session: Session) -> Reminder | None:
@@ -103,8 +106,14 @@ class ContinuityService:
         path = branch_of(await self._store.outline(session.id), head_id)
         return sum(node.role is Role.USER for node in path)
 
-    async def _similarity(self, text: str, said: Sequence[Message]) -> float | None:
-        """The cosine between `text` and what was talked about; None when there is no saying in time."""
+    async def _similarity(
+        self, text: str, said: Sequence[Message], replied: Message | None, enough: float
+    ) -> float | None:
+        """The cosine between `text` and what was talked about; None when there is no saying in time.
+
+        Who asks about something that the newest reply brought up goes on with it: where what was `said` is
+        not `enough` like the text, the reply may be.
+        """
         embedder = self._embedder()
         if embedder is None:
             return None
@@ -112,10 +121,18 @@ class ContinuityService:
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 *made, new = await embedder.embed([*(m.content for m in unknown), text])
+                self._keep(unknown, made)
+                known = [self._vectors[m.id] for m in said if m.id in self._vectors]
+                similarity = cosine(topic(known), new)
+                if similarity < enough and replied is not None:
+                    if replied.id not in self._vectors:
+                        self._keep([replied], await embedder.embed([replied.content[:_OF_A_REPLY]]))
+                    similarity = max(similarity, cosine(self._vectors[replied.id], new))
         except (TimeoutError, ModelsError):
             return None
-        self._vectors.update({m.id: vector for m, vector in zip(unknown, made, strict=True)})
+        return similarity
+
+    def _keep(self, messages: Sequence[Message], made: Sequence[Sequence[float]]) -> None:
+        self._vectors.update({m.id: vector for m, vector in zip(messages, made, strict=True)})
         while len(self._vectors) > _REMEMBERED:
             self._vectors.popitem(last=False)
-        known = [self._vectors[m.id] for m in said if m.id in self._vectors]
-        return cosine(topic(known), new)

@@ -32,7 +32,7 @@ class BoundaryRules:
 
     after: timedelta = timedelta(minutes=30)
     turns: int = 50
-    similarity: float = 0.3
+    similarity: float = 0.2
 
 
 def boundary(
@@ -65,8 +65,10 @@ def names_topic(text: str) -> bool:
 
     "Go on.", "Why?" and "Translate that to German." are about what was said before, and unlike it all the
     same. It takes three words that carry meaning, or two and none that leans on something said before; where
-    words are not set apart, so many letters.
+    words are not set apart, so many letters. What begins with "And" or "What about" goes on in any case.
     """
+    if phrases().joining.match(text.lstrip(" \t\n…-–—.,¿¡")):
+        return False
     if script(text) not in _SPACED:
         return sum(char.isalpha() for char in text) >= _LEAST_LETTERS
     found = len(set(content_words(text)))

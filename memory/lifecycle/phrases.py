@@ -44,6 +44,11 @@ class Phrases:
         return self._any("leaning")
 
     @cached_property
+    def joining(self) -> re.Pattern[str]:
+        """Words at the beginning that join what follows to what was said before."""
+        return self._any("joining")
+
+    @cached_property
     def chatter(self) -> re.Pattern[str]:
         """What a model says to the person instead of a summary."""
         return self._any("chatter")

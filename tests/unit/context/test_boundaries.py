@@ -34,8 +34,8 @@ def said(number: int, text: str, at: datetime = NOON, role: Role = Role.USER) ->
         (1, 50, 0.9, Boundary.LENGTH),
         (1, 51, 0.9, None),
         (1, 100, None, Boundary.LENGTH),
-        (1, 3, 0.29, Boundary.TOPIC),
-        (1, 3, 0.3, None),
+        (1, 3, 0.19, Boundary.TOPIC),
+        (1, 3, 0.2, None),
         (600, 0, None, None),
     ],
 )
@@ -93,6 +93,9 @@ def test_who_was_away_for_a_moment_is_not_reminded() -> None:
         "Translate that to German.",
         "Kannst du das kürzer sagen?",
         "Et en français ?",
+        "And what about the old raw files of my camera?",
+        "Und wie ist das Wetter in Bergen im Winter?",
+        "… but which hotels there have a sauna and a pool?",
         "好的",
     ],
 )
@@ -104,6 +107,7 @@ def test_what_leans_on_the_words_before_names_no_topic(text: str) -> None:
     "text",
     [
         "How do I unclog a sink?",
+        "E-mail the plumber about the broken boiler",
         "Write a poem for the birthday of my grandmother",
         "Welche Impfungen brauche ich für Kenia?",
         "怎么做素食千层面比较好吃",

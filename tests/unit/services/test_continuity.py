@@ -92,6 +92,16 @@ async def test_an_answer_of_a_word_is_no_change_of_topic() -> None:
     assert (again.session.id, notices) == (done.session.id, [])
 
 
+async def test_a_question_about_the_newest_reply_is_no_change_of_topic() -> None:
+    scene = Scene(settings("offer", topic_similarity=0.3), model=ScriptedChatModel([TAX, "Yes."]))
+    done, _ = await scene.say(SEA)
+    _, notices = await scene.say(f"{TAX} monthly", done.session)
+    assert notices == []
+    # What was answered before that is another matter.
+    _, notices = await scene.say("gulls steal sandwiches near harbours", done.session)
+    assert [notice.code for notice in notices] == ["boundary"]
+
+
 async def test_a_session_begun_by_itself_takes_along_what_it_was_begun_with() -> None:
     scene = Scene(settings("automatic"))
     options = TurnOptions(memory_mode=MemoryMode.BLANK, system="Be brief.", project="sails")
