@@ -107,7 +107,7 @@ async def test_a_fork_goes_on_from_where_it_was_made() -> None:
     part = await scene.room.sessions.fork(first.session.id, message=branch[1].id, title="other")
     assert [m.content for m in await scene.store.branch(whole.id)] == [m.content for m in branch]
     assert [m.content for m in await scene.store.branch(part.id)] == ["a", "Hello."]
-    assert (whole.title, part.title) == (first.session.title, "other")
+    assert (whole.title, part.title) == (f"{first.session.title} (2)", "other")
     with pytest.raises(MessageNotFound):
         await scene.room.sessions.fork(first.session.id, message="zz")
     with pytest.raises(AmbiguousId):
