@@ -51,9 +51,7 @@ def found(label: str) -> None:
     garbage = gc.collect()
     took = time.perf_counter() - began
     alive = len(gc.get_objects())
-    print(
-        f"  {label:<24} {garbage:>8,} of garbage, {alive:>8,} alive; found in {1000 * took:6.1f} ms"
-    )
+    print(f"  {label:<24} {garbage:>8,} of garbage, {alive:>8,} alive; found in {1000 * took:6.1f} ms")
 
 
 async def used(pilot: Pilot[None], place: Stage, store: SqlSessionStore, pages: int, turns: int) -> None:
