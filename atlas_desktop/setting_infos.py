@@ -22,18 +22,9 @@ from atlas_desktop.setting_types import (
     SessionSettings,
 )
 from atlas_desktop.setting_ui import UiSettings
+from atlas_desktop.words.catalogue import tr
 
 ENV_PREFIX = "ATLAS_"
-
-_TYPE_WORDS = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "int or nothing": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "choice": "one of these",
-    "list of str": "a list of texts",
-}
 
 
 class Effect(StrEnum):
@@ -62,8 +53,16 @@ class SettingInfo:
     type: str
     default: Any
     bounds: str
-    description: str
     most: int = 0
+
+    @property
+    def name(self) -> str:
+        return tr(f"setting.{self.key}.name")
+
+    @property
+    def description(self) -> str:
+        """What it does, in a sentence or two."""
+        return tr(f"setting.{self.key}.about")
 
     @property
     def env(self) -> str:
@@ -72,9 +71,9 @@ class SettingInfo:
     @property
     def wanted(self) -> str:
         """What a value has to be, in words."""
-        bounds = {"choice": f": {self.bounds}", "str": f", {self.bounds} characters"}
-        of = bounds.get(self.type, f", {self.bounds}") if self.bounds else ""
-        return f"expected {_TYPE_WORDS.get(self.type, self.type)}{of}"
+        if not self.bounds:
+            return tr(f"setting.wanted.{self.type}")
+        return tr(f"setting.wanted.{self.type}.within", bounds=self.bounds)
 
     @property
     def effect(self) -> Effect:
@@ -101,13 +100,13 @@ def describe() -> Iterator[SettingInfo]:
         hints = typing.get_type_hints(struct, include_extras=True)
         defaults = struct()
         for name, hint in hints.items():
-            kind, meta = typing.get_args(hint)
+            bounded = typing.get_origin(hint) is typing.Annotated
+            kind, meta = typing.get_args(hint) if bounded else (hint, Meta())
             yield SettingInfo(
                 f"{section}.{name}",
                 _type_name(kind),
                 getattr(defaults, name),
                 _bounds(kind, meta),
-                meta.description or "",
                 meta.max_length or 0,
             )
 
@@ -126,7 +125,7 @@ def _bounds(kind: Any, meta: Meta) -> str:
     if typing.get_origin(kind) is Literal:
         return ", ".join(typing.get_args(kind))
     if meta.ge is not None:
-        return f"{meta.ge} to {meta.le}"
+        return tr("setting.bounds.from", least=meta.ge, most=meta.le)
     if meta.gt is not None:
-        return f"above {meta.gt} to {meta.le}"
-    return f"at most {meta.max_length}" if meta.max_length else ""
+        return tr("setting.bounds.above", least=meta.gt, most=meta.le)
+    return tr("setting.bounds.length", most=meta.max_length) if meta.max_length else ""

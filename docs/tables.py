@@ -114,7 +114,7 @@ def keys_table() -> str:
             [f"`{action.slash}`"] if action.slash else []
         )
         keys = " or ".join(ways) or "palette only"
-        rows.append(f"| {keys} | {action.name} | {action.where} | {action.help} |")
+        rows.append(f"| {keys} | {action.name} | {action.where.label} | {action.help} |")
     return "\n".join(rows)
 
 

@@ -1,40 +1,58 @@
 """What an action is, and where in the interface it can be carried out."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import StrEnum, auto
+
+from atlas_desktop.words.catalogue import texts, tr
 
 
 class Where(StrEnum):
     """Which part of the interface answers to an action."""
 
-    CHAT = "Conversation"
-    SESSIONS = "List of conversations"
-    MESSAGES = "Messages"
-    MEMORIES = "Memories"
-    HISTORY = "History"
-    INSIGHTS = "Insights"
-    SETTINGS = "Settings"
-    MODELS = "Models"
-    EVERYWHERE = "Everywhere"
+    CHAT = auto()
+    SESSIONS = auto()
+    MESSAGES = auto()
+    MEMORIES = auto()
+    HISTORY = auto()
+    INSIGHTS = auto()
+    SETTINGS = auto()
+    MODELS = auto()
+    EVERYWHERE = auto()
+
+    @property
+    def label(self) -> str:
+        """As people call it."""
+        return tr(f"actions.where.{self}")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`run` is the name of the method (`action_…`); `key` the default keys, `label` its word in the footer.
+    """`run` is the name of the method (`action_…`); `key` the default keys.
 
-    `priority` keys work while text is being typed. An action without a label is not shown in the footer.
-    `slash` is what can be typed in place of a message to carry it out; with `words`, what follows it on the
-    line is given to the action.
+    `priority` keys work while text is being typed. `slash` is what can be typed in place of a message to
+    carry it out; with `words`, what follows it on the line is given to the action. How it is called is in
+    `words.en.actions`, by its id.
     """
 
     id: str
-    name: str
-    help: str
     where: Where
     run: str
     key: str = ""
-    label: str = ""
     priority: bool = False
     in_palette: bool = True
     slash: str = ""
     words: bool = False
+
+    @property
+    def name(self) -> str:
+        return tr(f"actions.{self.id}.name")
+
+    @property
+    def label(self) -> str:
+        """Its word in the footer; empty: it is not shown there."""
+        return texts("actions").get(f"{self.id}.label", "")
+
+    @property
+    def help(self) -> str:
+        """What it does, in a sentence or two."""
+        return tr(f"actions.{self.id}.help")

@@ -63,9 +63,8 @@ def rows(file: SettingsFile) -> list[Row]:
 
 
 def _row(info: SettingInfo, value: Any, outside: frozenset[str]) -> Row:
-    name = info.key.partition(".")[2].replace("_", " ").capitalize()
     changed = value != info.default
-    return Row(info.key, name, info.description, value, info.default, changed, info.key in outside, info)
+    return Row(info.key, info.name, info.description, value, info.default, changed, info.key in outside, info)
 
 
 def _key_rows(keys: Mapping[str, str]) -> Iterator[Row]:
@@ -73,7 +72,7 @@ def _key_rows(keys: Mapping[str, str]) -> Iterator[Row]:
         now = keymap.keys_of(action, keys)
         yield Row(
             f"{KEYS}.{action.id}",
-            f"{action.name} ({str(action.where).lower()})",
+            f"{action.name} ({action.where.label.lower()})",
             action.help,
             now,
             action.key,

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from atlas_desktop.setting_infos import describe
+from atlas_desktop.tui.actions import ACTIONS, Where
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import use
 
 ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"
-TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*.py"))
+TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*"))
 
-# The registry of actions is a table of words itself, and so is the module that names parts of the interface.
-TABLES_OF_THEIR_OWN = {"action.py", "actions.py"}
+# The keys of a keyboard are called so everywhere.
+NAMES_OF_KEYS = "actions.py"
 
 _STYLE = re.compile(r"^(?:(?:bold|italic|dim|not|none|on|underline|reverse|\$[\w-]+|\d+%|words|quiet)\s*)+$")
 _NAME = "Atlas"
@@ -64,10 +66,9 @@ def literal_words(path: Path) -> list[str]:
 def test_no_words_are_added_to_the_code_that_draws() -> None:
     found = {}
     for path in sorted(TUI.rglob("*.py")):
-        if "action_lists" not in path.parts and (words := literal_words(path)):
+        if path.name != NAMES_OF_KEYS and (words := literal_words(path)):
             found[path.relative_to(TUI).as_posix()] = words
-    more = {name: words for name, words in found.items() if name not in TABLES_OF_THEIR_OWN}
-    assert not more, "put these words into atlas_desktop/words/en"
+    assert not found, "put these words into atlas_desktop/words/en"
 
 
 def _calls() -> Iterator[tuple[str, set[str], bool]]:
@@ -99,7 +100,25 @@ def test_every_text_of_a_table_is_used(screen: str) -> None:
         name = key.removesuffix(".one").removesuffix(".other")
         stem = re.split(r"[._](?=[^._]*$)", name)[0]
         made = f"{screen}.{name}" in code or re.search(rf"{screen}\.(?:{re.escape(stem)}[._])?\{{", code)
+        made = made or f'texts("{screen}").get(f"{name.partition(".")[0]}.{{' in code
         assert made, f"{screen}.{key}"
+
+
+def test_every_action_has_words_and_all_words_have_an_action() -> None:
+    wanted = {f"{action.id}.{part}" for action in ACTIONS for part in ("name", "help")}
+    wanted |= {f"where.{where}" for where in Where}
+    there = {key for key in texts("actions") if not key.endswith(".label")}
+    assert there == wanted
+    labels = {key.removesuffix(".label") for key in texts("actions") if key.endswith(".label")}
+    assert labels <= {action.id for action in ACTIONS}
+    assert all(action.label == "" for action in ACTIONS if action.id not in labels)
+
+
+def test_every_setting_has_words_and_all_words_have_a_setting() -> None:
+    wanted = {f"{info.key}.{part}" for info in describe() for part in ("name", "about")}
+    general = {key for key in texts("setting") if key.partition(".")[0] in ("bounds", "wanted")}
+    assert set(texts("setting")) - general == wanted
+    assert all(info.wanted.startswith("expected ") for info in describe())
 
 
 def test_numbers_in_texts_are_the_persons() -> None:

@@ -3,25 +3,10 @@
 from atlas_desktop.tui.action import Action, Where
 
 ACTIONS: tuple[Action, ...] = (
-    Action(
-        "insights.show",
-        "Insights",
-        "Your own statistics: when you talk and about what, which memories serve, what takes room, how fast "
-        "the model is. Computed here, kept nowhere.",
-        Where.CHAT,
-        "show_insights",
-        "f4",
-        priority=True,
-        slash="/insights",
-    ),
-    *(
-        Action(f"insights.{run}", name, text, Where.INSIGHTS, f"insights_{run}", key, label, in_palette=False)
-        for run, name, key, label, text in (
-            ("next", "Next tab", "right", "Next", "Go to the next kind of insight."),
-            ("previous", "Tab before", "left", "Before", "Go to the kind of insight before."),
-            ("span", "Another time", "s", "Time", "The last year, 12 weeks, 30 days, or all the time."),
-            ("words", "In words", "w", "Words", "Without plots: the same in words; again: with them."),
-            ("back", "Back", "escape,f4", "Back", "Leave the insights."),
-        )
-    ),
+    Action("insights.show", Where.CHAT, "show_insights", "f4", priority=True, slash="/insights"),
+    Action("insights.next", Where.INSIGHTS, "insights_next", "right", in_palette=False),
+    Action("insights.previous", Where.INSIGHTS, "insights_previous", "left", in_palette=False),
+    Action("insights.span", Where.INSIGHTS, "insights_span", "s", in_palette=False),
+    Action("insights.words", Where.INSIGHTS, "insights_words", "w", in_palette=False),
+    Action("insights.back", Where.INSIGHTS, "insights_back", "escape,f4", in_palette=False),
 )

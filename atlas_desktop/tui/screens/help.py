@@ -83,7 +83,7 @@ def _lines(keys: Mapping[str, str], width: int) -> Iterator[Option]:
         found = [action for action in ACTIONS if action.where is where]
         if not found:
             continue
-        head = Content.styled(str(where), "bold $accent")
+        head = Content.styled(where.label, "bold $accent")
         yield Option(Content.assemble("" if first else "\n", head, "\n"), disabled=True)
         first = False
         for action in found:

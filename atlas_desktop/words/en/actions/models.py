@@ -1,0 +1,37 @@
+"""What is done with models."""
+
+TEXTS = {
+    "models.show.name": "Models",
+    "models.show.help": "What is installed, what could be, what other programs have: download, choose, "
+    "measure, remove.",
+    "models.named.name": "Use another model",
+    "models.named.help": "`/model NAME` lets another model answer from the next reply on; without a name all "
+    "are shown.",
+    "models.choose.name": "Use, download or take in",
+    "models.choose.label": "Choose",
+    "models.choose.help": "Whatever the marked one needs.",
+    "models.pause.name": "Pause or go on",
+    "models.pause.label": "Pause",
+    "models.pause.help": "Stop the download and keep what came; again: go on.",
+    "models.cancel.name": "Cancel",
+    "models.cancel.label": "Cancel",
+    "models.cancel.help": "End what is under way, or forget a paused download.",
+    "models.import.name": "Take in a file",
+    "models.import.label": "Import",
+    "models.import.help": "A GGUF file of yours, copied or left where it is.",
+    "models.bench.name": "Measure",
+    "models.bench.label": "Measure",
+    "models.bench.help": "How fast it reads and writes on this machine.",
+    "models.tune.name": "Tune",
+    "models.tune.label": "Tune",
+    "models.tune.help": "Find the fastest way of running it, in the background.",
+    "models.verify.name": "Check the file",
+    "models.verify.label": "Check",
+    "models.verify.help": "Read the whole file again and compare its checksum.",
+    "models.remove.name": "Remove",
+    "models.remove.label": "Remove",
+    "models.remove.help": "Delete its file, after a question; linked: forget it.",
+    "models.back.name": "Back",
+    "models.back.label": "Back",
+    "models.back.help": "Leave; a download goes on.",
+}

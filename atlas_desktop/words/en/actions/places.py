@@ -1,0 +1,13 @@
+"""The parts of the interface that answer to actions."""
+
+TEXTS = {
+    "where.chat": "Conversation",
+    "where.sessions": "List of conversations",
+    "where.messages": "Messages",
+    "where.memories": "Memories",
+    "where.history": "History",
+    "where.insights": "Insights",
+    "where.settings": "Settings",
+    "where.models": "Models",
+    "where.everywhere": "Everywhere",
+}
