@@ -37,9 +37,19 @@ _WHO = (
     r"should|would|will|now (?:i|we|my)|any|please|don[’']t|let[’']s|could|give|tell|help|keep|so"
     r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
+# "… and is allergic to nuts" goes on with what was begun; "… and is there a bus?" asks something else.
+_ASKED_OF = (
+    r"(?:there|it|this|that|these|those|he|she|they|we|you|i|my|our|your|his|her|their"
+    r"|(?:the|any|an?)\b[^.!;]*\?)"
+)
+_NEAR_ONE = (
+    r"(?:my|our) [\w’'\-]+(?: (?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]*)?"
+    r" (?:lives|works|is|has|was|studies|loves|likes|hates)"
+)
 _SOMEBODY = (
     r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s"
-    r"|what|which|who|how|why|can|could|do|does|is|are|should|would|will|please|don[’']t|now (?:i|we|my)"
+    rf"|what|which|who|how|why|can|could|(?:do|does|is|are)(?=\s+{_ASKED_OF})|should|would|will|please|don[’']t"
+    rf"|now (?:i|we|my)|{_NEAR_ONE}"
     r"|ich|wir|er|sie|je|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
 )
 _BUT = (

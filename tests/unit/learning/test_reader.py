@@ -142,6 +142,15 @@ def test_who_speaks_of_an_example_still_speaks_of_herself(said: str, text: str) 
         ("I was born in Oslo and live in Bergen.", ["I was born in Oslo.", "I live in Bergen."]),
         ("I work as a nurse and love long walks.", ["I work as a nurse.", "I love long walks."]),
         (
+            "My sister Clara lives in Graz and is allergic to nuts.",
+            ["My sister Clara lives in Graz.", "My sister Clara is allergic to nuts."],
+        ),
+        (
+            "My name is Anna and my sister Clara lives in Graz.",
+            ["My name is Anna.", "My sister Clara lives in Graz."],
+        ),
+        ("I live in Leeds and is the museum open today?", ["I live in Leeds."]),
+        (
             "My sister Maja lives in Oslo and works as a nurse.",
             ["My sister Maja lives in Oslo.", "My sister Maja works as a nurse."],
         ),
