@@ -62,8 +62,10 @@ class ContextRows:
         return [self._keep(one) for one in aged]
 
     def recalled_in(self, session_id: str) -> tuple[str, ...]:
-        """The other sessions in which something of this one was recalled."""
-        owners = [turn.session_id for turn in self._recalling(self._ids_of(session_id))]
+        """The other sessions in which something of this one was recalled, or stands in an epoch's head."""
+        ids = self._ids_of(session_id)
+        owners = [turn.session_id for turn in self._recalling(ids)]
+        owners += [one.session_id for one in self._epochs.values() if _holds(one.parts, ids)]
         return tuple(owner for owner in dict.fromkeys(owners) if owner != session_id)
 
     def erased(self, session_id: str) -> Mapping[str, int]:
@@ -73,6 +75,7 @@ class ContextRows:
             "epochs": _remove(self._epochs, session_id),
             "turns": _remove(self._turns, session_id),
         }
+        self._drop([one for one in self._epochs.values() if _holds(one.parts, gone)])
         for turn in self._forget_recalled(gone):
             parts = tuple(
                 replace(part, ids=tuple(held for held in part.ids if held not in gone)) for part in turn.parts

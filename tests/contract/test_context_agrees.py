@@ -76,7 +76,11 @@ class Context(RuleBasedStateMachine):
         if is_dataclass(value):
             known = {field.name: getattr(value, field.name) for field in fields(value)}
             kept = {name: one for name, one in known.items() if not isinstance(one, datetime)}
-            return {name: self.named(one) for name, one in kept.items() if name != "room"}
+            found = {name: self.named(one) for name, one in kept.items() if name != "room"}
+            if "recalled_in" in found:
+                # In no order: each store has its own.
+                found["recalled_in"] = sorted(found["recalled_in"])
+            return found
         return value
 
     def agree(self, found: Any) -> None:

@@ -179,18 +179,23 @@ def test_a_long_imported_talk_is_not_summarised_turn_by_turn() -> None:
     assert [len(fold.covers) for fold in made.folds[1:]] == [10, 10]
 
 
-def test_neighbours_of_one_level_merge_oldest_first() -> None:
+def test_neighbours_that_stand_for_about_as_much_merge_oldest_first() -> None:
     limits = PlanLimits(target_tokens=10_000, recent_messages_min=1, immediate_turns=1)
-    messages = talk(21)
-    batches = [tuple(m.id for m in messages[n : n + 10]) for n in range(0, 40, 10)]
-    made = plan(messages, [summary(b) for b in batches], limits)
-    assert [m.covers for m in made.merges] == [batches[0] + batches[1]]
-    assert made.merges[0].level == 1
-    mixed = [summary(b, level) for b, level in zip(batches, (2, 1, 0, 0), strict=True)]
-    assert plan(messages, mixed, limits).merges[0].parts == (batches[2], batches[3])
-    uneven = [summary(b, level) for b, level in zip(batches, (3, 2, 1, 0), strict=True)]
-    assert plan(messages, uneven, limits).merges[0].parts == (batches[0], batches[1])
-    assert plan(messages, uneven, limits).merges[0].level == 4
+
+    def merged(*lengths: int) -> list[int]:
+        """Which of summaries of these lengths are merged first."""
+        messages = talk(sum(lengths) // 2 + 1)
+        ids = [m.id for m in messages]
+        ends = [sum(lengths[: n + 1]) for n in range(len(lengths))]
+        parts = [tuple(ids[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
+        made = plan(messages, [summary(part, level=n) for n, part in enumerate(parts)], limits)
+        assert made.merges[0].level == 1 + max(parts.index(part) for part in made.merges[0].parts)
+        return [parts.index(part) for part in made.merges[0].parts]
+
+    assert merged(10, 10, 10, 10) == [0, 1]
+    assert merged(40, 20, 10, 10) == [2, 3]
+    assert merged(40, 20, 10, 4) == [0, 1]
+    assert merged(50, 10, 8, 2) == [1, 2]
 
 
 def test_merging_is_seldom_repeated_for_the_same_message() -> None:
@@ -203,8 +208,9 @@ def test_merging_is_seldom_repeated_for_the_same_message() -> None:
         times += sum("m0" in m.covers for m in made.merges) + sum("m0" in f.covers for f in made.folds)
         summaries = carry_out(made, summaries)
     assert len(standing([m.id for m in talk(300)], summaries)) == 3
-    # Merging the oldest two every time would do it 57 times.
-    assert times <= 20
+    # Merging the oldest two every time would do it 57 times, and merging by levels 16 times.
+    assert times <= 10
+    assert sum(len(one.covers) for one in summaries) <= 10 * len(messages)
 
 
 def test_stale_summaries_still_stand_and_are_to_be_made_again() -> None:
