@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from atlas_desktop.words.catalogue import tr
+
 
 class Exit(IntEnum):
     """Exit statuses of the command line."""
@@ -42,9 +44,9 @@ class Explained:
 class UsageError(Exception):
     """A command that cannot be understood or carried out as given."""
 
-    def __init__(self, message: str, next_step: str = "See `atlas --help`.") -> None:
+    def __init__(self, message: str, next_step: str = "") -> None:
         super().__init__(message)
-        self.next_step = next_step
+        self.next_step = next_step or tr("errors.usage.next")
 
 
 class Declined(Exception):
@@ -61,11 +63,13 @@ class AlreadyRunning(Exception):
 
 def size(amount: float) -> str:
     """Bytes in the unit that a person reads best (decimal units, as disks are sold)."""
-    for unit in ("bytes", "kB", "MB"):
-        if abs(amount) < 1000:
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+    if abs(amount) < 1000:
+        return tr("amounts.bytes", amount=f"{amount:.0f}")
+    for unit in ("kB", "MB"):
         amount /= 1000
-    return f"{amount:.1f} GB"
+        if abs(amount) < 1000:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1000:.1f} GB"
 
 
 def explain(error: BaseException) -> Explained:
@@ -76,19 +80,37 @@ def explain(error: BaseException) -> Explained:
         words = WORDS.get(kind)
         if words is not None:
             return words(error)
-    return Explained(
-        "unexpected",
-        "Something unexpected went wrong",
-        f"Atlas met an error that it has no words for ({type(error).__name__}). "
-        "What was saved before is still saved.",
-        "Try again; if it happens again, `atlas doctor` checks everything.",
-    )
+    return told("unexpected", kind=type(error).__name__)
 
 
 Words = dict[type[BaseException], Callable[[Any], Explained]]
 
 
-def named(code: str, title: str, message: str, next_step: str, status: Exit = Exit.FAILED) -> Any:
+def told(
+    code: str,
+    status: Exit = Exit.FAILED,
+    /,
+    *,
+    what: str | None = None,
+    next_step: str | None = None,
+    **facts: Any,
+) -> Explained:
+    """The words that stand under an error's code, with its facts put in; `what` and `next_step` are said
+    instead of theirs."""
+    return Explained(
+        code,
+        tr(f"errors.{code}.title", **facts),
+        tr(f"errors.{code}.what", **facts) if what is None else what,
+        tr(f"errors.{code}.next", **facts) if next_step is None else next_step,
+        status,
+    )
+
+
+def named(code: str, status: Exit = Exit.FAILED) -> Callable[[Any], Explained]:
     """Words that are the same whatever the error carries."""
-    explained = Explained(code, title, message, next_step, status)
-    return lambda _error: explained
+    return lambda _error: told(code, status)
+
+
+def aside(what: object) -> str:
+    """What is said in brackets; nothing, if it is not known."""
+    return tr("errors.aside", what=what) if what else ""

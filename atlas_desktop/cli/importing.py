@@ -47,7 +47,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.importing import Format, Importer, ImportOptions
-    from atlas_desktop.words.importing import UNKNOWN, left_out, passed_over, summary
+    from atlas_desktop.words.catalogue import tr
+    from atlas_desktop.words.importing import left_out, passed_over, summary
     from memory.entities import MemoryMode
 
     for path in args.files:
@@ -77,7 +78,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
         if args.learn:
             await room.learning.everything()
     skipped = [{"where": one.where, "why": one.why} for one in report.skipped]
-    skipped += [{"where": one.where, "why": one.why or UNKNOWN} for one in report.unexplained]
+    skipped += [{"where": one.where, "why": one.why or tr("importing.unknown")} for one in report.unexplained]
     result = {
         "sessions": report.sessions,
         "messages": report.messages,

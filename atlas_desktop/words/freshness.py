@@ -1,12 +1,8 @@
 """Words for a room that is not as new as it was."""
 
-_TEXTS = {
-    "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
-    "place, or the last changes were lost. If you did not do that, restore a backup.",
-    "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
-}
+from atlas_desktop.words.catalogue import texts, tr
 
 
 def freshness_text(room: str, freshness: str) -> str:
     """Empty for a room that is as new as it was."""
-    return _TEXTS.get(freshness, "").format(room=room)
+    return tr(f"freshness.{freshness}", room=room) if freshness in texts("freshness") else ""

@@ -2,68 +2,65 @@
 
 from datetime import datetime
 
-from atlas_desktop.explain import Exit, Explained, Words
-from atlas_desktop.services.importing.entities import Format, ImportReport, UnknownExport
+from atlas_desktop.explain import Explained, Words, told
+from atlas_desktop.services.importing.entities import Format, ImportReport, Skipped, UnknownExport
+from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 
-NAMES = {
-    Format.CHATGPT: "ChatGPT",
-    Format.CLAUDE: "Claude",
-    Format.OPEN_WEBUI: "Open WebUI",
-    Format.LM_STUDIO: "LM Studio",
-    Format.JAN: "Jan",
-    Format.LLM: "llm",
-    Format.JSONL: "Atlas",
-    Format.MARKDOWN: "Markdown",
-}
-
-UNKNOWN = "no format that Atlas reads"
 _NAMED = 3
 _PASSED_OVER = 10
-_NAMES_A_FORMAT = (
-    "Give the export of ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm as it is, Markdown or JSON lines; "
-    "--format says which it is."
-)
-_FETCHES_IT_AGAIN = (
-    "Export it once more where it comes from; `atlas import --format` says whose it is, and then what is "
-    "whole in it is read."
-)
 
-WORDS: Words = {
-    UnknownExport: lambda e: Explained(
-        "unknown_export",
-        "No conversations were found there",
-        f"{_reasons(e)} Nothing was changed.",
-        _NAMES_A_FORMAT if e.alien else _FETCHES_IT_AGAIN,
-        Exit.FAILED,
-    ),
-}
+
+def _unknown_export(e: UnknownExport) -> Explained:
+    next_step = tr("errors.unknown_export.name_it") if e.alien else None
+    return told("unknown_export", next_step=next_step, reasons=_reasons(e))
+
+
+WORDS: Words = {UnknownExport: _unknown_export}
 
 
 def summary(report: ImportReport, *, dry_run: bool) -> str:
     """What an import came to, or would."""
-    lines = [f"{name}: {NAMES[kind]}" for name, kind in report.formats.items()]
-    verb = "would be taken in" if dry_run else "taken in"
-    counted = f"{_count(report.messages, 'message')} {verb}, in {_count(report.sessions, 'new conversation')}"
-    known = ""
+    lines = [tr("importing.is", where=name, whose=whose(kind)) for name, kind in report.formats.items()]
+    messages = tr("amounts.messages", count=report.messages)
+    sessions = tr("importing.sessions", count=report.sessions)
+    if dry_run:
+        counted = tr("importing.would", messages=messages, sessions=sessions)
+    else:
+        counted = tr("importing.taken_in", messages=messages, sessions=sessions)
     if report.already_there or report.known_sessions:
-        known = f"; {report.already_there:,} were there already"
-    lines.append(f"{counted}{known}.")
+        counted = tr("importing.known", count=report.already_there, counted=counted)
+    lines.append(f"{counted}.")
     if report.first is not None and report.last is not None:
         first, last = _day(report.first), _day(report.last)
-        lines.append(f"From {first} to {last}." if first != last else f"Of {first}.")
+        lines.append(
+            tr("importing.from_to", first=first, last=last)
+            if first != last
+            else tr("importing.of_day", day=first)
+        )
     return "\n".join(lines)
 
 
-LEFT_OUT = "Left out: "
+def whose(kind: Format) -> str:
+    """What a format is called."""
+    return tr(f"importing.whose.{kind.value}")
+
+
+def _left(one: Skipped) -> str:
+    return tr("importing.left", where=one.where, why=one.why or tr("importing.unknown"))
+
+
+def left(report: ImportReport) -> list[str]:
+    """What was left out, one by one, and why."""
+    lines = [_left(one) for one in report.skipped]
+    if report.more_skipped:
+        lines.append(tr("importing.left.more", count=report.more_skipped))
+    return [*lines, *(_left(one) for one in report.unexplained)]
 
 
 def left_out(report: ImportReport) -> list[str]:
-    """A line for each thing that was left out."""
-    lines = [f"{LEFT_OUT}{one.where}: {one.why}" for one in report.skipped]
-    if report.more_skipped:
-        lines.append(f"{LEFT_OUT}{report.more_skipped:,} more")
-    return [*lines, *(f"{LEFT_OUT}{one.where}: {one.why or UNKNOWN}" for one in report.unexplained)]
+    """A line for each thing that was left out, which says so."""
+    return [tr("importing.left.line", what=what) for what in left(report)]
 
 
 def passed_over(report: ImportReport) -> list[str]:
@@ -72,19 +69,16 @@ def passed_over(report: ImportReport) -> list[str]:
         return []
     number = len(report.passed_over) + report.more_passed_over
     names = ", ".join(report.passed_over[:_PASSED_OVER])
-    more = f" and {number - _PASSED_OVER:,} more" if number > _PASSED_OVER else ""
-    return [f"Passed over, for it holds no conversation: {names}{more}"]
+    if number > _PASSED_OVER:
+        return [tr("importing.passed_over.more", names=names, count=number - _PASSED_OVER)]
+    return [tr("importing.passed_over", names=names)]
 
 
 def remaining(seconds: float) -> str:
     """How long something will still take, as roughly as it is known."""
     if seconds < 50:
-        return f"{max(round(seconds / 5) * 5, 5)} s left"
-    return f"{round(seconds / 60) or 1} min left"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+        return tr("importing.seconds_left", number=max(round(seconds / 5) * 5, 5))
+    return tr("importing.minutes_left", number=round(seconds / 60) or 1)
 
 
 def _day(moment: datetime) -> str:
@@ -93,14 +87,17 @@ def _day(moment: datetime) -> str:
 
 def _reasons(error: UnknownExport) -> str:
     """What is wrong with each, as far as it is known."""
-    lines = [f"{one.where}: {one.why}." for one in error.broken[:_NAMED]]
+    lines = [tr("errors.unknown_export.of", names=one.where, why=one.why) for one in error.broken[:_NAMED]]
     if (more := len(error.broken) - len(lines) + error.more) > 0:
-        lines.append(f"{more:,} more cannot be read either.")
+        lines.append(tr("errors.unknown_export.more", count=more))
     natures: dict[str, list[str]] = {}
     for one in error.alien:
-        natures.setdefault(one.why or "nothing in it is in a format that Atlas reads", []).append(one.where)
-    return " ".join([*lines, *(f"{_some(names)}: {why}." for why, names in natures.items())])
+        natures.setdefault(one.why or tr("errors.unknown_export.alien"), []).append(one.where)
+    lines += [tr("errors.unknown_export.of", names=_some(names), why=why) for why, names in natures.items()]
+    return " ".join(lines)
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    some = ", ".join(names[:_NAMED])
+    more = len(names) - _NAMED
+    return tr("errors.unknown_export.some", names=some, more=more) if more > 0 else some

@@ -2,91 +2,58 @@
 
 import errno
 
-from atlas_desktop.explain import AlreadyRunning, Declined, Exit, Explained, UsageError, Words, named
+from atlas_desktop.explain import (
+    AlreadyRunning,
+    Declined,
+    Exit,
+    Explained,
+    UsageError,
+    Words,
+    aside,
+    named,
+    told,
+)
 from atlas_desktop.paths import NoSuchHome
 from atlas_desktop.settings import SettingsError, UnknownSetting
+from atlas_desktop.words.catalogue import tr
 
 
 def _system(error: OSError) -> Explained:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Explained(
-            "disk_full",
-            "The disk is full",
-            "Something could not be written. Everything acknowledged before is saved.",
-            "Free some space, then try again.",
-        )
-    return Explained(
-        "system",
-        "The system refused something",
-        f"{error.strerror or type(error).__name__}. What was saved before is still saved.",
-        "Check the permissions and the free space of the home folder.",
-    )
+        return told("disk_full")
+    return told("system", reason=error.strerror or type(error).__name__)
 
 
 def _running(e: AlreadyRunning) -> Explained:
-    who = f" (process {e.holder})" if e.holder else ""
-    return Explained(
-        "already_running",
-        "Atlas is already open with this home",
-        f"Another Atlas{who} holds it, and two would write over each other. Nothing was changed.",
-        "Use the other window, or close it first.",
-    )
+    who = aside(e.holder and tr("errors.already_running.who", id=e.holder))
+    return told("already_running", who=who)
 
 
 def unknown_variable(name: str, near: str) -> str:
     """Of a variable that looks like a setting's and is none's; `near` is one that is, if any is like it."""
-    meant = f" Did you mean {near}?" if near else ""
-    return f"{name} sets nothing: there is no such setting.{meant}"
+    if near:
+        return tr("settings.unknown_variable.meant", name=name, near=near)
+    return tr("settings.unknown_variable", name=name)
 
 
 def _setting(e: SettingsError) -> Explained:
-    if e.variable:
-        return Explained(
-            "bad_setting",
-            "A setting cannot be used",
-            f"{e.variable} of the environment ({e.where}): {e.reason}.",
-            "Give the variable such a value, or unset it: without it the file holds, or the default.",
-            Exit.USAGE,
-        )
-    return Explained(
+    if not e.variable:
+        return told("bad_setting", Exit.USAGE, where=e.where, reason=e.reason)
+    return told(
         "bad_setting",
-        "A setting cannot be used",
-        f"{e.where}: {e.reason}. The file was left as it is.",
-        "`atlas config list` shows every setting with its bounds; `atlas config edit` opens the file.",
         Exit.USAGE,
+        what=tr("errors.bad_setting.variable", variable=e.variable, where=e.where, reason=e.reason),
+        next_step=tr("errors.bad_setting.unset"),
     )
 
 
 WORDS: Words = {
     SettingsError: _setting,
-    UnknownSetting: lambda e: Explained(
-        "unknown_setting",
-        "There is no such setting",
-        f"Nothing is called {e.where}.",
-        "`atlas config list` shows every setting.",
-        Exit.USAGE,
-    ),
-    UsageError: lambda e: Explained("usage", "That does not work", str(e), e.next_step, Exit.USAGE),
+    UnknownSetting: lambda e: told("unknown_setting", Exit.USAGE, where=e.where),
+    UsageError: lambda e: told("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
     AlreadyRunning: _running,
-    NoSuchHome: named(
-        "no_such_home",
-        "That home cannot be found",
-        "Its path names a user who does not exist here.",
-        "Give --home or ATLAS_HOME the path of a folder.",
-        Exit.USAGE,
-    ),
-    Declined: named(
-        "declined",
-        "Nothing was changed",
-        "You did not agree.",
-        "Run the command again when you like; --yes agrees beforehand.",
-    ),
-    KeyboardInterrupt: named(
-        "interrupted",
-        "Stopped",
-        "The command was interrupted. What was saved before is saved.",
-        "Run it again when you like.",
-        Exit.INTERRUPTED,
-    ),
+    NoSuchHome: named("no_such_home", Exit.USAGE),
+    Declined: named("declined"),
+    KeyboardInterrupt: named("interrupted", Exit.INTERRUPTED),
     OSError: _system,
 }

@@ -184,7 +184,7 @@ async def test_leaving_what_is_off_the_record_warns_once(
             await settle(pilot)
             chat(place.app).open_session("last")
             await settle(pilot)
-        assert told.count(modes.LEAVING_OFF_RECORD) == 1
+        assert told.count(modes.leaving_off_record()) == 1
 
 
 async def test_a_saved_conversation_goes_on_off_the_record_as_a_copy(make: Callable[..., Stage]) -> None:

@@ -16,6 +16,7 @@ from atlas_desktop.words.formats import use
 
 ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"
+SAID_OF_ERRORS = sorted((ROOT / "atlas_desktop" / "words").glob("*.py"))
 TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*"))
 
 # The keys of a keyboard are called so everywhere.
@@ -71,15 +72,29 @@ def test_no_words_are_added_to_the_code_that_draws() -> None:
     assert not found, "put these words into atlas_desktop/words/en"
 
 
+@pytest.mark.parametrize("path", SAID_OF_ERRORS, ids=lambda path: path.stem)
+def test_no_words_are_added_to_what_explains_errors(path: Path) -> None:
+    assert not literal_words(path), "put these words into atlas_desktop/words/en"
+
+
 def _calls() -> Iterator[tuple[str, set[str], bool]]:
-    """Key, names of the facts, and whether there is a count, of every `tr` with a literal key."""
+    """Key, names of the facts, and whether there is a count, of every `tr` with a literal key, and of what
+    is told of an error by its code."""
     for path in (ROOT / "atlas_desktop").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "tr":
-                names = {keyword.arg for keyword in node.keywords if keyword.arg}
-                key = node.args[0]
-                if isinstance(key, ast.Constant):
-                    yield str(key.value), names - {"count"}, "count" in names
+            called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or called not in ("tr", "told", "named"):
+                continue
+            names = {keyword.arg for keyword in node.keywords if keyword.arg}
+            key = node.args[0] if node.args else None
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                continue
+            if called == "tr":
+                yield key.value, names - {"count"}, "count" in names
+                continue
+            parts = {"title": "title", "what": "what", "next_step": "next"}
+            for part in (part for given, part in parts.items() if given not in names):
+                yield f"errors.{key.value}.{part}", names - set(parts), False
 
 
 def test_every_key_is_in_a_table_with_the_facts_it_is_given() -> None:
@@ -93,15 +108,34 @@ def test_every_key_is_in_a_table_with_the_facts_it_is_given() -> None:
             assert wanted <= facts | ({"count"} if counted else set()), key
 
 
+def _used(screen: str, name: str, code: str) -> bool:
+    """Whether a text is asked for by its key, by the beginning of its key, or by the code of an error."""
+    key = f"{screen}.{name}"
+    if f'"{key}"' in code or f"'{key}'" in code:
+        return True
+    if screen == "errors":
+        if name.endswith((".title", ".what", ".next")) and f'"{name.rpartition(".")[0]}"' in code:
+            return True
+        begins = {f"{screen}.{name.partition('.')[0]}.{{"}
+    else:
+        ends = [at + 1 for at, letter in enumerate(name) if letter in "._"]
+        begins = {f"{screen}.{name[:end]}{{" for end in (0, *ends)}
+        begins.add(f'texts("{screen}").get(f"{name.partition(".")[0]}.{{')
+    return any(begin in code for begin in begins)
+
+
+@pytest.fixture(scope="module")
+def code() -> str:
+    tables = ROOT / "atlas_desktop" / "words" / "en"
+    paths = [path for path in (ROOT / "atlas_desktop").rglob("*.py") if tables not in path.parents]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
 @pytest.mark.parametrize("screen", TABLES)
-def test_every_text_of_a_table_is_used(screen: str) -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "atlas_desktop").rglob("*.py"))
+def test_every_text_of_a_table_is_used(screen: str, code: str) -> None:
     for key in texts(screen):
         name = key.removesuffix(".one").removesuffix(".other")
-        stem = re.split(r"[._](?=[^._]*$)", name)[0]
-        made = f"{screen}.{name}" in code or re.search(rf"{screen}\.(?:{re.escape(stem)}[._])?\{{", code)
-        made = made or f'texts("{screen}").get(f"{name.partition(".")[0]}.{{' in code
-        assert made, f"{screen}.{key}"
+        assert _used(screen, name, code), f"{screen}.{key}"
 
 
 def test_every_action_has_words_and_all_words_have_an_action() -> None:

@@ -91,7 +91,7 @@ class ModeActions(RoomChanges):
         unsaved = left.session is not None and left.session.room is RoomKind.OFF_RECORD
         if unsaved and conversation is not left and not self._warned:
             self._warned = True
-            self.atlas.say(modes.LEAVING_OFF_RECORD)
+            self.atlas.say(modes.leaving_off_record())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action not in _ACTIONS:

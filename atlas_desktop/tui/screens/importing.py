@@ -21,7 +21,7 @@ from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.importing import LEFT_OUT, left_out, passed_over, summary
+from atlas_desktop.words.importing import left, passed_over, summary
 from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
@@ -239,12 +239,12 @@ class ImportDialog(Covering, ModalScreen[None]):
 
 def _found_words(report: ImportReport) -> Content:
     lines: list[str | tuple[str, str]] = [(clean(summary(report, dry_run=True)), "bold")]
-    left = left_out(report)
-    if left:
+    told = left(report)
+    if told:
         lines.append("\n" + tr("importing.left_out", count=len(report.skipped) + report.more_skipped))
-        lines += [f"\n{clean(line.removeprefix(LEFT_OUT))}" for line in left[:_SHOWN]]
-        if len(left) > _SHOWN:
-            lines.append("\n" + tr("importing.and_more", count=len(left) - _SHOWN))
+        lines += [f"\n{clean(line)}" for line in told[:_SHOWN]]
+        if len(told) > _SHOWN:
+            lines.append("\n" + tr("importing.and_more", count=len(told) - _SHOWN))
     lines += [f"\n{clean(line)}" for line in passed_over(report)]
     return Content.assemble(*lines)
 

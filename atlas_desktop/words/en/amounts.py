@@ -21,4 +21,5 @@ TEXTS = {
     "lost": "{messages}, {sessions} and {memories}",
     "there": "Here now: {held}.",
     "was": "Here before: {held}.",
+    "bytes": "{amount} bytes",
 }

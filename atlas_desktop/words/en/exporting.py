@@ -1,4 +1,4 @@
-"""The export dialog."""
+"""The export dialog, and what is said before something leaves."""
 
 TEXTS = {
     "title.one": "Export this conversation",
@@ -46,6 +46,16 @@ TEXTS = {
     "replace.text": "{where} exists. Replaced, its content is lost.",
     "replace.agree": "Replace",
     "replace.refuse": "Keep it",
+    "leaving.sessions.one": "1 conversation",
+    "leaving.sessions.other": "{count} conversations",
+    "leaving.memories": "What is remembered",
+    "leaving.all_private": "{what} of the private room",
+    "leaving.some_private": "{what}, {private} of the private room among them",
+    "leaving.sealed": "{what} will be written to {where}, encrypted: whoever opens it needs what you chose "
+    "now.",
+    "leaving.plain": "{what} will be written to {where} unencrypted: whoever can read it there knows what "
+    "was said.",
+    "leaving.redacted": "What was found of personal data is taken out; what was not found is not.",
     "off_record": "It is off the record: the file will be what is left of it.",
     "key": "Export",
 }

@@ -44,4 +44,6 @@ TEXTS = {
     "key_hint": "Esc leaves it as it is · Backspace takes its key away",
     "key_taken": "{key} is taken: it is the key of “{name}”.",
     "key_refused": "{key} cannot be used: {reason}.",
+    "unknown_variable": "{name} sets nothing: there is no such setting.",
+    "unknown_variable.meant": "{name} sets nothing: there is no such setting. Did you mean {near}?",
 }

@@ -1,0 +1,43 @@
+"""What a conversation is given: attachments, personas, templates."""
+
+_PART = "Attach a part of it."
+_TEXT = "Attach text, Markdown, code or a PDF that holds text."
+
+TEXTS = {
+    "attachment.title": "This file cannot be attached",
+    "attachment.what": "{name}: {why} Nothing was changed.",
+    "attachment.missing": "There is no such file.",
+    "attachment.missing.next": "Check the path that you gave.",
+    "attachment.unreadable": "The file cannot be opened.",
+    "attachment.unreadable.next": "Check that you may read it.",
+    "attachment.not_a_file": "That is not an ordinary file.",
+    "attachment.not_a_file.next": "Attach the files in it one by one.",
+    "attachment.too_large": "It is larger than {limit}.",
+    "attachment.too_large.next": _PART,
+    "attachment.too_much_text": "It holds more than {limit} characters of text.",
+    "attachment.too_much_text.next": _PART,
+    "attachment.too_many_pages": "It has more than {limit} pages.",
+    "attachment.too_many_pages.next": _PART,
+    "attachment.too_slow": "It could not be read within {limit} seconds.",
+    "attachment.too_slow.next": "Attach a part of it, or its text.",
+    "attachment.not_text": "It is not text in UTF-8, nor a PDF.",
+    "attachment.not_text.next": _TEXT,
+    "attachment.empty": "There are no words in it.",
+    "attachment.empty.next": _TEXT,
+    "attachment.pictures": "The PDF holds pictures of pages and no text.",
+    "attachment.pictures.next": "Have its text recognised by another program first.",
+    "attachment.encrypted": "The PDF is locked with a password.",
+    "attachment.encrypted.next": "Save a copy without one, and attach that.",
+    "attachment.damaged": "The PDF is damaged and cannot be read.",
+    "attachment.damaged.next": "Save it anew from the program it is from.",
+    "none_called": "None is called “{ref}” here.",
+    "attachment_not_found.title": "There is no such attachment",
+    "attachment_not_found.next": "/attach alone shows what is attached.",
+    "persona_not_found.title": "There is no such persona",
+    "persona_not_found.next": "`atlas personas list` shows what there is.",
+    "template_not_found.title": "There is no such template",
+    "template_not_found.next": "`atlas templates list` shows what there is.",
+    "name_taken.title": "That name is taken",
+    "name_taken.what": "Another one is called “{name}”. Nothing was changed.",
+    "name_taken.next": "Choose another name, or edit that one.",
+}

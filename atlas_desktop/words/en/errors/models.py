@@ -1,0 +1,95 @@
+"""Models and their process."""
+
+_READ_AGAIN = "Nothing is lost: the next turn reads the conversation again."
+
+TEXTS = {
+    "model_crashed.title": "The model process stopped",
+    "model_crashed.what": "The process that runs the model ended unexpectedly{how}. Your words are saved, "
+    "and so is the part of the reply that had come.",
+    "model_crashed.next": "Send again: the model is started anew by itself. If it keeps happening, try a "
+    "smaller model.",
+    "model_crashed.signal": "signal {number}",
+    "model_crashed.status": "status {number}",
+    "model_file_missing.title": "The model file is not there",
+    "model_file_missing.what": "{file} cannot be found, or is not a file{detail}.",
+    "model_file_missing.next": "Check the path; `atlas models list` shows what is installed.",
+    "not_gguf.title": "This is not a GGUF model",
+    "not_gguf.what": "{file} does not begin like a GGUF file{detail}.",
+    "not_gguf.next": "Atlas runs models in the GGUF format; look for a .gguf download of the model.",
+    "damaged_gguf.title": "The model file is damaged",
+    "damaged_gguf.what": "{file} has a header that contradicts itself{detail}.",
+    "damaged_gguf.next": "Download it again.",
+    "truncated_gguf.title": "The model file is incomplete",
+    "truncated_gguf.what": "{file} ends too early{detail}.",
+    "truncated_gguf.next": "Its download was cut short: download it again.",
+    "wrong_checksum.title": "The model file is not what it should be",
+    "wrong_checksum.what": "{file} has another checksum than its source states, so it was not used{detail}.",
+    "wrong_checksum.next": "Download it again; if it happens again, the source has changed.",
+    "unknown_architecture.title": "This kind of model is not known here",
+    "unknown_architecture.what": "{file} is of an architecture that the built-in llama.cpp does not "
+    "know{detail}.",
+    "unknown_architecture.next": "Update Atlas, or choose a model from `atlas models list --all`.",
+    "model_load_failed.title": "The model could not be loaded",
+    "model_load_failed.what": "{file} was refused by llama.cpp{detail}.",
+    "model_load_failed.next": "`atlas models verify` checks the file; try another model if it is sound.",
+    "not_enough_memory.title": "The model is too large for this machine's memory",
+    "not_enough_memory.what": "It needs about {needed}; {available} are available.",
+    "not_enough_memory.next": "Choose a smaller model: `atlas models recommend` shows what fits.",
+    "disk_space.title": "There is not enough disk space",
+    "disk_space.what": "{needed} are needed, {free} are free. Nothing was written.",
+    "disk_space.next": "Free some space, or choose a smaller model.",
+    "unknown_model.title": "There is no such model",
+    "unknown_model.what": "No model called {ref} is installed or in the catalogue.",
+    "unknown_model.meant": "No model called {ref} is installed or in the catalogue. Did you mean {near}?",
+    "unknown_model.next": "`atlas models list --all` shows the catalogue; `atlas models import FILE` adds a "
+    "file of yours.",
+    "model_not_installed.title": "This model is not here",
+    "model_not_installed.what": "{ref} is in the catalogue, but its file is not on this computer.",
+    "model_not_installed.next": "`atlas models pull {ref}` fetches it.",
+    "no_model.title": "There is no model yet",
+    "no_model.chat": "No chat model is installed in this home. Your conversations can still be read.",
+    "no_model.embedding": "No embedding model is installed in this home. Your conversations can still be "
+    "read.",
+    "no_model.next": "`atlas models recommend` shows what fits this machine; `atlas models pull ID` fetches "
+    "it.",
+    "model_damaged.title": "The model file is damaged",
+    "model_damaged.chat": "{file} is no whole model any more{detail}. Your conversations can still be read.",
+    "model_damaged.embedding": "{file} is no whole model any more{detail}. Until it is whole again, what was "
+    "said is found by its words and not by its meaning.",
+    "model_damaged.next": "`atlas models pull {ref}` fetches it again; if it came from a file of yours, "
+    "`atlas models import FILE --name {ref}` takes that in again.",
+    "model_exists.title": "A model of that name is already there",
+    "model_exists.what": "{ref} is installed and its content differs.",
+    "model_exists.next": "Give the new one another name with --name, or remove the old one first.",
+    "download_failed.title": "The download did not finish",
+    "download_failed.what": "{source}: {detail}. What came is kept.",
+    "download_failed.next": "Try again with the same command: it goes on where it stopped.",
+    "model_unresponsive.title": "The model does not answer",
+    "model_unresponsive.what": "Its process gave no sign of life in time and was ended. Your words are "
+    "saved.",
+    "model_unresponsive.next": "Send again; a smaller model loads faster. models.load_timeout_s sets the "
+    "limit.",
+    "prompt_too_long.title": "The conversation is too long for the model",
+    "prompt_too_long.what": "The prompt has {tokens} tokens; the model reads {limit}. Your message is saved.",
+    "prompt_too_long.next": "Start a new conversation, or choose a model with a longer context.",
+    "template_failed.title": "The model's chat template cannot be used",
+    "template_failed.what": "The template inside the model file refuses this conversation or takes too long.",
+    "template_failed.next": "Choose another model; this one was not made for chat.",
+    "bad_grammar.title": "The model could not be told the form of its answer",
+    "bad_grammar.what": "The grammar for this answer cannot be read by this build of llama.cpp.",
+    "bad_grammar.next": "Run `atlas doctor`; what you said is saved.",
+    "model_fault.title": "The model could not do that",
+    "model_fault.what": "The model process met an error ({detail}). Your words are saved, and so is what had "
+    "come.",
+    "model_fault.next": "Send again; if it keeps happening, try another model.",
+    "state_not_held.title": "The model has moved on",
+    "state_not_held.what": "What it had read of this conversation is no longer in its memory.",
+    "state_not_held.next": _READ_AGAIN,
+    "state_refused.title": "A stored state of the model was not used",
+    "state_refused.what": "It does not fit the model as it runs now ({detail}).",
+    "state_refused.next": _READ_AGAIN,
+    "model_protocol.title": "The model process and Atlas disagree",
+    "model_protocol.what": "A message between them could not be read; the process was ended. Your words are "
+    "saved.",
+    "model_protocol.next": "Send again. If it keeps happening, reinstall Atlas.",
+}

@@ -1,0 +1,7 @@
+"""A room that is not as new as it was."""
+
+TEXTS = {
+    "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
+    "place, or the last changes were lost. If you did not do that, restore a backup.",
+    "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
+}
