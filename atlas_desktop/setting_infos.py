@@ -30,9 +30,9 @@ ENV_PREFIX = "ATLAS_"
 class Effect(StrEnum):
     """From when on a change is followed."""
 
-    AT_ONCE = "at once"
-    MODEL = "from the next start of the model"
-    START = "from the next start of Atlas"
+    AT_ONCE = "at_once"
+    MODEL = "model"
+    START = "start"
 
 
 # Everything else is asked for when it is needed.

@@ -13,6 +13,7 @@ import msgspec
 from atlas_desktop.setting_environment import from_environment
 from atlas_desktop.setting_infos import SECTIONS, SettingInfo, describe
 from atlas_desktop.setting_types import Settings
+from atlas_desktop.words.catalogue import tr
 
 
 class SettingsError(Exception):
@@ -63,7 +64,7 @@ def _check_locale(name: str) -> None:
     try:
         Locale.parse(name.replace("-", "_"))
     except (ValueError, UnknownLocaleError):
-        raise SettingsError("ui.locale", "no such language is known; examples: de_DE, en_GB") from None
+        raise SettingsError("ui.locale", tr("errors.bad_setting.locale")) from None
 
 
 CheckKeys = Callable[[Mapping[str, str]], None]
@@ -129,7 +130,7 @@ class SettingsFile:
         except FileNotFoundError:
             return {}
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(self.path.name, f"this is not TOML: {error}") from None
+            raise SettingsError(self.path.name, tr("errors.bad_setting.not_toml", fault=error)) from None
 
     def _with_environment(self, data: dict[str, Any]) -> Settings:
         parse(data)
@@ -153,7 +154,7 @@ class SettingsFile:
         if section == KEYS and name:
             return section, name
         if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
-            raise UnknownSetting(key, "there is no such setting")
+            raise UnknownSetting(key, tr("errors.unknown_setting.reason"))
         return section, name
 
     def _write(self, text: str) -> None:

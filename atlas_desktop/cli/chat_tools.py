@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.cli.personas import line
 from atlas_desktop.explain import UsageError
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.chat import Conversation
@@ -118,10 +119,8 @@ class ToolCommands:
             await desk.switch_model()
 
     async def _instruct(self, text: str | None, said: str) -> None:
-        from atlas_desktop.services.personas import NEW_EPOCH
-
         await self._talk.room.personas.instruct(self._talk.begun(), text)
-        self._talk.tell("system", f"{said} {NEW_EPOCH}")
+        self._talk.tell("system", f"{said} {tr('turn.new_epoch')}")
 
     async def _instructions(self) -> str:
         talk = self._talk

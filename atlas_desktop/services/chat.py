@@ -8,8 +8,8 @@ from atlas_desktop.services.events import Accepted, Notice
 from atlas_desktop.services.parts import labelled
 from atlas_desktop.services.titles import first_words
 from atlas_desktop.services.turn import Turn, TurnOptions
+from atlas_desktop.words.catalogue import tr
 from memory.context.assembly import Prompt
-from memory.context.boundaries import Boundary
 from memory.context.engine import ContextEngine
 from memory.context.prepared import Prepared
 from memory.entities import (
@@ -30,17 +30,6 @@ from models.ports import ChatModel, Generation
 _NEAR_THE_END = 8
 _NEW = 2
 """Messages of a session that has just begun."""
-
-NOT_APPEND_ONLY = (
-    "This model's prompts cannot only grow: a part of what was said is read again with every turn, so "
-    "replies begin later in long sessions."
-)
-
-BECAUSE = {
-    Boundary.PAUSE: "the last words are a while ago",
-    Boundary.LENGTH: "this session has grown long",
-    Boundary.TOPIC: "the topic seems to have changed",
-}
 
 
 class ChatService:
@@ -158,7 +147,7 @@ class ChatService:
     async def something_new(self, turn: Turn) -> Notice | None:
         """What to tell when the words of a turn, which are stored, begin something new."""
         if turn.boundary is not None:
-            return Notice("new_session", f"A new session has begun: {BECAUSE[turn.boundary]}.")
+            return Notice("new_session", tr(f"turn.new_session.{turn.boundary.value}"))
         if self._continuity is None or turn.before is None or turn.text is None:
             return None
         if turn.options.goes_on or turn.edits is not None:
@@ -166,7 +155,7 @@ class ChatService:
         found = await self._continuity.boundary(turn.before, turn.text)
         if found is None:
             return None
-        return Notice("boundary", f"Something new? {BECAUSE[found].capitalize()}. /new begins a new session.")
+        return Notice("boundary", tr(f"turn.something_new.{found.value}"))
 
     async def prepare(self, session: Session, said_id: str, params: GenerationParams) -> Prepared:
         """The prompt for the branch that ends with the person's message `said_id`, and how it was made."""
@@ -185,7 +174,7 @@ class ChatService:
         if info.prefix_stable or info.fingerprint in self._told_of:
             return None
         self._told_of.add(info.fingerprint)
-        return Notice("not_append_only", NOT_APPEND_ONLY)
+        return Notice("not_append_only", tr("turn.not_append_only"))
 
     def generate(self, prompt: Prompt, params: GenerationParams) -> Generation:
         return self._model.generate(prompt.messages, params)

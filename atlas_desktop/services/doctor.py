@@ -79,25 +79,17 @@ class Doctor:
 
         denied = available()
         if denied.complete:
-            text = "The model runs without access to your other files and to the network."
-            return Finding("model process", Verdict.GOOD, text)
-        lacking = " and ".join(
-            name
-            for name, there in (
-                ("Landlock (other files)", denied.files),
-                ("a filter for system calls (network)", denied.tcp or denied.sockets),
-            )
-            if not there
-        )
-        text = f"The model runs in a process of its own without keys, but this system offers no {lacking}."
-        step = "Linux from 5.13 with Landlock switched on offers it; everything works without, too."
-        return Finding("model process", Verdict.WARNING, text, step)
+            return Finding("model process", Verdict.GOOD, tr("doctor.confined"))
+        network = denied.tcp or denied.sockets
+        lacking = "neither" if not denied.files and not network else "network" if denied.files else "files"
+        text = tr(f"doctor.unconfined.{lacking}")
+        return Finding("model process", Verdict.WARNING, text, tr("doctor.landlock"))
 
     def _home(self) -> list[Finding]:
         home = self._paths.home
         if not home.is_dir():
-            step = "Run `atlas` for the guided start."
-            return [Finding("home", Verdict.WARNING, f"{home} does not exist yet.", step)]
+            text = tr("doctor.no_home", home=home)
+            return [Finding("home", Verdict.WARNING, text, tr("doctor.begin"))]
         found = [self._privacy(home)]
         free = shutil.disk_usage(home).free
         low = free < LOW_DISK
@@ -105,15 +97,15 @@ class Doctor:
             Finding(
                 "disk",
                 Verdict.WARNING if low else Verdict.GOOD,
-                f"{size(free)} are free.",
-                "Free some space: a full disk stops new words from being saved." if low else "",
+                tr("doctor.free", size=size(free)),
+                tr("doctor.free_some") if low else "",
             )
         )
         return found
 
     def _privacy(self, home: Path) -> Finding:
         if sys.platform == "win32":
-            return Finding("privacy", Verdict.GOOD, "The home is in your profile, which is yours alone.")
+            return Finding("privacy", Verdict.GOOD, tr("doctor.profile"))
         open_to_others = [
             path
             for folder in (home, self._paths.rooms, self._paths.logs, self._paths.cache)
@@ -122,7 +114,7 @@ class Doctor:
             if not path.is_symlink() and path.stat().st_mode & _OTHERS
         ]
         if not open_to_others:
-            return Finding("privacy", Verdict.GOOD, "Only you can read the home.")
+            return Finding("privacy", Verdict.GOOD, tr("doctor.private"))
         return Finding(
             "privacy",
             Verdict.WARNING,
@@ -134,15 +126,13 @@ class Doctor:
         self._settings.load()
         if strange := unknown_variables(self._settings.environ):
             text = " ".join(unknown_variable(name, near) for name, near in strange.items())
-            step = "`atlas config list --json` names the variable of every setting."
-            return Finding("settings", Verdict.WARNING, text, step)
+            return Finding("settings", Verdict.WARNING, text, tr("doctor.variables"))
         there = self._paths.config.exists()
-        return Finding("settings", Verdict.GOOD, "config.toml is sound." if there else "All defaults.")
+        return Finding("settings", Verdict.GOOD, tr("doctor.settings" if there else "doctor.defaults"))
 
     async def _vault_findings(self) -> list[Finding]:
         if not await self._vault.exists():
-            step = "Run `atlas` for the guided start, or `atlas vault create`."
-            return [Finding("vault", Verdict.WARNING, "There is no vault yet.", step)]
+            return [Finding("vault", Verdict.WARNING, tr("doctor.no_vault"), tr("errors.no_vault.next"))]
         rooms: list[VaultStatus] = []
         for vault in self._vault.rooms:
             try:
@@ -171,7 +161,8 @@ class Doctor:
 
     def _model(self, role: str) -> Finding:
         model = self._models.sound_default(role)
-        return Finding(f"{role} model", Verdict.GOOD, f"{model.id} ({size(model.bytes)}) is ready.")
+        text = tr("doctor.model", model=model.id, size=size(model.bytes))
+        return Finding(f"{role} model", Verdict.GOOD, text)
 
 
 def _spoilt(room: VaultStatus) -> Finding | None:

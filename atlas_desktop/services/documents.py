@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Notice
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from memory.context.documents import DocumentUse, Reading
 from models.errors import ModelsError
 from models.ports import Embedder
@@ -42,11 +44,11 @@ def reading_of(use: DocumentUse) -> str:
     """How much of an attachment is read, in words."""
     if use.of:
         if use.reading is Reading.UNREAD:
-            return f"none of {use.of:,} passages fits beside what was said"
-        return f"{use.passages:,} of {use.of:,} passages, those nearest to your words"
+            return tr("turn.document.none", count=use.of)
+        return tr("turn.document.part", count=use.of, passages=formats().number(use.passages))
     if use.reading is Reading.UNREAD:
-        return "no room beside what was said"
-    return f"whole, {use.tokens:,} tokens"
+        return tr("turn.document.no_room")
+    return tr("turn.document.whole", count=use.tokens)
 
 
 def documents_notice(uses: Sequence[DocumentUse]) -> Notice | None:
@@ -54,5 +56,5 @@ def documents_notice(uses: Sequence[DocumentUse]) -> Notice | None:
     told = [use for use in uses if use.reading is not Reading.STANDING]
     if not told:
         return None
-    each = "; ".join(f"{clean_line(use.name)} ({reading_of(use)})" for use in told)
-    return Notice(DOCUMENTS, f"Read: {each}.")
+    each = "; ".join(tr("turn.document", name=clean_line(use.name), reading=reading_of(use)) for use in told)
+    return Notice(DOCUMENTS, tr("turn.documents", each=each))

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
+
 if TYPE_CHECKING:
     from memory.context.beginning import Compaction
     from memory.context.documents import DocumentUse
@@ -57,8 +60,8 @@ class Replied:
 
 def compaction_notice(compaction: "Compaction") -> Notice:
     """That older turns were summarised, in one line with the sizes before and after."""
-    text = f"Older turns were summarised: {compaction.before:,} → {compaction.after:,} tokens."
-    return Notice("compacted", text)
+    before, after = formats().number(compaction.before), formats().number(compaction.after)
+    return Notice("compacted", tr("turn.compacted", before=before, after=after))
 
 
 TurnEvent = Accepted | Delta | Notice | Replied

@@ -5,23 +5,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
     from memory.entities import Erased
     from memory.lifecycle.forgetting import Affected
-
-_NAMES = {
-    "messages": ("message", "messages"),
-    "summaries": ("summary", "summaries"),
-    "memories": ("memory", "memories"),
-    "vectors": ("vector", "vectors"),
-    "fulltext": ("full-text entry", "full-text entries"),
-    "snapshots": ("state of the model", "states of the model"),
-    "jobs": ("waiting job", "waiting jobs"),
-}
-
-_PLURAL = {"category": "categories", "saved search": "saved searches", "instructions": "instructions"}
 
 
 def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
@@ -47,24 +36,24 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
     went = _counted(counts(affected.erased))
     besides = _places(affected.erased)
     if besides and not went:
-        return f"The words would go from: {besides}."
+        return tr("forgetting.would_go_from", places=besides)
     if not went:
-        return "Nothing fits: nothing would be forgotten."
-    rows = [f"This would be forgotten: {went}."]
+        return tr("forgetting.nothing_fits")
+    rows = [tr("forgetting.would_go", what=went)]
     for name, found, total in (
-        ("Conversations", affected.sessions, affected.whole_sessions),
-        ("Messages", affected.messages, len(affected.messages)),
-        ("Memories", affected.memories, affected.erased.memories),
+        ("sessions", affected.sessions, affected.whole_sessions),
+        ("messages", affected.messages, len(affected.messages)),
+        ("memories", affected.memories, affected.erased.memories),
     ):
         if found:
-            rows.append(f"{name}:")
+            rows.append(tr(f"forgetting.{name}"))
             rows += [f"  {f'{one.id}  ' if ids else ''}{clean_line(one.text)}" for one in found[:shown]]
             more = total - min(len(found), shown)
-            rows += [f"  … and {more} more"] if more > 0 else []
+            rows += [f"  {tr('forgetting.more', count=more)}"] if more > 0 else []
     if affected.erased.stale:
-        rows.append(f"Summaries that are made anew without it: {len(affected.erased.stale)}.")
+        rows.append(tr("forgetting.would_be_anew", count=len(affected.erased.stale)))
     if besides:
-        rows.append(f"The words would go from these, too: {besides}.")
+        rows.append(tr("forgetting.would_go_from_too", places=besides))
     return "\n".join(rows)
 
 
@@ -72,20 +61,18 @@ def receipt_text(value: "Receipt") -> str:
     """What went, and whether anything was left: one line."""
     went = _counted(counts(value.erased, value.snapshots))
     besides = _places(value.erased)
-    told = f"Forgotten: {went}." if went or besides else "There was nothing to forget."
-    if besides:
-        told = f"{told if went else ''} The words went from: {besides}.".strip()
-    anew = f" Summaries made anew without it: {value.rewritten}." if value.rewritten else ""
-    checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
-    return f"{told}{anew} {checked}"
+    told = [tr("forgetting.gone", what=went)] if went else []
+    told += [tr("forgetting.gone_from", places=besides)] if besides else []
+    told = told or [tr("forgetting.nothing")]
+    told += [tr("forgetting.anew", count=value.rewritten)] if value.rewritten else []
+    told.append(tr("forgetting.nothing_left") if value.verified else tr("forgetting.something_left"))
+    return " ".join(told)
 
 
 def _places(erased: "Erased") -> str:
-    return ", ".join(
-        f"{count} {name if count == 1 else _PLURAL.get(name, f'{name}s')}"
-        for name, count in places(erased).items()
-    )
+    told = {name.replace(" ", "_"): count for name, count in places(erased).items()}
+    return ", ".join(tr(f"forgetting.place.{name}", count=count) for name, count in told.items())
 
 
 def _counted(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {_NAMES[name][n != 1]}" for name, n in numbers.items() if n)
+    return ", ".join(tr(f"forgetting.kind.{name}", count=n) for name, n in numbers.items() if n)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.knowledge_views import MemoryDetails, MemoryView, SourceView
 from atlas_desktop.setting_types import MemorySettings
+from atlas_desktop.words.catalogue import tr
 from memory.entities import Message
 from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
 from memory.knowledge.entities import (
@@ -275,10 +276,8 @@ class KnowledgeService:
 
 def _worded(text: str) -> str:
     told = clean(text).strip()
-    if not told:
-        raise ValueError("a memory needs at least one visible character")
-    if len(told) > LONGEST:
-        raise ValueError(f"a memory has at most {LONGEST} characters")
+    if not told or len(told) > LONGEST:
+        raise ValueError(tr("memory.too_long", most=LONGEST) if told else tr("memory.blank"))
     return told
 
 

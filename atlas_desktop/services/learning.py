@@ -9,6 +9,7 @@ from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.events import Accepted, Replied
 from atlas_desktop.services.knowledge import LONGEST, rules_of
 from atlas_desktop.setting_types import MemorySettings
+from atlas_desktop.words.catalogue import tr
 from memory.background import Duty
 from memory.jobs import Job, Priority
 from memory.knowledge.entities import Memory
@@ -72,7 +73,7 @@ class LearningService:
         """
         wanted = clean(text).strip()
         if not wanted or len(wanted) > LONGEST:
-            raise ValueError("nothing is said, or too much")
+            raise ValueError(tr("memory.nothing_said"))
         made = await self._ledger().remember(wanted, project=project)
         await self._changed()
         return made

@@ -8,6 +8,7 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.epochs import EpochService
 from atlas_desktop.services.projects import tidy_name
+from atlas_desktop.words.catalogue import tr
 from memory.entities import CategorySource, Session
 from memory.organising.entities import MarksPatch, Merged, Organised, TagCount, TagSuggestion
 from memory.ports import SessionStore
@@ -123,5 +124,5 @@ def tidy_tag(text: str) -> str:
     """One line without the # that others write in front. Raises ValueError when empty or too long."""
     tag = clean_line(text).lstrip("#").strip()
     if not tag or len(tag) > LONGEST_TAG:
-        raise ValueError(f"a tag or category has 1 to {LONGEST_TAG} characters")
+        raise ValueError(tr("history.tag.length", most=LONGEST_TAG))
     return tag

@@ -13,10 +13,6 @@ from memory.ports import SessionStore
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
 
-NEW_EPOCH = (
-    "With your next words a new epoch begins: the model reads this conversation again, "
-    "under other instructions."
-)
 _VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from atlas_desktop.words.catalogue import tr
 from models.errors import ModelLoadFailed, WorkerCrashed
 from models.files import replace, require_space, sha256_of
 from models.gguf_header import read_header
@@ -95,12 +96,13 @@ class Search:
         await asyncio.to_thread(self.store.remove_parts, self.model.id)
         original = self._open(self.model.path)
         if not self.search.perplexity:
-            self.tell("reading the fixed text")
+            self.tell(tr("tuning.reading"))
             await self._remember(perplexity=await original.perplexity(start, self.plan))
         whole = self.search.perplexity
         best = await self._best_layout(Best(original, start, whole), whole)
         for kind in COORDINATES:
             for settings in changes(self.plan, best.settings, kind):
+                # Part of the key under which a step is stored.
                 name = best.layout.name if best.layout else "as downloaded"
                 key = f"{name} {best.settings.key} -> {settings.key}"
                 step = self._known(key) or await self._compare(
@@ -131,7 +133,7 @@ class Search:
             if step is not None and step.prefill <= best.speed:
                 continue
             if self._most(layout) + self.model.bytes > available_memory():
-                self.tell(f"{layout.name}: too little memory is free to hold it beside the model")
+                self.tell(tr("tuning.no_memory", layout=layout.name))
                 continue
             candidate = await self._made(layout, original)
             if candidate is None:
@@ -156,7 +158,7 @@ class Search:
     async def _made(self, layout: Layout, original: Best) -> Best | None:
         """The model in another layout, beside the others under a name that nothing takes for a model."""
         await self.checkpoint()
-        self.tell(f"{layout.name}: writing the model in this layout")
+        self.tell(tr("tuning.writing", layout=layout.name))
         part = self.store.part(self.model.id, layout.name)
         await asyncio.to_thread(require_space, self.store.folder, self._most(layout))
         writer = self._open(self.model.path)
@@ -225,7 +227,7 @@ class Search:
     async def _conclude(self, original: TuningBench, start: RunSettings, best: Best) -> Tuned:
         """Measures the model as downloaded and the best found in turns, places the file, writes it down."""
         changed = best.part is not None or best.settings != start
-        self.tell("as downloaded and tuned, in turns")
+        self.tell(tr("tuning.in_turns"))
         before: list[Round] = []
         after: list[Round] = []
         for _ in range(MIN_ROUNDS):

@@ -9,6 +9,7 @@ from typing import Protocol
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.documents import documents_notice
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
+from atlas_desktop.words.catalogue import tr
 from memory.attachments.entities import NewAttachment
 from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
@@ -214,7 +215,7 @@ class Turn:
             except WorkerCrashed:
                 if attempt == 2 or self._said or self._stopped:
                     raise
-                yield Notice("model_restarted", "The model process stopped and was started again.")
+                yield Notice("model_restarted", tr("turn.model_restarted"))
             else:
                 return
 

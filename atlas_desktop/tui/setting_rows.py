@@ -148,6 +148,6 @@ def details(row: Row) -> Content:
         return Content.assemble(*parts)
     parts.append((tr("settings.config", key=row.key, variable=row.info.env), "$quiet"))
     if row.info.effect is not Effect.AT_ONCE:
-        later = tr("settings.effect.model" if row.info.effect is Effect.MODEL else "settings.effect.start")
+        later = tr(f"settings.effect.{row.info.effect.value}")
         parts += [(" ", ""), (later, "$quiet")]
     return Content.assemble(*parts)

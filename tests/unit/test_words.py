@@ -13,10 +13,20 @@ from atlas_desktop.setting_infos import describe
 from atlas_desktop.tui.actions import ACTIONS, Where
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import use
+from memory.storage.queries.about import _PLACES
 
 ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"
 SAID_OF_ERRORS = sorted((ROOT / "atlas_desktop" / "words").glob("*.py"))
+SERVICES = ROOT / "atlas_desktop" / "services"
+SAID_BY_SERVICES = [
+    *(SERVICES / f"{name}.py" for name in ("chat", "doctor", "documents", "events", "forgetting_told")),
+    *(SERVICES / f"{name}.py" for name in ("knowledge", "organising", "personas", "tuning_search", "turn")),
+    *(SERVICES / "exporting" / f"{name}.py" for name in ("formats", "targets")),
+    *(ROOT / "atlas_desktop" / f"{name}.py" for name in ("explain", "setting_infos", "settings")),
+]
+# What stands in JSON or is stored: the names of a check, of a kind of value, of a file that is measured.
+NAMES_IN_SERVICES = {"model process", "list of str", "as downloaded"}
 TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*"))
 
 # The keys of a keyboard are called so everywhere.
@@ -50,10 +60,12 @@ def _set_aside(node: ast.AST) -> Iterator[ast.AST]:
             yield from (inner for one in node.args for inner in ast.walk(one))
 
 
-def literal_words(path: Path) -> list[str]:
-    """The texts in a module that look like words for people."""
+def literal_words(path: Path, *, raised: bool = False) -> list[str]:
+    """The texts in a module that look like words for people; also what is `raised`, where people see that."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    aside = {id(one) for node in nodes for one in _set_aside(node)}
+    aside = {
+        id(one) for node in nodes if not (raised and isinstance(node, ast.Raise)) for one in _set_aside(node)
+    }
     texts = [
         node.value
         for node in nodes
@@ -75,6 +87,25 @@ def test_no_words_are_added_to_the_code_that_draws() -> None:
 @pytest.mark.parametrize("path", SAID_OF_ERRORS, ids=lambda path: path.stem)
 def test_no_words_are_added_to_what_explains_errors(path: Path) -> None:
     assert not literal_words(path), "put these words into atlas_desktop/words/en"
+
+
+@pytest.mark.parametrize("path", SAID_BY_SERVICES, ids=lambda path: path.stem)
+def test_no_words_are_added_to_services_that_tell_people(path: Path) -> None:
+    found = [text for text in literal_words(path, raised=True) if text not in NAMES_IN_SERVICES]
+    assert not found, "put these words into atlas_desktop/words/en"
+
+
+def test_the_tables_of_a_package_say_nothing_twice() -> None:
+    tables = ROOT / "atlas_desktop" / "words" / "en"
+    for folder in (path for path in tables.iterdir() if (path / "__init__.py").exists()):
+        parts = [texts(f"{folder.name}.{path.stem}") for path in folder.glob("[a-z]*.py")]
+        assert sum(map(len, parts)) == len(texts(folder.name))
+
+
+def test_all_that_can_be_forgotten_has_words() -> None:
+    names = {name for name, _, _ in _PLACES if name}
+    told = {f"place.{name.replace(' ', '_')}" for name in names}
+    assert told <= {key.removesuffix(".one").removesuffix(".other") for key in texts("forgetting")}
 
 
 def _calls() -> Iterator[tuple[str, set[str], bool]]:

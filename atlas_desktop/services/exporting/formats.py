@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from atlas_desktop.services.exporting.document import About, Writer
+from atlas_desktop.words.catalogue import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +13,14 @@ class Format:
     """`apart`: memories cannot stand in the same file as sessions. `binary`: nothing for a terminal."""
 
     name: str
-    title: str
     suffix: str
     open: Callable[[BinaryIO, About], Writer]
     apart: bool = False
     binary: bool = False
+
+    @property
+    def title(self) -> str:
+        return tr(f"exporting.format.{self.name}")
 
 
 def _markdown(out: BinaryIO, about: About) -> Writer:
@@ -64,13 +68,13 @@ def _csv(out: BinaryIO, about: About) -> Writer:
 FORMATS = {
     one.name: one
     for one in (
-        Format("md", "Markdown", ".md", _markdown),
-        Format("html", "Web page", ".html", _html),
-        Format("txt", "Plain text", ".txt", _text),
-        Format("pdf", "PDF", ".pdf", _pdf, binary=True),
-        Format("json", "JSON", ".json", _json),
-        Format("jsonl", "JSON lines (can be imported again)", ".jsonl", _jsonl, apart=True),
-        Format("csv", "Table of messages (CSV)", ".csv", _csv, apart=True),
+        Format("md", ".md", _markdown),
+        Format("html", ".html", _html),
+        Format("txt", ".txt", _text),
+        Format("pdf", ".pdf", _pdf, binary=True),
+        Format("json", ".json", _json),
+        Format("jsonl", ".jsonl", _jsonl, apart=True),
+        Format("csv", ".csv", _csv, apart=True),
     )
 }
 

@@ -15,6 +15,7 @@ from typing import BinaryIO, Protocol
 
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.exporting.errors import BadRecipient, TargetExists, TargetRefused
+from atlas_desktop.words.catalogue import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class FileTarget:
         if not force and os.path.lexists(path):
             raise TargetExists(path)
         if path.is_dir():
-            raise TargetRefused(path, "it is a folder")
+            raise TargetRefused(path, tr("errors.target_refused.folder"))
 
     def add(self, name: str) -> BinaryIO:
         self._complete()
@@ -144,7 +145,7 @@ class FolderTarget:
         self._names: list[str] = []
         self._open: BinaryIO | None = None
         if os.path.lexists(path) and not path.is_dir():
-            raise TargetExists(path) if not force else TargetRefused(path, "it is a file")
+            raise TargetExists(path) if not force else TargetRefused(path, tr("errors.target_refused.file"))
         with _told(path):
             if not force and path.is_dir() and any(path.iterdir()):
                 raise TargetExists(path)

@@ -53,15 +53,13 @@ class PersonaActions(ChatPart):
         return self.current.system or self.atlas.desk.settings.chat.system_prompt
 
     async def _instruct(self, shown: Conversation, text: str | None, said: str) -> None:
-        from atlas_desktop.services.personas import NEW_EPOCH
-
         if shown.id is None:
             shown.system = text
             self.atlas.say(f"{said} {tr('chat.from_the_first')}")
         else:
             shown.session = await self.atlas.room_of(shown).personas.instruct(shown.id, text)
             if shown is self.current:
-                await self.transcript.note(Remark(f"{said} {NEW_EPOCH}"))
+                await self.transcript.note(Remark(f"{said} {tr('turn.new_epoch')}"))
         self.tell()
 
     def action_persona(self, words: str = "") -> None:

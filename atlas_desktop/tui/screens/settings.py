@@ -26,8 +26,6 @@ from atlas_desktop.words.catalogue import tr
 if TYPE_CHECKING:
     from atlas_desktop.tui.looks import Looks
 
-_SAID = {Effect.AT_ONCE: "at_once", Effect.MODEL: "model", Effect.START: "start"}
-
 
 class SettingsScreen(Covering, SparingScreen[None]):
     """Sections at the left, their settings beside, and all about the marked one below."""
@@ -229,7 +227,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._end_edit()
         self.read()
         effect = row.info.effect if row.info is not None else Effect.AT_ONCE
-        self._tell(tr(f"settings.{_SAID[effect]}"))
+        self._tell(tr(f"settings.{effect.value}"))
 
     async def action_setting_reset(self) -> None:
         if (row := self.marked) is not None:

@@ -58,4 +58,11 @@ TEXTS = {
     "leaving.redacted": "What was found of personal data is taken out; what was not found is not.",
     "off_record": "It is off the record: the file will be what is left of it.",
     "key": "Export",
+    "format.md": "Markdown",
+    "format.html": "Web page",
+    "format.txt": "Plain text",
+    "format.pdf": "PDF",
+    "format.json": "JSON",
+    "format.jsonl": "JSON lines (can be imported again)",
+    "format.csv": "Table of messages (CSV)",
 }

@@ -155,4 +155,5 @@ TEXTS = {
     "projects.rename": "Rename the project",
     "projects.chosen": "In the project “{name}” now.",
     "projects.out": "In no project any more.",
+    "tag.length": "a tag or category has 1 to {most} characters",
 }

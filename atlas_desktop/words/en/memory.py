@@ -86,4 +86,7 @@ TEXTS = {
     "about": "About: {subject}",
     "project": "Project: {project}",
     "version": "Version {number}",
+    "blank": "a memory needs at least one visible character",
+    "too_long": "a memory has at most {most} characters",
+    "nothing_said": "nothing is said, or too much",
 }

@@ -15,4 +15,6 @@ TEXTS = {
     "nothing_to_export.what": "No conversation fits what you asked for. Nothing was written.",
     "nothing_to_export.next": "`atlas sessions list` shows what there is; those of the private room need "
     "--include-private.",
+    "target_refused.folder": "it is a folder",
+    "target_refused.file": "it is a file",
 }

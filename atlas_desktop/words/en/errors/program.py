@@ -38,4 +38,7 @@ TEXTS = {
     "interrupted.title": "Stopped",
     "interrupted.what": "The command was interrupted. What was saved before is saved.",
     "interrupted.next": "Run it again when you like.",
+    "bad_setting.locale": "no such language is known; examples: de_DE, en_GB",
+    "bad_setting.not_toml": "this is not TOML: {fault}",
+    "unknown_setting.reason": "there is no such setting",
 }
