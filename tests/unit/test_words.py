@@ -18,15 +18,23 @@ from memory.storage.queries.about import _PLACES
 ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"
 SAID_OF_ERRORS = sorted((ROOT / "atlas_desktop" / "words").glob("*.py"))
-SERVICES = ROOT / "atlas_desktop" / "services"
 SAID_BY_SERVICES = [
-    *(SERVICES / f"{name}.py" for name in ("chat", "doctor", "documents", "events", "forgetting_told")),
-    *(SERVICES / f"{name}.py" for name in ("knowledge", "organising", "personas", "tuning_search", "turn")),
-    *(SERVICES / "exporting" / f"{name}.py" for name in ("formats", "targets")),
-    *(ROOT / "atlas_desktop" / f"{name}.py" for name in ("explain", "setting_infos", "settings")),
+    ROOT / "atlas_desktop" / folder / f"{name}.py"
+    for folder, names in {
+        "": "explain setting_infos settings",
+        "services": "chat doctor documents events forgetting_told knowledge organising personas "
+        "tuning_search turn",
+        "services/exporting": "formats targets",
+        "services/importing": "chatgpt claude detecting entities importer jan lines lmstudio markdown "
+        "natures openwebui reading scanning sources tree values",
+    }.items()
+    for name in names.split()
 ]
-# What stands in JSON or is stored: the names of a check, of a kind of value, of a file that is measured.
-NAMES_IN_SERVICES = {"model process", "list of str", "as downloaded"}
+# What stands in JSON: the names of a check, of a kind of value, of a file that is measured. What an import
+# writes into the messages that are stored, and how a library's own faults begin.
+NAMES_IN_SERVICES = {"model process", "list of str", "as downloaded", "Expected", "Object missing"}
+NAMES_IN_SERVICES |= {"About the person:", "How to answer:"}
+NAMES_IN_SERVICES |= {"Asked", "Document", "Image", "Project", "Result"}
 TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*"))
 
 # The keys of a keyboard are called so everywhere.

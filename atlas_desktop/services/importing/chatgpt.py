@@ -15,6 +15,7 @@ from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import identifier, mapping, moment, number, sequence, text
 from atlas_desktop.services.importing.wording import joined
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -33,7 +34,7 @@ def talk_of(value: Any) -> Talk:
     """Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("mapping"), dict):
-        raise Unreadable("no conversation: it has no `mapping`, where ChatGPT puts what was said")
+        raise Unreadable(tr("left_out.chatgpt"))
     nodes = {key: mapping(node) for key, node in mapping(fields["mapping"]).items()}
     parents = {child: key for key, node in nodes.items() for child in sequence(node.get("children"))
                if isinstance(child, str)}  # fmt: skip

@@ -14,6 +14,7 @@ from atlas_desktop.services.importing.scanning import Note, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text
 from atlas_desktop.services.importing.wording import aside, joined
+from atlas_desktop.words.catalogue import tr
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
@@ -51,9 +52,9 @@ def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
     if "chat_messages" not in fields:
         if "docs" in fields or "prompt_template" in fields:
             return _project(fields)
-        raise Unreadable("no conversation: it has no `chat_messages`, where Claude puts what was said")
+        raise Unreadable(tr("left_out.claude"))
     if not isinstance(fields["chat_messages"], list):
-        raise Unreadable("no conversation: `chat_messages` is no list")
+        raise Unreadable(tr("left_out.claude.list"))
     said = list(_said(fields["chat_messages"]))
     project = mapping(fields.get("project"))
     known = projects.get(identifier(fields.get("project_uuid")) or identifier(project.get("uuid")), "")

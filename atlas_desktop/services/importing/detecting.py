@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Any
 
-from atlas_desktop.services.importing.entities import Format, Unreadable
+from atlas_desktop.services.importing.entities import Beside, Format, Unreadable
 from atlas_desktop.services.importing.scanning import decoded, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import mapping, sequence, text
@@ -33,7 +33,7 @@ def _kind_of_objects(part: Part) -> Format | None:
     broken: list[str] = []
     found = islice(objects(part, lambda _where, why: broken.append(why)), _LOOKED_AT)
     kind = next((kind for _, one in found if (kind := kind_of(one)) is not None), None)
-    whys = [why for why in broken if not why.startswith("no conversation")]
+    whys = [why for why in broken if not isinstance(why, Beside)]
     if kind is None and whys:
         raise Unreadable(whys[0])
     return kind

@@ -33,6 +33,16 @@ class Unreadable(Exception):
         self.why = why
 
 
+class NotJson(Unreadable):
+    """What should be JSON and is none."""
+
+
+class Beside(str):
+    """Why something is no conversation that does not look like one: no fault of the file."""
+
+    __slots__ = ()
+
+
 class UnknownExport(Exception):
     """Files of which nothing comes in. `alien` ones are in no format that is known, and `why` says what they
     are instead, if that can be said. Of others, or of conversations in them, there is the reason why they

@@ -18,6 +18,7 @@ from atlas_desktop.services.importing.entities import (
 from atlas_desktop.services.importing.natures import nature_of
 from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part, Source, open_source
+from atlas_desktop.words.catalogue import tr
 from memory.transfer.entities import Refused, TravellingSession
 from memory.transfer.ports import TransferStore
 
@@ -129,7 +130,7 @@ class Importer:
         for one, arrival in zip(batch, arrivals, strict=True):
             session = one.session
             if isinstance(arrival, Refused):
-                report.skip(one.where, "a parent or the head is none of its messages")
+                report.skip(one.where, tr("left_out.no_parent"))
                 continue
             new, messages = arrival.new_session, arrival.messages
             if seen is not None and new:
@@ -155,7 +156,7 @@ class Importer:
                     here.append(one)
                 else:
                     report.elsewhere += 1
-                    report.skip(one.where, "it is in another room already")
+                    report.skip(one.where, tr("left_out.other_room"))
             batch = here
         return batch
 
@@ -171,7 +172,7 @@ class Importer:
             if not isinstance(arrival, Refused) and not arrival.new_session and not arrival.already:
                 known.add(one.where)
                 report.elsewhere += 1
-                report.skip(one.where, "the conversation is here already, from elsewhere")
+                report.skip(one.where, tr("left_out.known"))
         return [one for one in batch if one.where not in known]
 
 

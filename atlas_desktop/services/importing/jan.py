@@ -11,6 +11,7 @@ from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text
 from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -43,7 +44,7 @@ def _threads(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, Travellin
                 key = identifier(fields.get("id"))
                 about[key] = fields
             else:
-                note(where, "neither a thread nor a message")
+                note(where, tr("left_out.jan"))
                 continue
             places.setdefault(key, where)
     if len(about) == 1 and len(messages) == 1:

@@ -8,10 +8,11 @@ import msgspec
 
 from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.importing.entities import Unreadable
+from atlas_desktop.services.importing.entities import NotJson, Unreadable
 from atlas_desktop.services.importing.scanning import Note, decoded, objects
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import aware, identifier, json_text, mapping, moment
+from atlas_desktop.words.catalogue import tr
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.transfer.entities import TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -101,7 +102,7 @@ def _decoded(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(_lines(part), start=1):
         where = f"{part.where}:{number}"
         if line is None:
-            note(where, f"longer than {LONGEST_LINE} bytes")
+            note(where, tr("left_out.longer", bytes=LONGEST_LINE))
         elif line.strip():
             try:
                 yield where, _value(line)
@@ -112,8 +113,8 @@ def _decoded(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
 def _value(line: bytes) -> Any:
     try:
         return decoded(line)
-    except Unreadable as fault:
-        raise Unreadable("not a JSON object" if fault.why == "not JSON" else fault.why) from None
+    except NotJson:
+        raise Unreadable(tr("left_out.not_object")) from None
 
 
 def read_line(line: bytes) -> TravellingSession:
@@ -129,16 +130,16 @@ def session_of(raw: Any) -> TravellingSession:
     except msgspec.ValidationError as fault:
         raise Unreadable(_place(fault)) from None
     except UnicodeEncodeError:
-        raise Unreadable("half a character where a known word or a time has to be") from None
+        raise Unreadable(tr("left_out.half_character")) from None
     except RecursionError:
-        raise Unreadable("nested too deeply") from None
+        raise Unreadable(tr("left_out.too_deep")) from None
     created = _aware(given.created_at) or next(
         (found for row in rows if (found := _aware(row.created_at)) is not None), None
     )
     if created is None:
-        raise Unreadable("no time: `created_at` is missing")
+        raise Unreadable(tr("left_out.no_time"))
     if len({row.id for row in rows}) != len(rows):
-        raise Unreadable("two messages with the same id")
+        raise Unreadable(tr("left_out.same_id"))
     messages = tuple(_messages(rows, given.messages, created))
     latest = max((message.created_at for message in messages), default=created)
     attached, raw = _attached(raw)
@@ -228,15 +229,15 @@ def _aware(given: datetime | None) -> datetime | None:
     try:
         return None if given is None else aware(given)
     except OverflowError:
-        raise Unreadable("a time that is none") from None
+        raise Unreadable(tr("left_out.no_such_time")) from None
 
 
 def _place(fault: msgspec.ValidationError) -> str:
     """What is wrong and where, without the words that msgspec may quote from the line."""
     _, _, path = str(fault).partition(" - at `")
     expected = str(fault).split(",")[0].split(" - at ")[0]
-    said = expected if expected.startswith(("Expected", "Object missing")) else "Not what is expected"
-    return f"{said} at {path.rstrip('`')}" if path else said
+    said = expected if expected.startswith(("Expected", "Object missing")) else tr("left_out.not_expected")
+    return tr("left_out.at", what=said, place=path.rstrip("`")) if path else said
 
 
 def _lines(part: Part) -> Iterator[bytes | None]:

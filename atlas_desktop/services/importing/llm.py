@@ -19,6 +19,7 @@ from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, identifier, moment, text
 from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
+from atlas_desktop.words.catalogue import tr
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
@@ -31,14 +32,14 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
     """Raises `Unreadable`, `OSError`."""
     for part in parts:
         if part.path is None:
-            raise Unreadable("a database in an archive is not read: unpack it first")
+            raise Unreadable(tr("left_out.llm.archive"))
         log = part.path.with_name(part.path.name + "-wal")
         if log.is_file() and log.stat().st_size:
-            note(f"{part.where}-wal", "the newest entries are in a log that is not written back yet")
+            note(f"{part.where}-wal", tr("left_out.llm.log"))
         try:
             yield from _sessions(part, note)
         except (sqlite3.Error, OverflowError) as fault:
-            raise Unreadable("the database is damaged, or not one of llm") from fault
+            raise Unreadable(tr("left_out.llm.damaged")) from fault
 
 
 def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]:
@@ -54,7 +55,7 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
         conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)
         tables = tables_of(conn)
         if not {*_TABLES, "turns"} & tables.keys():
-            raise Unreadable("a database without the tables of llm")
+            raise Unreadable(tr("left_out.llm.tables"))
         pace = _Pace(conn, tables, part)
         for where, talk in _talks(conn, tables, pace):
             pace.tell()

@@ -21,6 +21,7 @@ from atlas_desktop.services.importing.values import (
     text,
 )
 from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -45,7 +46,7 @@ def talk_of(value: Any) -> Talk:
     """Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("messages"), list):
-        raise Unreadable("no conversation: it has no `messages`, where LM Studio puts what was said")
+        raise Unreadable(tr("left_out.lmstudio"))
     said: list[Said] = []
     head: str | None = None
     for one in sequence(fields["messages"]):

@@ -17,6 +17,7 @@ from atlas_desktop.services.importing.scanning import LONGEST, Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.tree import session_of
 from atlas_desktop.services.importing.values import digest, moment, text, texts
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -55,12 +56,12 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
         with part.open() as stream:
             data = stream.read(LONGEST + 1)
         if len(data) > LONGEST:
-            note(part.where, f"longer than {LONGEST} bytes")
+            note(part.where, tr("left_out.longer", bytes=LONGEST))
             continue
         try:
             words = data.decode(_encoding(data))
         except UnicodeDecodeError:
-            note(part.where, "not UTF-8")
+            note(part.where, tr("left_out.not_utf8"))
             continue
         title = PurePosixPath(part.name.replace("\\", "/")).stem
         for number, talk in enumerate(talks_of(words.replace("\r\n", "\n"), title), start=1):

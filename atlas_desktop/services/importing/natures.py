@@ -3,6 +3,7 @@
 import codecs
 
 from atlas_desktop.services.importing.sources import READ, Source
+from atlas_desktop.words.catalogue import tr
 
 _LOOKED_AT = 64 * 1024
 _WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
@@ -15,17 +16,17 @@ def nature_of(source: Source) -> str:
     """
     if not source.parts:
         # What was refused has its own reasons.
-        return "" if source.refused else f"there is no file in it that ends in {', '.join(READ)}"
+        return "" if source.refused else tr("left_out.no_part", endings=", ".join(READ))
     if not source.size:
-        return "it is empty"
+        return tr("left_out.empty")
     if len(source.parts) > 1:
         return ""
     head = source.parts[0].head(_LOOKED_AT)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        return "there is nothing in it but spaces"
+        return tr("left_out.spaces")
     if (wide := _WIDE.get(head[:2])) is not None:
-        return f"its text is {wide}, and exports are UTF-8: save it as that"
-    return "" if _is_text(head) else "it is not text"
+        return tr("left_out.wide", coding=wide)
+    return "" if _is_text(head) else tr("left_out.not_text")
 
 
 def _is_text(head: bytes) -> bool:

@@ -13,6 +13,7 @@ from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text, texts
 from atlas_desktop.services.importing.wording import attached, joined, quoted
+from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
@@ -34,9 +35,7 @@ def talk_of(value: Any) -> Talk:
     history = mapping(chat.get("history"))
     nodes = mapping(history.get("messages"))
     if not nodes and not isinstance(chat.get("messages"), list):
-        raise Unreadable(
-            "no conversation: it has no `history` and no `messages`, where Open WebUI puts what was said"
-        )
+        raise Unreadable(tr("left_out.openwebui"))
     said = [_said(key, mapping(one)) for key, one in nodes.items()] or list(
         _one_after_another(sequence(chat.get("messages")))
     )

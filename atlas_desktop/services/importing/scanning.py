@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from atlas_desktop.services.importing.entities import Unreadable
+from atlas_desktop.services.importing.entities import Beside, NotJson, Unreadable
 from atlas_desktop.services.importing.sources import Part
+from atlas_desktop.words.catalogue import tr
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of one conversation."""
@@ -108,7 +109,7 @@ def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
                 number += 1
                 yield f"{part.where}:{number}", value
         except (ijson.JSONError, ValueError):
-            note(f"{part.where}:{number + 1}", "not JSON, and nothing after it can be read")
+            note(f"{part.where}:{number + 1}", tr("left_out.nothing_after"))
 
 
 def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:
@@ -138,11 +139,11 @@ def decoded(data: bytes) -> Any:
         try:
             return json.loads(data.removeprefix(_BOM))
         except UnicodeDecodeError:
-            raise Unreadable("not UTF-8") from None
+            raise Unreadable(tr("left_out.not_utf8")) from None
         except (ValueError, RecursionError):
-            raise Unreadable("not JSON") from None
+            raise NotJson(tr("left_out.not_json")) from None
     except RecursionError:
-        raise Unreadable("nested too deeply") from None
+        raise Unreadable(tr("left_out.too_deep")) from None
 
 
 class _Scanner:
@@ -195,15 +196,15 @@ class _Scanner:
                 return
         yield from self._bare(len(self._buffer))
         if self._open:
-            yield self._piece(None, "the file ends in the middle of it")
+            yield self._piece(None, tr("left_out.cut"))
 
     def _read_on(self, step: int) -> Piece | None:
         """Reads on, unless the object that is being read takes too much, or the file has ended."""
         too_long = self._start is not None and len(self._buffer) - self._start > self._longest
-        if too_long and (piece := self._go_back("not JSON", len(self._buffer))) is not None:
+        if too_long and (piece := self._go_back(tr("left_out.not_json"), len(self._buffer))) is not None:
             return piece
         if not self._more(step):
-            piece = None if too_long else self._go_back("not JSON", len(self._buffer))
+            piece = None if too_long else self._go_back(tr("left_out.not_json"), len(self._buffer))
             self._ended = piece is None
             return piece
         if len(self._buffer) <= 2 * self._longest:
@@ -211,7 +212,7 @@ class _Scanner:
         self._ended = True
         self._open.clear()
         self._at = len(self._buffer)
-        return self._piece(None, f"longer than {self._longest} bytes, and so is what follows")
+        return self._piece(None, tr("left_out.longer_all", bytes=self._longest))
 
     def _go_back(self, why: str, end: int) -> Piece | None:
         """To where, within the object that is being read, another one like those before it begins: brackets
@@ -234,8 +235,7 @@ class _Scanner:
             return
         number = sum(1 for _ in _BARE.finditer(self._buffer, self._at, end))
         if number:
-            why = "a bare value" if number == 1 else f"{number} bare values"
-            yield self._piece(None, f"no conversation: {why}")
+            yield self._piece(None, Beside(tr("left_out.bare", count=number)))
             self._number += number - 1
 
     def _at_once(self) -> Piece | None:
@@ -283,7 +283,7 @@ class _Scanner:
         if self._open:
             return
         if self._start is None or self._at - self._start > self._longest:
-            yield self._piece(None, f"longer than {self._longest} bytes")
+            yield self._piece(None, tr("left_out.longer", bytes=self._longest))
             return
         try:
             value = decoded(self._buffer[self._start : self._at])

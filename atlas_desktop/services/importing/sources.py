@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.importing.entities import Meter, Unreadable
+from atlas_desktop.words.catalogue import tr
 
 MOST_MEMBERS = 100_000
 LARGEST_ARCHIVE = 16 * 1024**3
@@ -85,7 +86,7 @@ class _Counted(io.RawIOBase):
         except Exception as fault:
             # What the decompressors raise has no common base but this.
             if type(fault).__module__ in ("zlib", "bz2", "lzma", "_lzma"):
-                raise Unreadable("the archive is damaged") from None
+                raise Unreadable(tr("left_out.archive_damaged")) from None
             raise
         buffer[: len(data)] = data
         self._meter.done += len(data)
@@ -98,8 +99,8 @@ class _Counted(io.RawIOBase):
 
 def _why(fault: Exception) -> str:
     if isinstance(fault, RuntimeError) and "encrypted" in str(fault):
-        return "it is encrypted"
-    return "the archive is damaged"
+        return tr("left_out.encrypted")
+    return tr("left_out.archive_damaged")
 
 
 def open_source(path: Path, meter: Meter) -> Source:
@@ -112,7 +113,7 @@ def open_source(path: Path, meter: Meter) -> Source:
         return source
     if path.exists() and not path.is_file():
         # Whoever opens a pipe waits until somebody writes to it, and a device has no end.
-        raise Unreadable("it is not a file")
+        raise Unreadable(tr("left_out.not_a_file"))
     with path.open("rb") as file:
         magic = file.read(4)
     if magic in (_MAGIC, _EMPTY):
@@ -149,11 +150,11 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
-        raise Unreadable("the archive is damaged") from None
+        raise Unreadable(tr("left_out.archive_damaged")) from None
     try:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
-            raise Unreadable(f"an archive of more than {MOST_MEMBERS} files")
+            raise Unreadable(tr("left_out.many_files", most=MOST_MEMBERS))
         source = Source(name, [], [], archive)
         for member in sorted(members, key=lambda one: one.filename):
             if member.is_dir() or not member.filename.lower().endswith(READ):
@@ -165,7 +166,7 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
             else:
                 source.refused.append((where, why))
         if source.size > LARGEST_ARCHIVE:
-            raise Unreadable(f"an archive of more than {LARGEST_ARCHIVE} bytes")
+            raise Unreadable(tr("left_out.large_archive", most=LARGEST_ARCHIVE))
     except BaseException:
         archive.close()
         raise
@@ -175,13 +176,13 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
 def _refused(member: zipfile.ZipInfo) -> str | None:
     name = member.filename.replace("\\", "/")
     if name.startswith("/") or ".." in name.split("/") or name[1:2] == ":":
-        return "its name leads out of the archive"
+        return tr("left_out.leads_out")
     if member.create_system == _UNIX and stat.S_ISLNK(member.external_attr >> 16):
-        return "it is a link"
+        return tr("left_out.link")
     if member.flag_bits & 1:
-        return "it is encrypted"
+        return tr("left_out.encrypted")
     if member.file_size > _SMALL and member.file_size > HIGHEST_RATIO * max(member.compress_size, 1):
-        return "it is packed so tightly that it is hardly a conversation"
+        return tr("left_out.tight")
     return None
 
 

@@ -12,6 +12,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.services.importing.values import digest, json_text
 from atlas_desktop.services.titles import first_words
+from atlas_desktop.words.catalogue import tr
 from memory.entities import TitleSource
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
@@ -28,7 +29,7 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
     said = _distinct(talk.said)
     kept = {one.id: one for one in said.values() if one.content.strip()}
     if not kept:
-        raise Unreadable("nothing was said in it")
+        raise Unreadable(tr("left_out.nothing_said"))
     tree = _Tree(_parents(said), kept)
     parents = {name: tree.nearest(tree.parents[name]) for name in kept}
     begun = talk.created_at or min(_moments(kept.values()), default=otherwise)
