@@ -11,6 +11,7 @@ AHEAD = (
     "memory.storage.room",
     "atlas_desktop.tui.screens.chat",
     "atlas_desktop.services.room",
+    "atlas_desktop.services.rooms",
     "memory.learning.digests",
     "memory.vault.upkeep",
     "memory.storage.snapshots",

@@ -42,6 +42,8 @@ _SIGNS = frozenset("#<`~=-")
 _FENCES = re.compile(r"`{3,}|~{3,}")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
 _DEEPER = 2
+_OWN = ("h1", "h2")
+"""Headings of the document."""
 
 
 class MarkdownWriter(BaseWriter):
@@ -175,11 +177,13 @@ def _indent(line: str) -> int:
 
 
 def _stands_alone(text: str) -> bool:
-    """Whether a heading after the text is read as one, by a parser."""
-    last = parser().parse(f"{text}\n\n## end\n")[-3:]
-    return [token.type for token in last] == ["heading_open", "inline", "heading_close"] and last[
-        0
-    ].level == 0
+    """Whether a heading after the text is read as one, by a parser, and nothing in it as a heading of the
+    document or as HTML: what looks like a code block may be the end of a list."""
+    *said, opens, words, closes = parser().parse(f"{text}\n\n## end\n")
+    if [opens.type, words.type, closes.type] != ["heading_open", "inline", "heading_close"] or opens.level:
+        return False
+    passing = (one for one in said if one.type == "html_block" or (one.tag in _OWN and one.level == 0))
+    return next(passing, None) is None
 
 
 @cache

@@ -33,6 +33,7 @@ def headings(tokens: list[Token], *levels: str) -> list[str]:
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
 @example(["1. x\n   ```\n# no\n   ```"], "a\n---")
 @example(["<!--\n\nx", "-->"], "*a* #")
+@example(["1. x\n   ```\n# a\n</body>"], "a")
 def test_nothing_that_was_said_passes_for_the_document(texts: list[str], title: str) -> None:
     tokens = body(*texts, title=title)
     roles = [heading.split(" · ")[0] for heading in headings(tokens, "h1", "h2")]
