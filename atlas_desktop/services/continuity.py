@@ -29,6 +29,9 @@ _LOOKED_AT = 12
 _REMEMBERED = 256
 _OF_A_REPLY = 1000
 """Characters of a reply that tell what it is about."""
+_SETTLED = 2
+"""Turns after which a new conversation is offered for another topic: whoever introduces themselves tells many
+things, and is not asked about it."""
 _PATIENCE_S = 1.5
 """A message waits no longer than this to learn whether its topic is new."""
 
@@ -64,7 +67,10 @@ class ContinuityService:
         if settings.new_session == "off" or session.head_id is None:
             return None
         rules = BoundaryRules(
-            timedelta(minutes=settings.after_minutes), settings.after_turns, settings.topic_similarity
+            timedelta(minutes=settings.after_minutes),
+            settings.after_turns,
+            settings.topic_similarity,
+            1 if self.automatic else _SETTLED,
         )
         now, turns = self._clock.now(), await self._turns(session, session.head_id, rules.turns)
         found = boundary(rules, now=now, last=session.updated_at, turns=turns)

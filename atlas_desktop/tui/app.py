@@ -242,7 +242,7 @@ class AtlasApp(Modelling):
         else:
             await self._first_chat()
         if warm:
-            self.attempt(self.warm_up(), group="model", exclusive=True)
+            self.attempt(self.warm_up, group="model", exclusive=True)
 
     async def _first_chat(self) -> None:
         from atlas_desktop.tui.screens.chat import ChatScreen

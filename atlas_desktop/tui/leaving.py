@@ -84,7 +84,7 @@ class Leaving(Reporting):
         elif isinstance(self.screen, ConfirmScreen):
             self.screen.agree()
         else:
-            self.attempt(self._quit(), group="leave", exclusive=True)
+            self.attempt(self._quit, group="leave", exclusive=True)
 
     async def _quit(self) -> None:
         if not await self._may_go(tr("program.quit"), tr("program.quit_anyway")):
@@ -148,7 +148,7 @@ class Leaving(Reporting):
 
     def action_lock(self) -> None:
         if self.can_lock:
-            self.attempt(self._lock_if_wanted(), group="leave", exclusive=True)
+            self.attempt(self._lock_if_wanted, group="leave", exclusive=True)
 
     async def _lock_if_wanted(self, then: Relaunch | None = None) -> None:
         """`then` puts another program in this one's place than the locked door."""
@@ -215,7 +215,7 @@ class Leaving(Reporting):
         if any(worker.group in AWAITED and worker.is_running for worker in self.workers):
             self._vigil.seen()
         if self._vigil.due() is not None and self.can_lock:
-            self.attempt(self.lock(), group="leave", exclusive=True)
+            self.attempt(self.lock, group="leave", exclusive=True)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, _SIGNS_OF_LIFE):
@@ -254,7 +254,7 @@ class Leaving(Reporting):
             # Who writes to a terminal that is gone waits for ever.
             self._driver.write = _nowhere  # type: ignore[method-assign]
         self._gather()
-        self.attempt(self._vanish(), group="leave", exclusive=True)
+        self.attempt(self._vanish, group="leave", exclusive=True)
 
     async def _vanish(self) -> None:
         try:

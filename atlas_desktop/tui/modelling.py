@@ -109,7 +109,7 @@ class Modelling(Looks):
     async def change_model(self) -> None:
         """Lets go of the running model; the one that is chosen now is started in the background."""
         await self.desk.switch_model()
-        self.attempt(self.warm_up(), group="model", exclusive=True)
+        self.attempt(self.warm_up, group="model", exclusive=True)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         # Textual calls the handler of the base class, too.

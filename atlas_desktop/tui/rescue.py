@@ -86,4 +86,4 @@ class Rescue(Leaving):
         await self.turn_to(FailureScreen(words, again, self.action_quit, again=True))
 
     def _go_on(self) -> None:
-        self.attempt(self.begin_anew(), group="rescue", exclusive=True)
+        self.attempt(self.begin_anew, group="rescue", exclusive=True)

@@ -28,11 +28,13 @@ class Boundary(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRules:
-    """Names and defaults are those of the settings."""
+    """Names and defaults are those of the settings; a conversation of fewer than `settled` turns has no topic
+    yet that could change."""
 
     after: timedelta = timedelta(minutes=30)
     turns: int = 50
     similarity: float = 0.2
+    settled: int = 1
 
 
 def boundary(
@@ -55,7 +57,7 @@ def boundary(
         return Boundary.PAUSE
     if turns % rules.turns == 0:
         return Boundary.LENGTH
-    if similarity is not None and similarity < rules.similarity:
+    if similarity is not None and turns >= rules.settled and similarity < rules.similarity:
         return Boundary.TOPIC
     return None
 

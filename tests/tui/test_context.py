@@ -225,3 +225,26 @@ async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) 
         assert chat(place.app).transcript.blocks[0].message.content == "Let us paint the boat green"
         assert second.session is not None
         assert place.app.turns.of(second.session) is second
+
+
+async def test_what_is_too_short_to_be_summarised_is_said_to_be(make: Make) -> None:
+    place = make(model=NamedModel(["In the bay."]))
+    async with place.app.run_test(size=SIZE, notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "Where is the quillfish?")
+        await settle(pilot)
+        await say(pilot, "/summarise")
+        await assert_until(pilot, lambda: "nothing to summarise yet" in shown(place))
+        assert "Older turns were summarised" not in shown(place)
+
+
+async def test_the_lines_of_a_reply_are_lines_on_the_screen(make: Make) -> None:
+    place = make(model=NamedModel(["In the fog,\nwhere shadows play,\n\n- one\n  and more\n"]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "A poem, please.")
+        await settle(pilot)
+        rows = [row.strip(" │▌") for row in shown(place).splitlines()]
+        assert any(row.endswith("In the fog,") for row in rows), rows
+        assert any(row.endswith("where shadows play,") and "fog" not in row for row in rows)
+        assert any(row.endswith("and more") and "one" not in row for row in rows)

@@ -263,6 +263,34 @@ async def test_the_private_room_can_be_there_from_the_start_and_keeps_what_is_ty
         assert await private.drafts.draft(UNBEGUN) == ""
 
 
+async def test_a_new_conversation_begins_in_the_private_room_when_one_of_it_is_shown(
+    make: Callable[..., Stage],
+) -> None:
+    place = make(private=True)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot, but="rooms")
+        await open_private(pilot, place)
+        await settle(pilot)
+        await say(pilot, "My locker is 88.")
+        await settle(pilot)
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).current.id is None
+        assert "private room" in shown(place).splitlines()[0]
+        await say(pilot, "And the code is 12.")
+        await settle(pilot)
+        assert await place.store.list_sessions() == []
+        assert len(await place.desk.at(RoomKind.PRIVATE).store.list_sessions()) == 2
+        # Closed, nothing begins in it any more.
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        await say(pilot, "Good morning.")
+        await settle(pilot)
+        assert len(await place.store.list_sessions()) == 1
+
+
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_the_line_above_a_conversation_says_whether_the_private_room_is_unlocked(
     make: Callable[..., Stage], size: tuple[int, int]

@@ -117,7 +117,7 @@ class ChatScreen(
         if self._resume is not None:
             self.open_session(self._resume)
         else:
-            self.atlas.attempt(self._take_up_draft(), group="open", exclusive=True)
+            self.atlas.attempt(self._take_up_draft, group="open", exclusive=True)
 
     async def _take_up_draft(self) -> None:
         conversation = self.current

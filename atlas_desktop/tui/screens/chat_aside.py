@@ -30,7 +30,7 @@ class AsideActions(ChatPart):
 
     def tell_aside(self) -> None:
         if self.query_one(Aside).has_class("-shown") and not self.atlas.leaving:
-            self.atlas.attempt(self._look_beside(), group="aside", exclusive=True)
+            self.atlas.attempt(self._look_beside, group="aside", exclusive=True)
 
     async def _look_beside(self) -> None:
         shown = self.current

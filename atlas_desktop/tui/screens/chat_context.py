@@ -24,7 +24,7 @@ class ContextActions(ChatPart):
     """Mixed into the conversation screen."""
 
     def action_show_context(self) -> None:
-        self.atlas.attempt(self._show_context(), group="context", exclusive=True)
+        self.atlas.attempt(self._show_context, group="context", exclusive=True)
 
     async def _show_context(self) -> None:
         from atlas_desktop.tui.screens.inspector import InspectorScreen
@@ -38,13 +38,15 @@ class ContextActions(ChatPart):
             await self.app.push_screen(InspectorScreen(self.atlas, view, standing))
 
     def action_summarise(self) -> None:
-        self.atlas.attempt(self._summarise(), group="context", exclusive=True)
+        self.atlas.attempt(self._summarise, group="context", exclusive=True)
 
     async def _summarise(self) -> None:
         assert self.current.id is not None
         made = await self.atlas.room.epochs.summarise_now(self.current.id)
-        if made is not None:
+        if made is not None and made.after < made.before:
             self.post_message(Compacted(made))
+        else:
+            self.atlas.say(tr("chat.nothing_to_summarise"))
 
     def action_split(self, words: str = "") -> None:
         """Says a text in parts that fit; without one, the newest message, which was too long."""

@@ -18,7 +18,7 @@ class ForgetActions(ChatPart):
 
     if TYPE_CHECKING:
 
-        async def _show_new(self) -> None: ...
+        async def _show_new(self, *, private: bool = False) -> None: ...
 
     def action_forget(self, words: str = "") -> None:
         """Forgets what follows `/forget`: `last` (also without a word), `this`, or an id."""

@@ -234,7 +234,7 @@ class MessageActions(ChatPart):
         self.transcript.focus()
 
     def action_message_branches(self) -> None:
-        self.atlas.attempt(self._show_branches(), group=GROUP, exclusive=True)
+        self.atlas.attempt(self._show_branches, group=GROUP, exclusive=True)
 
     async def _show_branches(self) -> None:
         from atlas_desktop.services.branches import stretches

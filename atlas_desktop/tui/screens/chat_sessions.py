@@ -1,6 +1,7 @@
 """The part of the conversation screen that opens, renames, deletes and lists conversations."""
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.actions import BY_ID, key_words
@@ -11,7 +12,7 @@ from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.reading_on import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.widgets.sidebar import PAGE, Sidebar
-from memory.entities import Message, Session
+from memory.entities import Message, RoomKind, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
 from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
 
@@ -45,7 +46,7 @@ class SessionActions(ChatPart):
     def refresh_list(self) -> None:
         """Reads the list anew; a newer request replaces an older one that is still under way."""
         if not self.atlas.leaving:
-            self.atlas.attempt(self._refresh_list(), group="list", exclusive=True)
+            self.atlas.attempt(self._refresh_list, group="list", exclusive=True)
 
     async def _refresh_list(self) -> None:
         sidebar = self._sidebar
@@ -147,13 +148,16 @@ class SessionActions(ChatPart):
         return self._sidebar.marked if self._sidebar.sessions.has_focus else self.current.id
 
     def action_new_session(self) -> None:
-        self.atlas.attempt(self._show_new(), group="open", exclusive=True)
+        # Who is in the private room means to stay there, and not to begin where everybody can look.
+        stays = self.current.room is RoomKind.PRIVATE
+        self.atlas.attempt(partial(self._show_new, private=stays), group="open", exclusive=True)
 
-    async def _show_new(self) -> None:
+    async def _show_new(self, *, private: bool = False) -> None:
         async with self.turning:
             self.keep_typed()
             await self.atlas.drafts.keep_all()
-            fresh = Conversation()
+            stays = private and self.atlas.desk.rooms.private is not None
+            fresh = Conversation(begins_in=RoomKind.PRIVATE if stays else None)
             fresh.draft = await self.atlas.drafts.of(fresh)
             await self.show_conversation(fresh, ())
         self.refresh_list()

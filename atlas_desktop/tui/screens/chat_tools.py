@@ -36,7 +36,7 @@ class ToolActions(FilingActions, PersonaActions):
     def tell_attachments(self) -> None:
         """Shows what the conversation reads."""
         if not self.atlas.leaving:
-            self.atlas.attempt(self._show_chips(), group="chips", exclusive=True)
+            self.atlas.attempt(self._show_chips, group="chips", exclusive=True)
 
     def tell_read(self, text: str) -> None:
         """Says how much of the files was read with the newest turn."""

@@ -78,7 +78,7 @@ class InsightsScreen(Covering, SparingScreen[None]):
 
     def read(self) -> None:
         """Counts everything anew."""
-        self.atlas.attempt(self._read(), group="insights", exclusive=True)
+        self.atlas.attempt(self._read, group="insights", exclusive=True)
 
     async def _read(self) -> None:
         desk = self.atlas.desk

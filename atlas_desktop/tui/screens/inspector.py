@@ -122,7 +122,7 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
             yield Static(tr("inspector.hint"), classes="hint", markup=False)
 
     def on_mount(self) -> None:
-        self.atlas.attempt(self._show_covered(), group="summary", exclusive=True)
+        self.atlas.attempt(self._show_covered, group="summary", exclusive=True)
 
     async def _show_covered(self) -> None:
         messages = await self.atlas.room.sessions.covered(self._summary)
@@ -130,7 +130,7 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
         self.query_one("#covered", Static).update(Content(clean("\n\n".join(lines))))
 
     def action_save(self) -> None:
-        self.atlas.attempt(self._save(), group="summary", exclusive=True)
+        self.atlas.attempt(self._save, group="summary", exclusive=True)
 
     async def _save(self) -> None:
         text = self.query_one(TextArea).text.strip()

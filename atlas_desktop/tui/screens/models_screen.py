@@ -75,7 +75,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
 
     def read(self) -> None:
         """Looks anew for everything there is."""
-        self.atlas.attempt(self._read(), group="models-list", exclusive=True)
+        self.atlas.attempt(self._read, group="models-list", exclusive=True)
 
     async def _read(self) -> None:
         self._groups = await asyncio.to_thread(read, self.atlas.desk.models)

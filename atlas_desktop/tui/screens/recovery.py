@@ -115,7 +115,7 @@ class RecoveryScreen(Page):
                 field.focus()
                 return
         self.query_one("#go", Button).disabled = True
-        self.atlas.attempt(self._go_on(), group="enter", exclusive=True)
+        self.atlas.attempt(self._go_on, group="enter", exclusive=True)
 
     async def _go_on(self) -> None:
         # If this cannot be noted, a new key is offered at the next start: better than not getting in.

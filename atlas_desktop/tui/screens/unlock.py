@@ -56,7 +56,7 @@ class UnlockScreen(Page):
         self._attempts = Attempts(app.desk.paths.attempts)
 
     def on_mount(self) -> None:
-        self.atlas.attempt(self._look(), group="unlock", exclusive=True)
+        self.atlas.attempt(self._look, group="unlock", exclusive=True)
         self.set_interval(1, self._count_down)
         self._count_down()
 
@@ -136,7 +136,7 @@ class UnlockScreen(Page):
             self.explain(explain(error))
 
     def action_keyring(self) -> None:
-        self.atlas.attempt(self._by_keyring(), group="unlock", exclusive=True)
+        self.atlas.attempt(self._by_keyring, group="unlock", exclusive=True)
 
     def action_other_way(self) -> None:
         recovery = not self._by_recovery_key

@@ -60,6 +60,9 @@ def _make_harmless(state: "StateCore") -> None:
         if token.children:
             for child in token.children:
                 child.content = clean(child.content)
+                if child.type == "softbreak":
+                    # Whoever writes in a chat means the lines that they write: poems, addresses.
+                    child.type = "hardbreak"
             token.children = _plain_links(token.children)
 
 

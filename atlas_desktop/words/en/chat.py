@@ -66,6 +66,7 @@ TEXTS = {
     "forget_not": "Keep",
     "forget_how": "Write /forget last, /forget this or /forget ID.",
     "fits": "Your newest message fits as it is. Write /split followed by a long text.",
+    "nothing_to_summarise": "There is nothing to summarise yet: the newest turns stay word for word.",
     "nothing_said": "You have said nothing here yet.",
     "remember_how": "Write /remember followed by what is to be remembered.",
     "adds_nothing": "This conversation adds nothing to memory.",

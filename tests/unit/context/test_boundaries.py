@@ -36,6 +36,7 @@ def said(number: int, text: str, at: datetime = NOON, role: Role = Role.USER) ->
         (1, 100, None, Boundary.LENGTH),
         (1, 3, 0.19, Boundary.TOPIC),
         (1, 3, 0.2, None),
+        (1, 1, 0.0, Boundary.TOPIC),
         (600, 0, None, None),
     ],
 )
@@ -44,6 +45,12 @@ def test_what_begins_something_new(
 ) -> None:
     now = NOON + timedelta(minutes=minutes)
     assert boundary(BoundaryRules(), now=now, last=NOON, turns=turns, similarity=similarity) is found
+
+
+def test_what_has_no_topic_yet_cannot_leave_it() -> None:
+    rules = BoundaryRules(settled=3)
+    assert boundary(rules, now=NOON, last=NOON, turns=2, similarity=0.0) is None
+    assert boundary(rules, now=NOON, last=NOON, turns=3, similarity=0.0) is Boundary.TOPIC
 
 
 def test_the_topic_follows_the_newest_words() -> None:

@@ -32,6 +32,7 @@ async def at_a_boundary(scene: Scene, why: str) -> tuple[str, str]:
             await scene.say(SEA, done.session)
             return done.session.id, SEA
         case _:
+            await scene.say(SEA, done.session)
             return done.session.id, TAX
 
 
