@@ -28,7 +28,8 @@ async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
             parts.append(held.strip())
             held, size = "", 0
         held, size = held + piece, size + tokens
-    return [*parts, held.strip()] if held.strip() else parts
+    # A border that is too wide for a part is nothing to be said.
+    return [part for part in (*parts, held.strip()) if part]
 
 
 async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str, int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.context.parts import in_parts
@@ -14,6 +14,7 @@ texts = st.lists(st.tuples(words, borders), max_size=200).map(lambda pairs: "".j
 
 
 @given(texts, st.integers(4, 60))
+@example("0 0 0 0  \n \n0 0 0 ", 4)
 async def test_no_word_is_lost_or_cut_and_every_part_fits(text: str, most: int) -> None:
     parts = await in_parts(text, WordCounter(), most)
     assert " ".join(parts).split() == text.split()
