@@ -55,11 +55,14 @@ _WORDS = {
 
 
 def key_words(key: str) -> str:
-    """Keys as people write them: `ctrl+n` is `Ctrl+N`."""
+    """Keys as people write them: `ctrl+n` is `Ctrl+N`, and `b`, which is typed without Shift, `b`."""
 
     def one(part: str) -> str:
         if len(part) == 1:
             return f"Shift+{part}" if part.isupper() else part.upper()
         return _WORDS.get(part, part.upper() if part[1:].isdigit() else part.capitalize())
 
-    return " or ".join("+".join(one(part) for part in each.split("+")) for each in key.split(",") if each)
+    def together(each: str) -> str:
+        return each if len(each) == 1 and each.islower() else "+".join(map(one, each.split("+")))
+
+    return " or ".join(together(each) for each in key.split(",") if each)

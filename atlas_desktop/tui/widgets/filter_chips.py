@@ -63,7 +63,7 @@ class FilterChips(Widget):
     def _words(self) -> list[tuple[str, str, str]]:
         """Names, keys and words."""
         quick = [(name, str(number), tr(f"history.chip.{name}")) for number, name in enumerate(QUICK, 1)]
-        return [*quick, (BIN, "B", tr("history.chip.bin")), (MORE, "F", tr("history.chip.more"))]
+        return [*quick, (BIN, "b", tr("history.chip.bin")), (MORE, "f", tr("history.chip.more"))]
 
     def render(self) -> Content:
         parts: list[tuple[str, str] | str] = []
