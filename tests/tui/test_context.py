@@ -210,7 +210,7 @@ async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) 
         clock.advance(timedelta(hours=2))
         await say(pilot, "What do hedgehogs eat")
         chat(place.app).prompt.text = "half typed"
-        await assert_until(pilot, lambda: "A new session has begun" in shown(place))
+        await assert_until(pilot, lambda: "A new conversation has begun" in shown(place))
         await settle(pilot)
         second = chat(place.app).current
         assert second is not first

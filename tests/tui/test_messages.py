@@ -236,7 +236,7 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
         assert session.starred
         assert session.tags == ("sea", "two words")
         await say(pilot, "/system You are a poet.")
-        await assert_until(pilot, lambda: "a new epoch begins" in shown(place))
+        await assert_until(pilot, lambda: "From your next words on" in shown(place))
         await say(pilot, "Go")
         await settle(pilot)
         assert place.model.prompts[-1][0].content == "You are a poet."

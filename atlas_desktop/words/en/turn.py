@@ -2,15 +2,14 @@
 
 TEXTS = {
     "not_append_only": "This model's prompts cannot only grow: a part of what was said is read again with "
-    "every turn, so replies begin later in long sessions.",
-    "new_session.pause": "A new session has begun: the last words are a while ago.",
-    "new_session.length": "A new session has begun: this session has grown long.",
-    "new_session.topic": "A new session has begun: the topic seems to have changed.",
-    "something_new.pause": "Something new? The last words are a while ago. /new begins a new session.",
-    "something_new.length": "Something new? This session has grown long. /new begins a new session.",
-    "something_new.topic": "Something new? The topic seems to have changed. /new begins a new session.",
-    "new_epoch": "With your next words a new epoch begins: the model reads this conversation again, under "
-    "other instructions.",
+    "every turn, so replies begin later in long conversations.",
+    "new_session.pause": "A new conversation has begun: the last words are a while ago.",
+    "new_session.length": "A new conversation has begun: the one before has grown long.",
+    "new_session.topic": "A new conversation has begun: the topic seems to have changed.",
+    "something_new.pause": "Something new? The last words are a while ago. /new begins another conversation.",
+    "something_new.length": "Something new? This conversation has grown long. /new begins another.",
+    "something_new.topic": "Something new? The topic seems to have changed. /new begins another conversation.",
+    "new_epoch": "From your next words on the model reads this conversation again, under other instructions.",
     "model_restarted": "The model process stopped and was started again.",
     "compacted": "Older turns were summarised: {before} → {after} tokens.",
     "documents": "Read: {each}.",
