@@ -16,9 +16,11 @@ from atlas_desktop.cli import (
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.finding import marked
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
+    from memory.entities import Message
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -66,7 +68,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
     def text() -> str:
         head = f"{marked(view.session)}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
-        said = [f"{m.speaker or m.role}{_mark(m.status)}:\n{m.content}" for m in view.messages]
+        said = [f"{m.speaker or m.role}{_mark(m)}:\n{m.content}" for m in view.messages]
         return "\n\n".join([head, *said])
 
     ctx.emit(
@@ -81,8 +83,10 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _mark(status: str) -> str:
-    return "" if status == "complete" else f" ({status})"
+def _mark(message: "Message") -> str:
+    if message.status == "failed" and message.stop_reason == "cancelled":
+        return f" ({tr('chat.state.unbegun')})"
+    return "" if message.status == "complete" else f" ({message.status})"
 
 
 async def rename_session(ctx: Context, args: argparse.Namespace) -> int:

@@ -81,6 +81,27 @@ async def test_esc_stops_and_keeps_what_came(make: Make) -> None:
         assert (await stored(place))[-1] == ("assistant", "One", "partial")
 
 
+async def test_a_reply_stopped_before_its_first_word_was_stopped_and_has_not_failed(make: Make) -> None:
+    place = make(model=gated(" One two three."))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await assert_until(pilot, lambda: len(place.model.prompts) == 1)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "· stopped" in shown(place)
+        assert "Stopped before its first word. Ctrl+R asks again." in shown(place)
+        assert "failed" not in shown(place)
+        assert "No reply came" not in shown(place)
+        session = await place.store.get_session("last")
+        reply = (await place.store.branch(session.id))[-1]
+        assert (reply.content, reply.stop_reason) == ("", "cancelled")
+    place.store.reopen()
+    again = make(store=place.store, resume=session.id)
+    async with again.app.run_test() as pilot:
+        await assert_until(pilot, lambda: "Stopped before its first word" in shown(again))
+
+
 async def test_a_message_sent_meanwhile_waits_its_turn(make: Make) -> None:
     model = gated("First answer.", "Second answer.")
     place = make(model=model)

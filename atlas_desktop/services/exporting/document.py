@@ -117,6 +117,15 @@ def shown_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
     return tuple(branch)
 
 
+def told_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
+    """The shown branch as it is read: without replies that were stopped or failed before their first word."""
+    return tuple(message for message in shown_branch(session) if not _wordless(message))
+
+
+def _wordless(message: TravellingMessage) -> bool:
+    return message.status is MessageStatus.FAILED and not message.content.strip()
+
+
 def speaker_of(message: TravellingMessage) -> str:
     """Whom a person reads above a message: one line, cleaned."""
     return (named_speaker(message) if message.speaker else "") or _ROLES[message.role]
@@ -159,9 +168,10 @@ def marks(message: TravellingMessage) -> list[str]:
     return said
 
 
-def remarks(session: TravellingSession, shown: int) -> str:
-    """What a readable format leaves out, in words; empty when it is nothing."""
-    left = len(session.messages) - shown
+def remarks(session: TravellingSession) -> str:
+    """What a readable format leaves out that was said, in words; empty when it is nothing."""
+    shown = {message.id for message in shown_branch(session)}
+    left = sum(message.id not in shown and not _wordless(message) for message in session.messages)
     if not left:
         return ""
     many = "message is" if left == 1 else "messages are"

@@ -17,9 +17,9 @@ from atlas_desktop.services.exporting.document import (
     memory_line,
     moment,
     remarks,
-    shown_branch,
     speaker_of,
     title_of,
+    told_branch,
 )
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
@@ -98,12 +98,12 @@ class HtmlWriter(BaseWriter):
         if self.about.sessions == 1:
             self._open_body(title)
         self._titles.append(title)
-        shown = shown_branch(session)
+        shown = told_branch(session)
         parts = [
             f'<article id="s{len(self._titles)}">\n<h1>{escape(title)}</h1>\n',
             f'<p class="about">{escape(_about(session))}</p>\n',
         ]
-        if left := remarks(session, len(shown)):
+        if left := remarks(session):
             parts.append(f'<p class="about">{escape(left)}</p>\n')
         parts.extend(map(_message, shown))
         parts.append("</article>\n")

@@ -18,9 +18,9 @@ from atlas_desktop.services.exporting.document import (
     memory_line,
     moment,
     remarks,
-    shown_branch,
     speaker_of,
     title_of,
+    told_branch,
 )
 from atlas_desktop.services.exporting.lines import dumps
 from memory.transfer.entities import TravellingMessage, TravellingSession
@@ -56,12 +56,12 @@ class MarkdownWriter(BaseWriter):
 
     def session(self, session: TravellingSession) -> None:
         alone = self.about.sessions == 1
-        shown = shown_branch(session)
+        shown = told_branch(session)
         parts = [f"---\n{front_matter(session)}---\n"] if alone else []
         parts.append(f"\n# {escaped(title_of(session))}\n")
         if not alone:
             parts.append(f"\n*{_told(session)}*\n")
-        if left := remarks(session, len(shown)):
+        if left := remarks(session):
             parts.append(f"\n*{left}*\n")
         parts.extend(map(_message, shown))
         self.write("".join(parts))

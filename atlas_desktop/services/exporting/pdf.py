@@ -16,9 +16,9 @@ from atlas_desktop.services.exporting.document import (
     memory_line,
     moment,
     remarks,
-    shown_branch,
     speaker_of,
     title_of,
+    told_branch,
 )
 from atlas_desktop.services.exporting.pdf_fonts import REPLACEMENT, Chain, Fonts, fonts
 from memory.transfer.entities import TravellingSession
@@ -65,14 +65,14 @@ class PdfWriter(BaseWriter):
         self._left = _MARGIN
 
     def session(self, session: TravellingSession) -> None:
-        shown = shown_branch(session)
+        shown = told_branch(session)
         about = [f"Begun {moment(session.created_at)}"]
         if session.project:
             about.append(clean_line(session.project))
         about.extend("#" + clean_line(tag) for tag in session.tags)
         about.extend(f"attached: {name}" for name in attachments(session))
         self._section(title_of(session), " · ".join(about))
-        if left := remarks(session, len(shown)):
+        if left := remarks(session):
             self._set(left, self._fonts.plain, _SMALL, colour=_QUIET)
         for message in shown:
             said = "".join(f" · {mark}" for mark in marks(message))

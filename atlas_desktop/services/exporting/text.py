@@ -11,9 +11,9 @@ from atlas_desktop.services.exporting.document import (
     memory_line,
     moment,
     remarks,
-    shown_branch,
     speaker_of,
     title_of,
+    told_branch,
 )
 from memory.transfer.entities import TravellingSession
 
@@ -25,7 +25,7 @@ class TextWriter(BaseWriter):
 
     def session(self, session: TravellingSession) -> None:
         title = title_of(session)
-        shown = shown_branch(session)
+        shown = told_branch(session)
         parts = [title, "=" * min(len(title), 80), f"begun {moment(session.created_at)}"]
         if session.project:
             parts.append(f"project {clean_line(session.project)}")
@@ -33,7 +33,7 @@ class TextWriter(BaseWriter):
             parts.append("tags " + ", ".join(map(clean_line, session.tags)))
         if files := attachments(session):
             parts.append("attached " + ", ".join(files))
-        if left := remarks(session, len(shown)):
+        if left := remarks(session):
             parts.append(left)
         for message in shown:
             said = "".join(f", {mark}" for mark in marks(message))

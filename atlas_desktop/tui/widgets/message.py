@@ -20,13 +20,18 @@ from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
+_WORDLESS = ("", "failed", "unbegun")
+"""States whose replies do not break off: they are whole, or none of them came."""
+
 
 def _state(message: Message) -> str:
     """What is out of the ordinary about a message: empty for a whole one."""
+    stopped = message.stop_reason == StopReason.CANCELLED
     if message.status is MessageStatus.FAILED:
-        return "failed"
+        # So is every reply stored of which no word came; one that the person stopped has not failed.
+        return "unbegun" if stopped else "failed"
     if message.status is MessageStatus.PARTIAL:
-        return "stopped" if message.stop_reason == StopReason.CANCELLED else "partial"
+        return "stopped" if stopped else "partial"
     return "length" if message.stop_reason == StopReason.LENGTH else ""
 
 
@@ -40,7 +45,7 @@ def ending(message: Message) -> str:
     """What is said where a reply breaks off: who has read so far does not see its head. Empty where it does
     not, or nothing came."""
     state = _state(message)
-    return tr(f"chat.end.{state}") if state not in ("", "failed") else ""
+    return tr(f"chat.end.{state}") if state not in _WORDLESS else ""
 
 
 def _no_words() -> Content:
@@ -130,7 +135,7 @@ class MessageBlock(Vertical):
 
     def _words(self) -> str:
         if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
-            return tr("chat.nothing_came")
+            return tr("chat.stopped_unbegun" if _state(self.message) == "unbegun" else "chat.nothing_came")
         if not self.message.content.strip() and self.message.status is MessageStatus.COMPLETE:
             return f"*{tr('chat.no_words')}*"
         return self.message.content
@@ -149,7 +154,7 @@ class MessageBlock(Vertical):
         if self.message.important:
             parts.append((f"  ★ {tr('chat.important')}", "$accent"))
         if word := self._doing or state_word(self.message):
-            failed = self.message.status is MessageStatus.FAILED and not self._doing
+            failed = _state(self.message) == "failed" and not self._doing
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
         return Content.assemble(*parts)
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from pypdf import PdfReader
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.exporting.formats import FORMATS, format_of
 from atlas_desktop.services.exporting.lines import line_of
+from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.unit.exporting.talks import MEMORY, TEXTS, THEN, said, written
@@ -35,6 +37,21 @@ def test_readable_formats_hold_the_branch_that_is_shown_and_say_so(name: str) ->
     assert "first answer" in text
     assert "second answer" not in text
     assert "1 message is on other branches" in text
+
+
+@pytest.mark.parametrize("name", ["md", "html", "txt"])
+def test_readable_formats_leave_out_a_reply_of_which_nothing_came(name: str) -> None:
+    session = said("asked", "", "asked again", "answered")
+    asked, nothing, *others = session.messages
+    nothing = replace(nothing, status=MessageStatus.FAILED, stop_reason="cancelled")
+    text = written(name, replace(session, messages=(asked, nothing, *others))).decode()
+    assert text.count("Assistant") == 1
+    assert "failed" not in text
+    assert "other branches" not in text
+    # As another variant it is none that would be missed, either.
+    aside = replace(nothing, parent="m2")
+    beside = replace(session, messages=(asked, replace(others[0], parent="m0"), aside, others[1]))
+    assert "other branches" not in written(name, beside).decode()
 
 
 @settings(max_examples=60, deadline=None)
