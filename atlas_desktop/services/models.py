@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from atlas_desktop.services.bench import BenchResult, HostFactory, bench
 from atlas_desktop.services.model_views import ModelDetails, ModelSummary, ModelViews
-from models.catalog import Catalog, CatalogEntry, ModelRole
+from models.catalog import Catalog, CatalogEntry, HubSource, ModelRole
 from models.discover import FoundModel, discover
 from models.errors import ModelFileError, ModelNotInstalled, NoModel, UnknownModel
 from models.fetch import ModelFetcher
@@ -121,6 +121,13 @@ class ModelService:
         """A catalogue model's licence and whether it is an open-source one; None for other models."""
         entry = self._catalog.find(ref)
         return (entry.licence, entry.licence_open) if entry else None
+
+    def host(self, ref: str) -> str:
+        """The hub that a catalogue model is fetched from first; empty when it comes from elsewhere."""
+        from models.sources.hub import hub_host
+
+        entry = self._catalog.find(ref)
+        return hub_host() if entry and entry.sources and isinstance(entry.sources[0], HubSource) else ""
 
     async def pull(
         self,

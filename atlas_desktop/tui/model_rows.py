@@ -26,13 +26,15 @@ FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$erro
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model that is installed or in the catalogue (`summary`), or a file of another program (`found`)."""
+    """A model that is installed or in the catalogue (`summary`), or a file of another program (`found`).
+    `host` is where a download comes from; empty for the index of Python packages, or where none is known."""
 
     id: str
     summary: "ModelSummary | None" = None
     found: "FoundModel | None" = None
     licence: tuple[str, bool] | None = None
     linked: bool = False
+    host: str = ""
 
     @property
     def installed(self) -> bool:
@@ -60,7 +62,13 @@ def read(service: "ModelService") -> Groups:
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
     rows = [
-        Row(one.id, summary=one, licence=service.licence(one.id), linked=one.id in linked)
+        Row(
+            one.id,
+            summary=one,
+            licence=service.licence(one.id),
+            linked=one.id in linked,
+            host=service.host(one.id),
+        )
         for one in service.summaries(everything=True)
     ]
     found = [

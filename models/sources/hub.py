@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from models.catalog import HubSource
 from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
@@ -21,6 +22,7 @@ from models.files import open_private, private_folder, require_space, sha256_of,
 from models.progress import Cancelled, Progress, Report
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
+_PUBLIC = "huggingface.co"
 _ATTEMPTS = 5
 _SECONDS = 20.0
 _PAUSE_SECONDS = 0.5
@@ -79,6 +81,11 @@ def _settle_environment(cache: Path) -> None:
     os.environ["HF_HOME"] = os.environ["HF_HUB_CACHE"] = str(cache)
     for switch in ("TELEMETRY", "IMPLICIT_TOKEN", "UPDATE_CHECK", "XET"):
         os.environ[f"HF_HUB_DISABLE_{switch}"] = "1"
+
+
+def hub_host() -> str:
+    """The host that files come from when no other endpoint is given."""
+    return urlsplit(os.environ.get("HF_ENDPOINT") or _PUBLIC).hostname or _PUBLIC
 
 
 def _look_up(source: HubSource, endpoint: str | None, token: str | None) -> _Remote:

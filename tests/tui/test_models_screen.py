@@ -93,6 +93,8 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
         listing = place.app.screen.query_one("#models", OptionList)
         listing.highlighted = listing.get_option_index("smollm2-360m-instruct")
         await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
         await assert_until(pilot, lambda: "downloading 193 bytes of 386 bytes" in shown(place))
         await pilot.press("p")
         await assert_until(pilot, lambda: "paused at 193 bytes of 386 bytes" in shown(place))
@@ -114,6 +116,30 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
         assert [job.key for job in queued] == ["smollm2-360m-instruct"]
     assert fetcher.begun_at == [0, 193]
     assert {model.id for model in service.installed()} == {"first", "smollm2-360m-instruct"}
+
+
+async def test_a_download_begins_after_a_question_that_says_how_much_and_from_where(make: Make) -> None:
+    place = make()
+    _, fetcher = shelf(place, "first")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        assert "space Choose" in shown(place)
+        listing = place.app.screen.query_one("#models", OptionList)
+        listing.highlighted = listing.get_option_index("smollm2-1.7b-instruct")
+        await assert_until(pilot, lambda: "space Download" in shown(place))
+        await pilot.press("space")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        assert "Download 1.1 GB?" in shown(place)
+        assert "huggingface.co" in shown(place)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ModelsScreen))
+        await settle(pilot)
+        assert not place.app.model_work.busy
+        assert fetcher.begun_at == []
+        listing.highlighted = listing.get_option_index("first")
+        await assert_until(pilot, lambda: "space Choose" in shown(place))
 
 
 async def test_another_model_takes_over_once_the_reply_has_ended_and_the_conversation_stays(

@@ -17,8 +17,8 @@ from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.model_rows import Groups, Row, details, line, read, title, under_way
 from atlas_desktop.tui.screens.ask_path import PathScreen
 from atlas_desktop.tui.screens.choice import ChoiceScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.screens.models_asking import before_download, before_removal
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 from models.errors import ModelsError
@@ -54,7 +54,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
             yield Static("", id="details", markup=False)
             yield ProgressBar(id="amount", show_eta=False)
             yield Static("", id="said", markup=False)
-        yield KeyLine()
+        yield KeyLine(self._word)
 
     def on_mount(self) -> None:
         self.work.changed = self._changed
@@ -141,6 +141,12 @@ class ModelsScreen(Covering, SparingScreen[None]):
     def on_option_list_option_selected(self) -> None:
         self.action_model_choose()
 
+    def _word(self, verb: str) -> str:
+        """What a key does to the marked model, where that is not what its action is called."""
+        row = self.marked
+        downloads = row is not None and not row.installed and row.found is None
+        return tr("models.download_yes") if verb == "model_choose" and downloads else ""
+
     # --- what can be done ------------------------------------------------------------------------
 
     def action_model_choose(self) -> None:
@@ -151,7 +157,14 @@ class ModelsScreen(Covering, SparingScreen[None]):
             self.atlas.attempt(self._use(row), group="model-choice")
         elif row.found is not None:
             self.run_worker(self._import(row.found.path), group="ask", exclusive=True)
+        elif self.work.busy:
+            # It says so, and nothing is asked in vain.
+            self.work.download(row.id)
         else:
+            self.run_worker(self._download(row), group="ask", exclusive=True)
+
+    async def _download(self, row: Row) -> None:
+        if await self.app.push_screen_wait(before_download(row)):
             self.work.download(row.id)
 
     async def _use(self, row: Row) -> None:
@@ -233,17 +246,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
             self.run_worker(self._remove(row), group="ask", exclusive=True)
 
     async def _remove(self, row: Row) -> None:
-        assert row.summary is not None
-        text = tr("models.remove_linked" if row.linked else "models.remove", bytes=size(row.summary.bytes))
-        if row.used:
-            text = f"{text} {tr('models.remove_used')}"
-        question = ConfirmScreen(
-            tr("models.remove_title", model=row.id),
-            text,
-            agree=tr("models.remove_yes"),
-            refuse=tr("models.remove_no"),
-        )
-        if not await self.app.push_screen_wait(question):
+        if not await self.app.push_screen_wait(before_removal(row)):
             return
         await asyncio.to_thread(self.atlas.desk.models.remove, row.id)
         if row.used and not self.atlas.replying:

@@ -1,6 +1,6 @@
 """The line of keys at the bottom of a screen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -59,8 +59,10 @@ class KeyLine(Widget):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, word: Callable[[str], str] = lambda _: "") -> None:
+        """`word` may give another word for what an action does at the moment; empty: its own."""
         super().__init__()
+        self._word = word
         self._keys: tuple[Key, ...] = ()
         self._under = -1
 
@@ -78,6 +80,7 @@ class KeyLine(Widget):
             display = self.app.get_key_display(binding)
             if binding.show and display:
                 key = Key(binding.key, display, binding.description, binding.action, enabled, tooltip)
+                key = key._replace(word=self._word(key.verb) or key.word)
                 found.setdefault(binding.action, key)
         if (keys := tuple(found.values())) != self._keys:
             self._keys = keys
