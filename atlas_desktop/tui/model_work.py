@@ -29,8 +29,8 @@ GROUP = "pull"
 
 class ModelWork:
     """`kind` is empty while nothing is under way; `said` is what came of the last thing, `bad` whether it
-    failed; `arrived` is the id of the model that came last; `paused` holds how far downloads had come that
-    go on when asked for again.
+    failed, `said_of` the row that it is said of (empty: of none in particular); `arrived` is the id of the
+    model that came last; `paused` holds how far downloads had come that go on when asked for again.
     """
 
     def __init__(self, app: "AtlasApp") -> None:
@@ -40,6 +40,7 @@ class ModelWork:
         self.progress: Progress | None = None
         self.paused: dict[str, Progress | None] = {}
         self.said = ""
+        self.said_of = ""
         self.bad = False
         self.changed: Callable[[], None] = lambda: None
         self.arrived = ""
@@ -51,26 +52,30 @@ class ModelWork:
     def busy(self) -> bool:
         return bool(self.kind)
 
-    def say(self, words: str, *, bad: bool = False) -> None:
-        self.said, self.bad = words, bad
+    def say(self, words: str, *, of: str = "", bad: bool = False) -> None:
+        self.said, self.said_of, self.bad = words, of, bad
         self.changed()
+
+    def unsay(self) -> None:
+        """What was said has been read."""
+        self.said = self.said_of = ""
 
     # --- what can be asked for -------------------------------------------------------------------
 
     def download(self, model_id: str) -> None:
         """Fetches a model, or goes on where an earlier try was paused."""
         self.paused.pop(model_id, None)
-        self._begin("download", model_id, lambda: self._download(model_id))
+        self._begin("download", model_id, lambda: self._download(model_id), of=model_id)
 
-    def take_in(self, path: Path, *, link: bool) -> None:
-        """Imports a file."""
-        self._begin("import", clean_line(path.stem), lambda: self._take_in(path, link=link))
+    def take_in(self, path: Path, *, link: bool, of: str = "") -> None:
+        """Imports a file; `of` is the row that it was asked for from."""
+        self._begin("import", clean_line(path.stem), lambda: self._take_in(path, link=link), of=of)
 
     def verify(self, model_id: str) -> None:
-        self._begin("verify", model_id, lambda: self._verify(model_id))
+        self._begin("verify", model_id, lambda: self._verify(model_id), of=model_id)
 
     def bench(self, model_id: str) -> None:
-        self._begin("bench", model_id, lambda: self._bench(model_id))
+        self._begin("bench", model_id, lambda: self._bench(model_id), of=model_id)
 
     def pause(self) -> None:
         """Ends a download and remembers it as paused."""
@@ -84,20 +89,22 @@ class ModelWork:
 
     # --- how it is done --------------------------------------------------------------------------
 
-    def _begin(self, kind: str, model: str, work: Callable[[], Awaitable[str]]) -> None:
+    def _begin(self, kind: str, model: str, work: Callable[[], Awaitable[str]], *, of: str) -> None:
         if self.busy:
-            self.say(tr("models.busy", what=tr(f"models.doing.{self.kind}")), bad=True)
+            self.say(tr("models.busy", what=tr(f"models.doing.{self.kind}")), of=of, bad=True)
             return
         self.kind, self.model = kind, model
         self.progress, self._stop, self._pausing = None, False, False
-        self.said = ""
-        self._worker = self._app.attempt(self._run(work), group=GROUP)
+        self.unsay()
+        self._worker = self._app.attempt(self._run(work, of), group=GROUP)
         self.changed()
 
-    async def _run(self, work: Callable[[], Awaitable[str]]) -> None:
+    async def _run(self, work: Callable[[], Awaitable[str]], of: str) -> None:
         said, bad = "", False
         try:
             said = await work()
+            # What came is another row than the one that it was asked for from.
+            of = self.arrived or of
         except asyncio.CancelledError:
             said = tr("models.cancelled")
             raise
@@ -115,7 +122,7 @@ class ModelWork:
             raise
         finally:
             self.kind, self.progress = "", None
-            self.say(said, bad=bad)
+            self.say(said, of=of, bad=bad)
 
     def _report(self, progress: Progress) -> None:
         # Called from the thread that works; whoever draws looks at it now and then.

@@ -18,7 +18,7 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
 from models.catalog import CatalogEntry, load_catalog
-from models.errors import DownloadCancelled
+from models.errors import DownloadCancelled, DownloadFailed
 from models.hardware import Machine
 from models.library import InstalledModel, ModelLibrary
 from models.progress import Cancelled, Progress, Report, never, silent
@@ -39,6 +39,7 @@ class SlowFetcher:
         self.gate = threading.Event()
         self.begun_at: list[int] = []
         self._have = 0
+        self.fails = False
 
     def pull(
         self,
@@ -48,6 +49,8 @@ class SlowFetcher:
         progress: Report = silent,
         cancelled: Cancelled = never,
     ) -> InstalledModel:
+        if self.fails:
+            raise DownloadFailed(f"hf:{ref}", "no connection")
         self.begun_at.append(self._have)
         self._have = 193
         progress(Progress("download", self._have, 386))
@@ -140,6 +143,54 @@ async def test_a_download_begins_after_a_question_that_says_how_much_and_from_wh
         assert fetcher.begun_at == []
         listing.highlighted = listing.get_option_index("first")
         await assert_until(pilot, lambda: "space Choose" in shown(place))
+
+
+async def test_why_a_download_failed_stands_under_its_own_row_until_the_screen_is_left(make: Make) -> None:
+    place = make()
+    _, fetcher = shelf(place, "first")
+    failed = "The download did not finish"
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+
+        async def fail() -> None:
+            fetcher.fails = True
+            await pilot.press("f6")
+            await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+            mark("smollm2-360m-instruct")
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+            await pilot.press("tab", "enter")
+            await assert_until(pilot, lambda: failed in shown(place))
+
+        def mark(name: str) -> None:
+            listing = place.app.screen.query_one("#models", OptionList)
+            listing.highlighted = listing.get_option_index(name)
+
+        await fail()
+        assert "command" not in shown(place).replace("Commands", "")
+        mark("first")
+        await assert_until(pilot, lambda: failed not in shown(place))
+        mark("smollm2-360m-instruct")
+        await assert_until(pilot, lambda: failed in shown(place))
+        await pilot.press("escape", "f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        mark("smollm2-360m-instruct")
+        await settle(pilot)
+        assert failed not in shown(place)
+        await pilot.press("escape")
+
+        await fail()
+        fetcher.fails = False
+        mark("qwen3-0.6b")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: "downloading 193" in shown(place))
+        mark("smollm2-360m-instruct")
+        await settle(pilot, but="pull")
+        assert failed not in shown(place)
+        fetcher.gate.set()
+        await assert_until(pilot, lambda: not place.app.model_work.busy)
 
 
 async def test_another_model_takes_over_once_the_reply_has_ended_and_the_conversation_stays(

@@ -64,6 +64,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
 
     def on_unmount(self) -> None:
         self.work.changed = lambda: None
+        self.work.unsay()
 
     @property
     def marked(self) -> Row | None:
@@ -100,6 +101,9 @@ class ModelsScreen(Covering, SparingScreen[None]):
                 self._list.highlighted = self._list.get_option_index(arrived)
             elif kept is not None and kept.id in self._rows:
                 self._list.highlighted = self._list.get_option_index(kept.id)
+            elif kept is None and self.work.said_of in self._rows:
+                # What came of it while another screen was shown.
+                self._list.highlighted = self._list.get_option_index(self.work.said_of)
             elif self._rows:
                 self._list.highlighted = self._list.get_option_index(next(iter(self._rows)))
             self.query_one("#title", Static).update(Content(title(self._groups)))
@@ -109,8 +113,10 @@ class ModelsScreen(Covering, SparingScreen[None]):
         row = self.marked
         self.query_one("#details", Static).update(Content("") if row is None else details(row))
         said = self.query_one("#said", Static)
-        said.update(Content.styled(self.work.said, "bold $error" if self.work.bad else "$success"))
-        said.set_class(bool(self.work.said), "-shown")
+        here = self.work.said_of in ("", row.id if row is not None else "")
+        words = self.work.said if here else ""
+        said.update(Content.styled(words, "bold $error" if self.work.bad else "$success"))
+        said.set_class(bool(words), "-shown")
         self.refresh_bindings()
 
     def _changed(self) -> None:
@@ -169,10 +175,10 @@ class ModelsScreen(Covering, SparingScreen[None]):
 
     async def _use(self, row: Row) -> None:
         try:
-            self.work.say(await self.atlas.use_model(row.id))
+            self.work.say(await self.atlas.use_model(row.id), of=row.id)
         except ModelsError as error:
             words = explain(error)
-            self.work.say(f"{words.title}. {words.message} {words.next_step}", bad=True)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", of=row.id, bad=True)
 
     def action_model_pause(self) -> None:
         row = self.marked
@@ -187,7 +193,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
             self.work.cancel()
         elif row is not None and row.id in self.work.paused:
             del self.work.paused[row.id]
-            self.work.say(tr("models.stopped"))
+            self.work.say(tr("models.stopped"), of=row.id)
 
     def action_model_import(self) -> None:
         self.run_worker(self._ask_path(), group="ask", exclusive=True)
@@ -201,24 +207,25 @@ class ModelsScreen(Covering, SparingScreen[None]):
             await self._import(Path(typed))
 
     async def _import(self, given: Path) -> None:
+        of = "" if self.marked is None else self.marked.id
         try:
             path, amount = await asyncio.to_thread(_file, given)
         except OSError as error:
             words = explain(error)
-            self.work.say(f"{words.title}. {words.message} {words.next_step}", bad=True)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", of=of, bad=True)
             return
         ways = {LINK: tr("models.import_link"), COPY: tr("models.import_copy", bytes=size(amount))}
         asked = ChoiceScreen(tr("models.import_how"), ways, LINK, hint=tr("models.choice_hint"))
         how = await self.app.push_screen_wait(asked)
         if how is not None:
-            self.work.take_in(path, link=how == LINK)
+            self.work.take_in(path, link=how == LINK, of=of)
 
     def action_model_bench(self) -> None:
         row = self.marked
         if row is None or row.summary is None:
             return
         if "chat" not in row.summary.roles and not row.used:
-            self.work.say(tr("models.not_embed"), bad=True)
+            self.work.say(tr("models.not_embed"), of=row.id, bad=True)
         else:
             self.work.bench(row.id)
 
@@ -232,10 +239,10 @@ class ModelsScreen(Covering, SparingScreen[None]):
         # In the open room it lasts, wherever the conversation is.
         room = self.atlas.desk.room
         if room is None:
-            self.work.say(tr("models.no_room"), bad=True)
+            self.work.say(tr("models.no_room"), of=model_id, bad=True)
             return
         await room.background.add(KIND, model_id, payload={"model": model_id})
-        self.work.say(tr("models.tuning", model=model_id))
+        self.work.say(tr("models.tuning", model=model_id), of=model_id)
 
     def action_model_verify(self) -> None:
         if (row := self.marked) is not None:

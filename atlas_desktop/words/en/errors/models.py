@@ -63,7 +63,7 @@ TEXTS = {
     "model_exists.next": "Give the new one another name with --name, or remove the old one first.",
     "download_failed.title": "The download did not finish",
     "download_failed.what": "{source}: {detail}. What came is kept.",
-    "download_failed.next": "Try again with the same command: it goes on where it stopped.",
+    "download_failed.next": "Try again: it goes on where it stopped.",
     "model_unresponsive.title": "The model does not answer",
     "model_unresponsive.what": "Its process gave no sign of life in time and was ended. Your words are "
     "saved.",
