@@ -12,7 +12,6 @@ from atlas_desktop.tui.arrivals import Arrivals
 from atlas_desktop.tui.leaving import Relaunch
 from atlas_desktop.tui.modelling import Modelling
 from atlas_desktop.tui.ports import ModelShelf, Now
-from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -291,6 +290,3 @@ class AtlasApp(Modelling):
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.keys))
-
-    def action_hint_quit(self) -> None:
-        self.say(tr("program.quit_hint"))

@@ -1,6 +1,6 @@
 """Work beside the interface, and what the person is told of it."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual.notifications import Notification, Notify
@@ -8,9 +8,12 @@ from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.explain import Explained, explain
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.failures import explain_and_note, noted
+from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.letting_go import LettingGo
 from atlas_desktop.tui.reading_keys import forgiving
+from atlas_desktop.words.catalogue import tr
 from models.errors import NoModel
 
 if TYPE_CHECKING:
@@ -47,6 +50,9 @@ class Reporting(LettingGo):
 
         @property
         def chat(self) -> "ChatScreen | None": ...
+
+        @property
+        def keys(self) -> Mapping[str, str]: ...
 
         def model_needed(self, error: BaseException) -> None: ...
 
@@ -103,18 +109,28 @@ class Reporting(LettingGo):
             self._said_on[said.identity] = self.screen
         self.post_message(Notify(said))
 
+    def action_hint_quit(self) -> None:
+        """Ctrl+C ends programs elsewhere: says what does here, and first what ends a reply that comes."""
+        chat, stop = self.chat, ""
+        if chat is not None and chat is self.screen and chat.current.busy and chat.check_action("stop", ()):
+            stop = key_words(keys_of(BY_ID["chat.stop"], self.keys))
+        leave = key_words(keys_of(BY_ID["app.quit"], self.keys))
+        hint = "program.stop_hint" if stop else "program.quit_hint"
+        self.say(tr(hint, stop=stop, quit=leave))
+
     def warn(self, text: str) -> None:
         """A remark on what cannot be done: there for somewhat longer."""
         self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
 
     def _refresh_notifications(self) -> None:
         """Textual's own, called when something is said and whenever another screen is shown: what was said on
-        a screen that is covered now, or has been left, goes."""
+        a screen that is covered now, or has been left, goes, and so does what is said again."""
         stack = self.screen_stack
+        newest = {one.message: one for one in self._notifications}
         for one in [*self._notifications]:
             on = self._said_on.get(one.identity)
             left = on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
-            if left or self.leaving:
+            if left or self.leaving or newest[one.message] is not one:
                 self._unnotify(one, refresh=False)
         there = {one.identity for one in self._notifications}
         self._said_on = {identity: on for identity, on in self._said_on.items() if identity in there}

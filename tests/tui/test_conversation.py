@@ -102,6 +102,29 @@ async def test_a_reply_stopped_before_its_first_word_was_stopped_and_has_not_fai
         await assert_until(pilot, lambda: "Stopped before its first word" in shown(again))
 
 
+async def test_ctrl_c_says_what_stops_a_reply_and_says_it_once(make: Make) -> None:
+    model = gated("One two three.")
+    place = make(model=model)
+
+    def remarks() -> list[str]:
+        return [one.message for one in place.app._notifications]
+
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Count")
+        await assert_until(pilot, lambda: "Writing" in shown(place))
+        await pilot.press("ctrl+c", "ctrl+c")
+        await settle(pilot, but="turns")
+        await assert_until(
+            pilot, lambda: remarks() == ["Esc stops the reply, Ctrl+Q quits. Ctrl+C copies what is marked."]
+        )
+        place.app.clear_notifications()
+        let_go(model)
+        await settle(pilot)
+        await pilot.press("ctrl+c")
+        await assert_until(pilot, lambda: remarks() == ["Ctrl+Q quits. Ctrl+C copies what is marked."])
+
+
 async def test_a_message_sent_meanwhile_waits_its_turn(make: Make) -> None:
     model = gated("First answer.", "Second answer.")
     place = make(model=model)
