@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from typing import NoReturn
 
 from rich.cells import cell_len
 from textual.widgets import OptionList, TextArea
@@ -44,6 +45,26 @@ async def test_f5_shows_the_meter_and_the_exact_next_prompt(make: Make) -> None:
         assert "A fine answer." in text
         await pilot.press("escape")
         assert chat(place.app).prompt.has_focus
+
+
+async def test_nothing_of_the_status_line_is_seen_beside_the_window(make: Make) -> None:
+    place = make(model=NamedModel(["A fine answer."]))
+
+    def relaunch() -> NoReturn:
+        raise AssertionError
+
+    place.app._relaunch = relaunch
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Good morning")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "Ctrl+L locks" in shown(place))
+        at = next(n for n, line in enumerate(shown(place).splitlines()) if "Ctrl+L locks" in line)
+        await pilot.press("f5")
+        await assert_until(pilot, lambda: on(place.app, InspectorScreen) and "[user]" in shown(place))
+        line = shown(place).splitlines()[at]
+        box = place.app.screen.query_one(".box").region
+        assert (line[: box.x] + line[box.right :]).strip() == ""
 
 
 async def test_what_is_known_here_stands_beside_the_conversation(make: Make) -> None:

@@ -30,7 +30,7 @@ _BOX = """
     background: $background 70%;
     .box {{
         width: 96;
-        max-width: 94%;
+        max-width: 96%;
         height: 92%;
         padding: 1 1 0 2;
         background: $surface;
