@@ -85,6 +85,23 @@ async def test_the_recovery_key_opens(make: Make) -> None:
         assert on(place.app, ChatScreen)
 
 
+async def test_what_was_wrong_with_one_key_is_not_said_of_the_other(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "not it")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "does not open the vault" in shown(place))
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "does not open the vault" not in shown(place))
+        await settle(pilot)
+        await type_text(pilot, "NOT-IT")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "belongs to another vault" in shown(place))
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "belongs to another vault" not in shown(place))
+
+
 async def test_the_keyring_opens_by_itself(make: Make) -> None:
     place = make(unlocked=False, vault=FakeVault(keyring="Secret Service", keyring_slot=True))
     async with place.app.run_test() as pilot:

@@ -143,4 +143,6 @@ class UnlockScreen(Page):
         self._secret.border_title = RECOVERY if recovery else PASSPHRASE
         self._secret.password = not recovery
         self._secret.value = ""
+        # What was wrong was wrong with the other one.
+        self.problem("")
         self._secret.focus()
