@@ -8,7 +8,8 @@ TEXTS = {
     "new_session.topic": "A new conversation has begun: the topic seems to have changed.",
     "something_new.pause": "Something new? The last words are a while ago. /new begins another conversation.",
     "something_new.length": "Something new? This conversation has grown long. /new begins another.",
-    "something_new.topic": "Something new? The topic seems to have changed. /new begins another conversation.",
+    "something_new.topic": "Something new? The topic seems to have changed. "
+    "/new begins another conversation.",
     "new_epoch": "From your next words on the model reads this conversation again, under other instructions.",
     "model_restarted": "The model process stopped and was started again.",
     "compacted": "Older turns were summarised: {before} → {after} tokens.",
