@@ -160,6 +160,15 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A session in which the same words stand as those that were erased; its title may be empty."""
+
+    session_id: str
+    title: str = field(repr=False)
+    binned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Erased:
     """How many of each were erased. `full_text` counts entries of the full-text indices of words, `results`
     remembered results of jobs, `versions` what memories said earlier; `verified` says that nothing of it was
@@ -168,7 +177,8 @@ class Erased:
     `recalled_in` are the other sessions whose prompts had held words of it; `stale` are summaries that were
     emptied because of it, and are to be made anew from what is left, `untitled` sessions whose title is empty
     for the same reason. `places` names what else held the words and does no more, one name for each: tag,
-    category, project, saved search, attachment, persona, template, draft, instructions.
+    category, project, saved search, attachment, persona, template, draft, instructions. `copies` are the
+    sessions in which a message that was not erased says the very same, as in a fork, the last used first.
     """
 
     messages: int
@@ -186,6 +196,7 @@ class Erased:
     stale: tuple[str, ...] = ()
     untitled: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

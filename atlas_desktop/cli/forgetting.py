@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.explain import Exit, UsageError
-from atlas_desktop.services.forgetting_told import counts, places, preview_text, receipt_text
+from atlas_desktop.services.forgetting_told import copies, counts, places, preview_text, receipt_text
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.chat import Conversation
@@ -181,6 +181,7 @@ def preview(affected: "Affected") -> dict[str, Any]:
         "forgotten": counts(affected.erased),
         "rewritten": {"summaries": len(affected.erased.stale)},
         "cleared": places(affected.erased),
+        "copies": copies(affected.erased),
         "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],

@@ -16,6 +16,7 @@ from atlas_desktop.cli import (
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.finding import marked
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.forgetting_told import left_text
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -138,8 +139,7 @@ def receipt_text(value: "Receipt") -> str:
     """What went, and whether anything was left: one line."""
     counts = shapes.receipt(value)["forgotten"]
     went = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    checked = "Nothing of it is left." if value.verified else "Something of it was still found afterwards."
-    return f"Erased: {went}. {checked}"
+    return f"Erased: {went}. {left_text(value)}"
 
 
 async def restore_session(ctx: Context, args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import context_shapes
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from atlas_desktop.services.forgetting_told import counts, places
+from atlas_desktop.services.forgetting_told import copies, counts, places
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
@@ -128,6 +128,7 @@ def receipt(value: "Receipt") -> dict[str, Any]:
         "forgotten": counts(value.erased, value.snapshots),
         "rewritten": {"summaries": value.rewritten},
         "cleared": places(value.erased),
+        "copies": copies(value.erased),
         "verified": value.verified,
     }
 

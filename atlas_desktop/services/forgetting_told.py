@@ -1,7 +1,7 @@
 """What would be forgotten, and what was, as a person reads it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.cleaning import clean_line
@@ -9,7 +9,7 @@ from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
-    from memory.entities import Erased
+    from memory.entities import Copy, Erased
     from memory.lifecycle.forgetting import Affected
 
 
@@ -54,6 +54,8 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
         rows.append(tr("forgetting.would_be_anew", count=len(affected.erased.stale)))
     if besides:
         rows.append(tr("forgetting.would_go_from_too", places=besides))
+    if affected.erased.copies:
+        rows.append(tr("forgetting.would_stand", where=where(affected.erased.copies)))
     return "\n".join(rows)
 
 
@@ -65,8 +67,39 @@ def receipt_text(value: "Receipt") -> str:
     told += [tr("forgetting.gone_from", places=besides)] if besides else []
     told = told or [tr("forgetting.nothing")]
     told += [tr("forgetting.anew", count=value.rewritten)] if value.rewritten else []
-    told.append(tr("forgetting.nothing_left") if value.verified else tr("forgetting.something_left"))
+    told.append(left_text(value))
     return " ".join(told)
+
+
+def left_text(value: "Receipt") -> str:
+    """Whether anything is left, here or in the same words elsewhere."""
+    if not value.verified:
+        return tr("forgetting.something_left")
+    if not value.erased.copies:
+        return tr("forgetting.nothing_left")
+    return tr("forgetting.still_stands", where=where(value.erased.copies))
+
+
+def where(copies: "Sequence[Copy]") -> str:
+    """The titles of the first two, and how many others there are."""
+    one, *others = map(_title, copies[:2])
+    if not others:
+        return one
+    if len(copies) == 2:
+        return tr("forgetting.copy.two", one=one, other=others[0])
+    return tr("forgetting.copy.more", count=len(copies) - 2, one=one, other=others[0])
+
+
+def _title(copy: "Copy") -> str:
+    title = clean_line(copy.title)
+    if not title:
+        return tr("forgetting.copy.untitled")
+    return tr("forgetting.copy.bin" if copy.binned else "forgetting.copy", title=title)
+
+
+def copies(erased: "Erased") -> list[dict[str, object]]:
+    """Where else the same words stand, for programs."""
+    return [{"session": one.session_id, "title": one.title, "binned": one.binned} for one in erased.copies]
 
 
 def _places(erased: "Erased") -> str:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
-from memory.entities import Erased, Message, MessageStatus, TitleSource
+from memory.entities import Copy, Erased, Message, MessageStatus, TitleSource
 from memory.knowledge.wording import repeats, rests_on
+from memory.lifecycle.copies import counts as counts_as_said
 from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
 
@@ -19,6 +20,7 @@ class Erasing:
 
     def erase_session(self, session_id: str) -> Erased:
         self._rows.session(session_id)
+        same = self.same([session_id], ())
         gone = [m for m in self._rows.messages.values() if m.session_id == session_id]
         recalled_in = self._context.recalled_in(session_id)
         self._rows.touched = ()
@@ -29,7 +31,22 @@ class Erasing:
             del self._rows.messages[message.id]
         del self._rows.sessions[session_id]
         counts["full_text"] += sum(message.status is not MessageStatus.STREAMING for message in gone)
-        return _erased(counts, len(gone), self._touched(recalled_in, {session_id}))
+        erased = _erased(counts, len(gone), self._touched(recalled_in, {session_id}))
+        return replace(erased, copies=self.copies(same))
+
+    def same(self, session_ids: Collection[str], message_ids: Collection[str]) -> list[str]:
+        """As `memory.storage.queries.copies.of`, by id."""
+        rows = self._rows.messages.values()
+        gone = [one for one in rows if one.session_id in session_ids or one.id in message_ids]
+        said = {one.content for one in gone if counts_as_said(one.role, one.content)}
+        ids = {one.id for one in gone}
+        return [one.id for one in rows if one.content in said and one.id not in ids]
+
+    def copies(self, message_ids: Collection[str]) -> tuple[Copy, ...]:
+        rows = [self._rows.messages[one] for one in message_ids if one in self._rows.messages]
+        found = [self._rows.session(one) for one in {row.session_id for row in rows if row.content}]
+        found.sort(key=lambda one: (one.updated_at, one.id), reverse=True)
+        return tuple(Copy(one.id, one.title, one.deleted_at is not None) for one in found)
 
     def forget_messages(self, message_ids: Collection[str]) -> Erased:
         gone = [self._rows.message(one) for one in dict.fromkeys(message_ids)]

@@ -35,6 +35,7 @@ class Forgetting:
             tuple(Excerpt(one, beginning(self._rows.message(one).content)) for one in messages),
             touched=tuple(dict.fromkeys(touched)),
         )
+        same = self._erasing.same(sessions, messages)
         done: list[Erased] = [self._erasing.erase_session(one) for one in sessions]
         if messages:
             done.append(self._erasing.forget_messages(messages))
@@ -49,7 +50,8 @@ class Forgetting:
             Excerpt(key, beginning(text)) for key, text in known.items() if key not in self._rows.memories
         ]
         kept = tuple(one for one in erased.recalled_in if one in self._rows.sessions)
-        return replace(affected, erased=replace(erased, recalled_in=kept), memories=tuple(gone))
+        erased = replace(erased, recalled_in=kept, copies=self._erasing.copies(same))
+        return replace(affected, erased=erased, memories=tuple(gone))
 
     def _chosen(self, target: Target) -> tuple[list[str], list[str], list[str]]:
         if target.everything:

@@ -173,7 +173,7 @@ def test_a_session_that_is_resumed_reads_only_what_is_new_until_its_state_goes(p
     assert receipt["forgotten"]["messages"] == 12
     assert receipt["forgotten"]["fulltext"] == 12
     assert receipt["forgotten"]["snapshots"] >= 1
-    assert set(receipt) == {"forgotten", "rewritten", "cleared", "verified"}
+    assert set(receipt) == {"forgotten", "rewritten", "cleared", "copies", "verified"}
     assert set(receipt["forgotten"]) == {
         "messages",
         "summaries",

@@ -25,7 +25,7 @@ def test_all_that_speaks_of_something_is_forgotten_with_a_receipt(program: Progr
     assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (2, "usage")
 
     receipt = program.json("memory", "forget", "--about", "zeppelins", "--yes")
-    assert receipt.keys() == {"forgotten", "rewritten", "cleared", "verified"}
+    assert receipt.keys() == {"forgotten", "rewritten", "cleared", "copies", "verified"}
     assert receipt["forgotten"].keys() == {
         "messages",
         "summaries",

@@ -37,6 +37,25 @@ async def test_the_newest_words_go_after_a_yes(make: Make) -> None:
         assert shown(place).count("No words are kept here.") == 2
 
 
+async def test_words_that_a_fork_repeats_are_not_said_to_be_gone(make: Make) -> None:
+    place = make(model=NamedModel(["Noted."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "My bicycle lock code is 4471")
+        await settle(pilot)
+        session = chat(place.app).current.id
+        assert session is not None
+        said = await place.store.branch(session)
+        await place.store.fork_session(session, said[-1].id, "Locks (2)")
+        await say(pilot, "/forget last")
+        await assert_until(
+            pilot, lambda: on(place.app, ConfirmScreen) and "same words stand in “Locks (2)”" in shown(place)
+        )
+        await pilot.click("#yes")
+        await assert_until(pilot, lambda: "the same words still stand in “Locks (2)”" in shown(place))
+        assert "Nothing of it is left" not in shown(place)
+
+
 async def test_a_whole_conversation_makes_room_for_an_empty_page(make: Make) -> None:
     place = make(model=NamedModel(["Fine."]))
     async with place.app.run_test(size=SIZE) as pilot:

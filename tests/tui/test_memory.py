@@ -13,6 +13,7 @@ from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.memory import MemoryScreen
 from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
 from atlas_desktop.tui.widgets.memory_rows import Entry, details, row
+from atlas_desktop.words.catalogue import tr
 from memory.context.entities import NewSummary
 from memory.knowledge.entities import (
     Memory,
@@ -92,6 +93,10 @@ async def remembered() -> InMemorySessionStore:
 async def known(store: InMemorySessionStore, text: str) -> Memory:
     found = await store.memories.select(MemoryFilter(states=None))
     return next(one for one in found if one.text.startswith(text))
+
+
+def is_told(place: Stage, text: str) -> bool:
+    return text in [one.message for one in place.app._notifications]
 
 
 async def test_f3_lists_what_is_remembered_by_kind(make: Make) -> None:
@@ -183,6 +188,25 @@ async def test_what_is_learned_while_it_is_looked_at_is_counted_with_the_next_ta
         await pilot.press("right")
         await assert_until(pilot, lambda: "The bus is the 12" in shown(place))
         assert f"{before + 1} memories in use" in shown(place)
+
+
+async def test_what_a_forgotten_memory_comes_from_is_said_to_stay(make: Make) -> None:
+    store = await remembered()
+    await store.memories.add(NewMemory(MemoryKind.FACT, "Rows to Ven", MemoryOrigin.PERSON))
+    place = make(store=store, clock=FakeClock(NOW))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await browse(pilot, place, "right", text="Her cat is small")
+        for text, stays in (("Rows to Ven", False), ("Likes short", True)):
+            place.app.clear_notifications()
+            one = await known(store, text)
+            screen = place.app.screen
+            assert isinstance(screen, MemoryScreen)
+            screen.atlas.attempt(screen._forget(one), group="memory")
+            await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "cannot be" in shown(place))
+            assert ("comes from stays" in " ".join(shown(place).replace("│", " ").split())) is stays
+            await pilot.click("#yes")
+            told = tr("memory.forgotten_stays" if stays else "memory.forgotten")
+            await assert_until(pilot, partial(is_told, place, told))
 
 
 async def test_pin_rescue_and_forget(make: Make) -> None:

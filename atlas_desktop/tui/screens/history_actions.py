@@ -193,13 +193,22 @@ class HistoryActions(MoveActions):
         text = tr("history.erase.text", count=len(hits), title=title_of(hits[0].session))
         if not await self._agreed("erase", tr("history.erase.title"), text):
             return
-        verified = True
+        receipts = []
         for hit in hits:
             room = self.atlas.desk.at(hit.session.room)
-            verified &= (await room.forgetting.erase_session(hit.session.id)).verified
+            receipts.append(await room.forgetting.erase_session(hit.session.id))
         await self._changed([])
-        done = tr("history.done.erase", count=len(hits))
-        self._offer(done if verified else tr("history.done.erase_left"), None)
+        gone = {hit.session.id for hit in hits}
+        copies = {one.session_id: one for receipt in receipts for one in receipt.erased.copies}
+        left = [one for one in copies.values() if one.session_id not in gone]
+        if not all(receipt.verified for receipt in receipts):
+            self._offer(tr("history.done.erase_left"), None)
+        elif left:
+            from atlas_desktop.services.forgetting_told import where
+
+            self._offer(tr("history.done.erase_copies", where=where(left)), None)
+        else:
+            self._offer(tr("history.done.erase", count=len(hits)), None)
 
     def action_history_export(self) -> None:
         from atlas_desktop.tui.screens.exporting import ExportDialog

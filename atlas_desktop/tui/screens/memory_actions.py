@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why"})
 
-_FOREVER = tr("memory.forever")
 _LEFT = tr("memory.left")
 
 
@@ -116,13 +115,18 @@ class MemoryActions(DOMNode):
 
         forgetting, target = self.atlas.room.forgetting, Target(ids=(memory.id,))
         affected = await forgetting.preview(target)
+        said = bool(await self.atlas.room.store.memories.sources(memory.id))
+        forever = tr("memory.forever")
+        if said:
+            forever = tr("memory.forever_stays", forever=forever)
         asked = ConfirmScreen(
             tr("memory.forget_title"),
-            f"“{clean_line(memory.text)}”\n\n{_FOREVER}",
+            f"“{clean_line(memory.text)}”\n\n{forever}",
             agree=tr("memory.forget"),
             refuse=tr("memory.keep"),
         )
         if await self.atlas.push_screen_wait(asked):
             receipt = await forgetting.forget(target, previewed=affected)
-            self.atlas.say(tr("memory.forgotten") if receipt.verified else _LEFT)
+            done = tr("memory.forgotten_stays" if said else "memory.forgotten")
+            self.atlas.say(done if receipt.verified else _LEFT)
             self.refresh_memories()

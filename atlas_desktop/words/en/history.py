@@ -78,6 +78,7 @@ TEXTS = {
     "done.merge.other": "One conversation of {count} now.",
     "done.erase.one": "Erased, and nothing of it is left.",
     "done.erase.other": "{count} erased, and nothing of them is left.",
+    "done.erase_copies": "Erased. The same words still stand in {where}.",
     "done.erase_left": "Erased, but something may be left: `atlas vault verify` looks again.",
     "done.private.one": "In the private room now.",
     "done.private.other": "{count} are in the private room now.",

@@ -18,8 +18,10 @@ TEXTS = {
     "forget": "Forget",
     "keep": "Keep",
     "forgotten": "Forgotten, and nothing of it is left.",
+    "forgotten_stays": "Forgotten. The conversation it comes from stays.",
     "forever": "It is erased with its versions and uses, and from every prompt it stood in. This "
-    "cannot be undone. The conversation it comes from stays.",
+    "cannot be undone.",
+    "forever_stays": "{forever} The conversation it comes from stays.",
     "tab.inbox": "Inbox",
     "tab.facts": "Facts",
     "tab.preferences": "Preferences",

@@ -13,6 +13,7 @@ from memory.knowledge.entities import MemoryChange
 from memory.storage.connection import Connection
 from memory.storage.queries import (
     ageing,
+    copies,
     epochs,
     indices,
     last_change,
@@ -39,8 +40,9 @@ _COUNTED = {
 
 
 def erase_session(conn: Connection, session_id: str) -> Erased:
-    """As `erase_sessions`, of one. Raises `SessionNotFound`."""
-    return erase_sessions(conn, [session_id])
+    """As `erase_sessions`, of one, and looks where else the same words stand. Raises `SessionNotFound`."""
+    same = copies.of(conn, [session_id], ())
+    return replace(erase_sessions(conn, [session_id]), copies=copies.left(conn, same))
 
 
 def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from memory.entities import Erased
 from memory.lifecycle.forgetting import Affected, Excerpt, Target
 from memory.storage.connection import Connection
-from memory.storage.queries import about, erasure, last_change, targets
+from memory.storage.queries import about, copies, erasure, last_change, targets
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
 SHOWN = 20
@@ -53,6 +53,7 @@ def forget(conn: Connection, target: Target) -> Affected:
         (*chosen.sessions, *(row[0] for row in held_in)),
     )
     last_change.drop(conn)
+    same = [] if target.everything else copies.of(conn, chosen.sessions, chosen.messages)
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}
     done: list[Erased] = []
     if chosen.sessions:
@@ -69,7 +70,11 @@ def forget(conn: Connection, target: Target) -> Affected:
     if target.everything:
         erased = _nothing_left(conn, erased)
     there = {row[0] for row in conn.execute("SELECT id FROM sessions")}
-    erased = replace(erased, recalled_in=tuple(one for one in erased.recalled_in if one in there))
+    erased = replace(
+        erased,
+        recalled_in=tuple(one for one in erased.recalled_in if one in there),
+        copies=copies.left(conn, same),
+    )
     left = {row[0] for row in conn.execute("SELECT id FROM memories")}
     gone = [Excerpt(key, beginning(text)) for key, text in known.items() if key not in left]
     return replace(affected, erased=erased, memories=tuple(gone[:SHOWN]))

@@ -1,0 +1,29 @@
+"""What is said of words that stand elsewhere, too."""
+
+from dataclasses import replace
+
+from atlas_desktop.services.forgetting import Receipt
+from atlas_desktop.services.forgetting_told import preview_text, receipt_text, where
+from memory.entities import Copy, Erased
+from memory.lifecycle.forgetting import Affected
+
+GONE = Erased(2, 0, 0, 0, 0, 2, 0, 0, verified=True)
+
+
+def test_a_receipt_claims_no_more_than_what_happened() -> None:
+    assert receipt_text(Receipt(GONE, 0, True)).endswith("Nothing of it is left.")
+    copied = replace(GONE, copies=(Copy("a", "Locks (2)"),))
+    told = receipt_text(Receipt(copied, 0, True))
+    assert told.endswith("Nothing of these messages is left; the same words still stand in “Locks (2)”.")
+    assert "Nothing of it is left" not in told
+    assert "found afterwards" in receipt_text(Receipt(copied, 0, False))
+    assert "The same words stand in “Locks (2)”, too, and stay there." in preview_text(Affected(copied))
+    assert "same words" not in preview_text(Affected(GONE))
+
+
+def test_two_are_named_and_the_others_counted() -> None:
+    copies = [Copy("a", "A"), Copy("b", "B", binned=True), Copy("c", ""), Copy("d", "D")]
+    assert where(copies[:2]) == "“A” and “B” (in the bin)"
+    assert where(copies[2:3]) == "a conversation without a title"
+    assert where(copies[:3]) == "“A”, “B” (in the bin) and 1 other conversation"
+    assert where(copies) == "“A”, “B” (in the bin) and 2 other conversations"
