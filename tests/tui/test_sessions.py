@@ -153,6 +153,24 @@ async def test_delete_in_the_list_and_undo(make: Make) -> None:
         assert "Deleted" not in shown(place)
 
 
+@pytest.mark.parametrize("size", [WIDE, (80, 24)])
+async def test_delete_the_open_one_in_the_list_and_undo_there(make: Make, size: tuple[int, int]) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o", "down", "d")
+        await assert_until(pilot, lambda: chat(place.app).query_one(UndoBar).offered == ids[-1])
+        await settle(pilot)
+        assert chat(place.app).current.id is None
+        assert place.app.focused is chat(place.app).query_one(Sidebar).sessions
+        await pilot.press("u")
+        await assert_until(pilot, lambda: chat(place.app).current.id == ids[-1])
+        await settle(pilot)
+        assert (await store.get_session(ids[-1])).deleted_at is None
+        assert chat(place.app).prompt.text == ""
+
+
 async def test_delete_the_open_one_and_undo_while_typing(make: Make) -> None:
     store, ids = await with_history()
     place = make(store=store, resume="last")

@@ -214,7 +214,15 @@ class SessionActions(ChatPart):
         conversation = self.turns.of(session)
         self.turns.stop(conversation)
         if conversation is self.current:
+            listing = self._sidebar.sessions
+            in_list = listing.has_focus
             await self._show_new()
+            if in_list:
+                # Turning to an empty page leads to the prompt, where the key that undoes would be typed, and
+                # puts a list away that lies over it.
+                if self._folded:
+                    self.action_toggle_sidebar()
+                listing.focus()
         self.query_one(UndoBar).offer(f"Deleted “{session.title}”", session.id)
         self.tell()
         self.refresh_list()
