@@ -14,7 +14,7 @@ from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
 from memory.testing import FakeClock, InMemorySessionStore
-from tests.tui.desk import NOW, PASSPHRASE, Stage, history
+from tests.tui.desk import NOW, PASSPHRASE, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 from tests.tui.payloads import MARKUP, TERMINAL
 from tests.tui.test_outside_text import FORBIDDEN
@@ -172,6 +172,23 @@ async def test_the_bin_erases_for_good_after_a_question(make: Make) -> None:
         assert screen.listing.total == 0
         assert len(await place.store.list_sessions()) == 5
         assert not await place.store.list_sessions(binned=True)
+
+
+async def test_what_is_erased_and_still_stands_elsewhere_is_not_said_to_be_gone(make: Make) -> None:
+    place = make()
+    said = await talk(place.store, "Locks", [("My bicycle lock code is 4471.", "Noted.")])
+    await place.store.fork_session(said.id, str(said.head_id), "Locks (2)")
+    async with place.app.run_test(size=SIZE) as pilot:
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: on(place.app, HistoryScreen) and "2 conversations" in shown(place))
+        await pilot.press("down", "delete")
+        await settle(pilot)
+        await pilot.press("b", "delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await settle(pilot)
+        (left,) = await place.store.list_sessions()
+        await assert_until(pilot, lambda: f"The same words still stand in “{left.title}”." in shown(place))
 
 
 async def test_into_the_private_room_out_of_sight_when_it_closes_and_back_when_it_opens(make: Make) -> None:
