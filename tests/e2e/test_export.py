@@ -95,7 +95,7 @@ def test_at_a_terminal_it_asks_and_who_interrupts_finds_nothing(vault: Program, 
     )
     os.close(leader)
     os.close(terminal)
-    assert "1500 conversations will be written" in asked.stderr
+    assert "1,500 conversations will be written" in asked.stderr
     assert asked.returncode == 1
     assert list(folder.iterdir()) == []
 
