@@ -1,8 +1,10 @@
 """A long conversation: what of it is mounted, reading on while scrolling, and jumping to a message."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from textual.widget import Widget
 
 from atlas_desktop.tui.widgets.reading_on import MOST, PAGE
@@ -144,6 +146,24 @@ async def test_a_message_is_jumped_to_and_what_is_said_next_stands_at_the_end(ma
         await assert_until(pilot, lambda: "and on" in shown(place))
         assert view.at_the_newest
         assert view.blocks[-2].message.content == "and on"
+
+
+async def test_another_conversation_is_shown_although_the_screen_lays_nothing_out(
+    make: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the screen waits for the conversation that a message was sent to while it was changed."""
+    store, _ = await long_session()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
+        await settle(pilot)
+        view = chat(place.app).transcript
+        monkeypatch.setattr(view, "call_after_refresh", lambda _done: True)
+        view.scroll_to(y=0, animate=False)
+        await assert_until(pilot, view._changing.locked)
+        async with asyncio.timeout(10):
+            await view.show(())
+        assert view.blocks == []
 
 
 def test_a_window_knows_its_place() -> None:

@@ -53,6 +53,8 @@ class ReadingOn(Selecting):
         self._places: dict[str, tuple[int, int]] = {}
         self._known: list[Message] = []
         self._changing = asyncio.Lock()
+        self._asked_for = 0
+        self._layout = asyncio.Event()
         self._arranged: int | None = None
         self._top = Beyond("chat.older")
         self._bottom = Beyond("chat.newer")
@@ -161,10 +163,22 @@ class ReadingOn(Selecting):
 
     @asynccontextmanager
     async def _halted(self) -> AsyncIterator[None]:
-        """Nothing is mounted in the background meanwhile; what was to be is forgotten."""
-        async with self._changing:
+        """Nothing is mounted in the background meanwhile; what was to be is forgotten.
+
+        What is being mounted waits for no layout any more: the screen, which makes it, may itself be waiting
+        for what is shown here.
+        """
+        self._asked_for += 1
+        self._layout.set()
+        try:
+            await self._changing.acquire()
+        finally:
+            self._asked_for -= 1
+        try:
             self._known = []
             yield
+        finally:
+            self._changing.release()
         self._fill()
 
     @property
@@ -253,7 +267,9 @@ class ReadingOn(Selecting):
         return found
 
     async def _laid_out(self) -> None:
-        laid_out = asyncio.Event()
+        if self._asked_for:
+            return
+        self._layout = laid_out = asyncio.Event()
         if self.call_after_refresh(laid_out.set):
             await laid_out.wait()
 
