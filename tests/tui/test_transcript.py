@@ -158,8 +158,8 @@ async def test_another_conversation_is_shown_although_the_screen_lays_nothing_ou
         await assert_until(pilot, lambda: f"message {LONG - 1}" in shown(place))
         await settle(pilot)
         view = chat(place.app).transcript
-        monkeypatch.setattr(view, "call_after_refresh", lambda _done: True)
-        view.scroll_to(y=0, animate=False)
+        monkeypatch.setattr(view, "call_after_refresh", lambda *_, **__: True)
+        view.scroll_to(y=0, animate=False, immediate=True)
         await assert_until(pilot, view._changing.locked)
         async with asyncio.timeout(10):
             await view.show(())
