@@ -7,7 +7,7 @@ from enum import StrEnum
 from memory.kinds import Freshness as Freshness
 from memory.kinds import MemoryMode as MemoryMode
 from memory.kinds import RoomKind as RoomKind
-from models.messages import Role
+from models.messages import Role, StopReason
 
 
 class MessageStatus(StrEnum):
@@ -112,6 +112,12 @@ class Message:
     token_model: str | None = None
     external_id: str | None = None
     preface: str = ""
+
+    @property
+    def unbegun(self) -> bool:
+        """Whether it is a reply that was stopped before its first word: stored as failed, like every one of
+        which no word came, though nothing went wrong."""
+        return self.status is MessageStatus.FAILED and self.stop_reason == StopReason.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)

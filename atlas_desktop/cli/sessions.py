@@ -85,7 +85,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _mark(message: "Message") -> str:
-    if message.status == "failed" and message.stop_reason == "cancelled":
+    if message.unbegun:
         return f" ({tr('chat.state.unbegun')})"
     return "" if message.status == "complete" else f" ({message.status})"
 

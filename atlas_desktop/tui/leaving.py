@@ -209,7 +209,7 @@ class Leaving(Reporting):
             self._hung_up()
             return
         if self._sweeper is not None:
-            self._sweeper.sweep()
+            self._sweeper.sweep(bare=self.screen is self.chat)
         if self._vigil is None:
             return
         if any(worker.group in AWAITED and worker.is_running for worker in self.workers):

@@ -123,7 +123,8 @@ class Compactor:
     async def _fold(
         self, session_id: str, fold: Fold, texts: dict[str, Message], most: int | None, *, quick: bool
     ) -> Summary | None:
-        if await self._known(session_id, fold.covers):
+        if any(s.covers == fold.covers for s in await self._store.context.summaries(session_id)):
+            # A plan is carried out once more.
             return None
         covered = [texts[id_] for id_ in fold.covers]
         draft = await self._drafted(session_id, covered, most, quick=quick)
@@ -133,9 +134,9 @@ class Compactor:
     async def _merge(
         self, session_id: str, merge: Merge, texts: dict[str, Message], most: int | None, *, quick: bool
     ) -> Summary | None:
-        if await self._known(session_id, merge.covers):
-            return None
         found = {s.covers: s for s in await self._store.context.summaries(session_id)}
+        if merge.covers in found:
+            return None
         parts = [found[part] for part in merge.parts]
         covered = [texts[id_] for id_ in merge.covers]
         draft = await self._merged(session_id, parts, covered, most, quick=quick)
@@ -143,10 +144,6 @@ class Compactor:
         replaced = tuple(part.id for part in parts)
         new = NewSummary(draft.text, merge.covers, level, draft.topics, draft.fallback, draft.model, replaced)
         return await self._stored(session_id, new, covered)
-
-    async def _known(self, session_id: str, covers: tuple[str, ...]) -> bool:
-        """Whether a summary of just these messages is there, as when a plan is carried out once more."""
-        return any(s.covers == covers for s in await self._store.context.summaries(session_id))
 
     async def _stored(self, session_id: str, new: NewSummary, covered: Sequence[Message]) -> Summary:
         summary = await self._store.context.add_summary(session_id, new)

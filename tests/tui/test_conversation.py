@@ -1,4 +1,4 @@
-"""Sending, streaming, stopping, queueing, answering again, and what happens when the model fails."""
+"""Sending, streaming, stopping, answering again, and what happens when the model fails."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,23 +13,10 @@ from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Role
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import assert_until, chat, say, settle, shown, turn_to, type_text
+from tests.tui.driving import assert_until, chat, say, settle, shown
+from tests.tui.scripted import gated, let_go, stored
 
 Make = Callable[..., Stage]
-
-
-def gated(*replies: str) -> NamedModel:
-    return NamedModel(replies, gate=asyncio.Event())
-
-
-def let_go(model: NamedModel) -> None:
-    assert model.gate is not None
-    model.gate.set()
-
-
-async def stored(place: Stage) -> list[tuple[str, str, str]]:
-    session = await place.store.get_session("last")
-    return [(m.role.value, m.content, m.status.value) for m in await place.store.branch(session.id)]
 
 
 async def test_a_message_is_answered_and_saved(make: Make) -> None:
@@ -125,76 +112,6 @@ async def test_ctrl_c_says_what_stops_a_reply_and_says_it_once(make: Make) -> No
         await assert_until(pilot, lambda: remarks() == ["Ctrl+Q quits. Ctrl+C copies what is marked."])
 
 
-async def test_a_message_sent_meanwhile_waits_its_turn(make: Make) -> None:
-    model = gated("First answer.", "Second answer.")
-    place = make(model=model)
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await say(pilot, "First")
-        await assert_until(pilot, lambda: "Writing" in shown(place))
-        await say(pilot, "Second")
-        await pilot.pause()
-        assert "Queued: Second" in shown(place)
-        assert len(model.prompts) == 1
-        let_go(model)
-        await assert_until(pilot, lambda: "Second answer." in shown(place))
-        await settle(pilot)
-        assert [content for _, content, _ in await stored(place)] == [
-            "First",
-            "First answer.",
-            "Second",
-            "Second answer.",
-        ]
-
-
-async def test_up_takes_a_waiting_message_back(make: Make) -> None:
-    model = gated("An answer.")
-    place = make(model=model)
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await say(pilot, "First")
-        await assert_until(pilot, lambda: "Writing" in shown(place))
-        await say(pilot, "Second")
-        await pilot.press("up")
-        await pilot.pause()
-        assert chat(place.app).prompt.text == "Second"
-        assert "Queued" not in shown(place)
-        let_go(model)
-        await settle(pilot)
-        assert len(model.prompts) == 1
-
-
-async def test_a_waiting_message_is_held_when_the_reply_is_stopped(make: Make) -> None:
-    model = gated("An answer.")
-    place = make(model=model)
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await say(pilot, "First")
-        await assert_until(pilot, lambda: "Writing" in shown(place))
-        await say(pilot, "Second")
-        await pilot.press("escape")
-        await settle(pilot)
-        assert "Enter sends it · Esc edits it" in shown(place)
-        await pilot.press("escape")
-        assert chat(place.app).prompt.text == "Second"
-
-
-async def test_enter_sends_a_held_message(make: Make) -> None:
-    model = gated("An answer.")
-    place = make(model=model)
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await say(pilot, "First")
-        await assert_until(pilot, lambda: "Writing" in shown(place))
-        await say(pilot, "Second")
-        await pilot.press("escape")
-        await settle(pilot)
-        let_go(model)
-        await pilot.press("enter")
-        await settle(pilot)
-        assert (await stored(place))[-2][1] == "Second"
-
-
 async def test_answering_again_keeps_the_earlier_answer(make: Make) -> None:
     place = make(model=NamedModel(["First try.", "Second try."]))
     async with place.app.run_test() as pilot:
@@ -261,55 +178,6 @@ async def test_words_that_could_not_be_stored_go_back_to_the_prompt(make: Make) 
         await settle(pilot)
         assert "The disk does not take any more" in shown(place)
         assert chat(place.app).prompt.text == "Do not lose me"
-
-
-async def test_enter_with_nothing_typed_does_nothing(make: Make) -> None:
-    place = make()
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await pilot.press("space", "enter")
-        await settle(pilot)
-        assert place.model.prompts == []
-
-
-async def test_new_lines_in_the_prompt(make: Make) -> None:
-    place = make()
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
-        prompt = chat(place.app).prompt
-        assert prompt.text == "a\nb\nc"
-        assert prompt.size.height == 3
-        for _ in range(20):
-            await pilot.press("ctrl+j")
-        assert prompt.outer_size.height == 12
-
-
-async def test_up_recalls_what_was_sent_and_down_comes_back(make: Make) -> None:
-    place = make()
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        for text in ("one", "two"):
-            await say(pilot, text)
-            await settle(pilot)
-        prompt = chat(place.app).prompt
-        await type_text(pilot, "draft")
-        await pilot.press("up")
-        assert prompt.text == "two"
-        await pilot.press("up", "up")
-        assert prompt.text == "one"
-        await pilot.press("down", "down")
-        assert prompt.text == "draft"
-
-
-async def test_an_example_goes_into_the_prompt(make: Make) -> None:
-    place = make()
-    async with place.app.run_test() as pilot:
-        await settle(pilot)
-        place.app.screen.query_one("#examples").focus()
-        await pilot.press("down", "enter")
-        await pilot.pause()
-        assert chat(place.app).prompt.text.startswith("Explain how tides")
 
 
 async def test_the_view_follows_only_at_the_end(make: Make) -> None:
@@ -400,34 +268,3 @@ async def test_a_message_block_tells_roles_apart_by_word(make: Make) -> None:
         assert heads[0].startswith("You")
         assert heads[1].startswith("Atlas")
         assert isinstance(chat(place.app).focused, Prompt)
-
-
-async def test_what_waited_and_was_sent_while_something_else_was_shown_is_not_typed_again(make: Make) -> None:
-    model = gated("One answer.", "Two answers.")
-    place = make(model=model)
-    async with place.app.run_test(size=(100, 30)) as pilot:
-        await settle(pilot)
-        await say(pilot, "First")
-        await assert_until(pilot, lambda: "Writing" in shown(place))
-        first = chat(place.app).current
-        await say(pilot, "Second")
-        await assert_until(pilot, lambda: first.waiting == ["Second"])
-        await place.app.drafts.keep_all()
-        assert first.id is not None
-        assert await place.store.drafts.draft(first.id) == "Second"
-        chat(place.app).action_new_session()
-        await assert_until(pilot, lambda: chat(place.app).current.id is None)
-        # Shown again while it waits: it is below the conversation, and not in the prompt as well.
-        chat(place.app).open_session(first.id)
-        await assert_until(pilot, lambda: chat(place.app).current is first)
-        assert chat(place.app).prompt.text == ""
-        await assert_until(pilot, lambda: "Queued: Second" in shown(place))
-        chat(place.app).action_new_session()
-        await assert_until(pilot, lambda: chat(place.app).current.id is None)
-        let_go(model)
-        await assert_until(pilot, lambda: not first.waiting and not first.busy)
-        await turn_to(pilot, place, first.id)
-        assert chat(place.app).prompt.text == ""
-        await place.app.drafts.keep_all()
-        assert await place.store.drafts.draft(first.id) == ""
-        assert [one.content for one in await place.store.branch(first.id)][::2] == ["First", "Second"]

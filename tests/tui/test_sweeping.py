@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.sweeping import AFTER, AWAY_S, QUIET_S, ROUNDS, Sweeper
+from atlas_desktop.tui.sweeping import AFTER, AWAY_S, LASTED, QUIET_S, Sweeper
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until
 
@@ -27,18 +27,12 @@ def rare_collections() -> Iterator[None]:
     gc.set_threshold(5_000, 5, 400)
     gc.collect()
     yield
+    gc.unfreeze()
     gc.set_threshold(*before)
 
 
 def ring() -> "weakref.ref[Ring]":
     return weakref.ref(Ring())
-
-
-def old_ring() -> "weakref.ref[Ring]":
-    """One that has been through searches while it was held."""
-    held = Ring()
-    gc.collect()
-    return weakref.ref(held)
 
 
 def many(number: int) -> list[list[int]]:
@@ -65,21 +59,39 @@ def test_what_is_new_is_searched_when_nobody_touches_anything_and_there_is_enoug
     assert len(held) > AFTER
 
 
-def test_everything_is_searched_when_nobody_is_there_and_it_was_not_for_long() -> None:
+def lasting() -> "tuple[weakref.ref[Ring], list[list[int]]]":
+    """As many objects as are worth a search, and a ring that lasted as long as they."""
+    ring, held = Ring(), many(LASTED)
+    gc.collect()
+    return weakref.ref(ring), held
+
+
+def test_what_has_lasted_is_searched_when_nobody_is_there_and_is_left_out_from_then_on() -> None:
     time = [0.0]
     sweeper = Sweeper(now=lambda: time[0])
-    gone, held = old_ring(), []
-    for _ in range(ROUNDS):
-        held.append(many(AFTER + 100))
-        time[0] += 2 * QUIET_S
-        sweeper.touched()
-        time[0] += 2 * QUIET_S
-        assert sweeper.sweep()
-    assert gone() is not None, "only what is new was gone through"
-    time[0] += AWAY_S
+    gone, held = lasting()
+    time[0] = 2 * QUIET_S
+    gc.collect(1)
+    assert not sweeper.sweep()
+    time[0] = AWAY_S
+    assert not sweeper.sweep(bare=False), "what is in a window is not left out for good"
     assert sweeper.sweep()
     assert gone() is None
-    assert not sweeper.sweep()
+    assert len(gc.get_objects()) < LASTED < len(held) + 1
+    assert not sweeper.sweep(), "there is nothing that has not been gone through"
+
+
+def test_what_was_left_out_goes_all_the_same_when_nobody_needs_it() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    held = [type("Plain", (), {})() for _ in range(2)], many(LASTED)
+    gc.collect()
+    gc.collect(1)
+    time[0] = AWAY_S
+    assert sweeper.sweep()
+    seen = [weakref.ref(one) for one in held[0]]
+    held[0].clear()
+    assert [one() for one in seen] == [None, None]
 
 
 async def test_a_key_puts_the_search_off(make: Make) -> None:

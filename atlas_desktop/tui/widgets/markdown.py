@@ -114,24 +114,26 @@ def _let_go_of_parts(blocks: Iterable[MarkdownBlock]) -> None:
         let_go(block)
 
 
+def _composed(items: Iterable[MarkdownBlock], made: ComposeResult) -> ComposeResult:
+    """What a list is made of. Its items are read by then, which its making empties them of."""
+    items = [*items]
+    yield from made
+    for item in items:
+        let_go(item)
+
+
 class BulletList(MarkdownBulletList):
     """A list with bullets, of which nothing is left when it is gone."""
 
     def compose(self) -> ComposeResult:
-        items = [*self._blocks]
-        yield from super().compose()
-        for item in items:
-            let_go(item)
+        return _composed(self._blocks, super().compose())
 
 
 class OrderedList(MarkdownOrderedList):
     """A list with numbers, of which nothing is left when it is gone."""
 
     def compose(self) -> ComposeResult:
-        items = [*self._blocks]
-        yield from super().compose()
-        for item in items:
-            let_go(item)
+        return _composed(self._blocks, super().compose())
 
 
 class Table(MarkdownTable):

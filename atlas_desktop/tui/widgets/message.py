@@ -28,8 +28,7 @@ def _state(message: Message) -> str:
     """What is out of the ordinary about a message: empty for a whole one."""
     stopped = message.stop_reason == StopReason.CANCELLED
     if message.status is MessageStatus.FAILED:
-        # So is every reply stored of which no word came; one that the person stopped has not failed.
-        return "unbegun" if stopped else "failed"
+        return "unbegun" if message.unbegun else "failed"
     if message.status is MessageStatus.PARTIAL:
         return "stopped" if stopped else "partial"
     return "length" if message.stop_reason == StopReason.LENGTH else ""
