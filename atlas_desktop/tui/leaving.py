@@ -208,11 +208,12 @@ class Leaving(Reporting):
             # Nobody has told: without an end, Textual would read its empty input for ever.
             self._hung_up()
             return
+        awaited = any(worker.group in AWAITED and worker.is_running for worker in self.workers)
         if self._sweeper is not None:
-            self._sweeper.sweep(bare=self.screen is self.chat)
+            self._sweeper.sweep(at_rest=self.screen is self.chat and not awaited)
         if self._vigil is None:
             return
-        if any(worker.group in AWAITED and worker.is_running for worker in self.workers):
+        if awaited:
             self._vigil.seen()
         if self._vigil.due() is not None and self.can_lock:
             self.attempt(self.lock, group="leave", exclusive=True)

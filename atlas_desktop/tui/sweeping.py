@@ -2,11 +2,12 @@
 
 Most of what is let go of is gone at once (`atlas_desktop.tui.letting_go`); what is left holds itself, as the
 workers of Textual do. Python's own searches through everything that is alive would come at any moment, and
-keep a key waiting. What is new is gone through often, and what has lasted since the last time now and then.
+keep a key waiting.
 
-What such a search leaves alive is left out of all later ones, so that none has more to go through than what
-has come into being since. Of that, what is let go of later is gone at once too, or stays until the program
-ends, which is with the next lock: a few hundred objects for each conversation that was open.
+What a search leaves alive while all is at rest is left out of later ones: none of them has more to go through
+than what has come into being since, however much is alive. Of what is left out, most goes at once too when it
+is let go of. The rest, a few hundred objects for a conversation that was open, stays until the program ends,
+which it does with the next lock.
 """
 
 import gc
@@ -18,10 +19,6 @@ QUIET_S = 1.0
 """For so long nobody has touched anything: what is new is gone through."""
 AFTER = 5_000
 """Objects that came into being since the last search, less those that are gone."""
-AWAY_S = 10.0
-"""For so long nobody has touched anything: what has lasted is gone through."""
-LASTED = 20_000
-"""Objects that have lasted through a search: some hundredths of a second."""
 
 
 @dataclass(slots=True)
@@ -39,21 +36,20 @@ class Sweeper:
     def touched(self) -> None:
         self._touched = self.now()
 
-    def sweep(self, *, bare: bool = True) -> bool:
-        """Searches if there is something to be expected and nobody is at it; whether it did. What is in a
-        window goes with it, so it is not to be left out for good: `bare` says that none is open."""
-        quiet = self.now() - self._touched
-        new, young, lasted = gc.get_count()
-        if quiet >= QUIET_S and new + young * gc.get_threshold()[0] >= AFTER:
-            self._search(1)
-        elif bare and lasted and quiet >= AWAY_S and len(gc.get_objects(generation=2)) >= LASTED:
-            self._search(2)
+    def sweep(self, *, at_rest: bool = True) -> bool:
+        """Searches if there is something to be expected and nobody is at it; whether it did.
+
+        `at_rest` says that no window is open and no work under way, which go with all that they hold: what is
+        of them is not left out for good.
+        """
+        new, young, _ = gc.get_count()
+        if self.now() - self._touched < QUIET_S or new + young * gc.get_threshold()[0] < AFTER:
+            return False
+        began = time.perf_counter()
+        if at_rest:
+            gc.collect()
             gc.freeze()
         else:
-            return False
-        return True
-
-    def _search(self, generation: int) -> None:
-        began = time.perf_counter()
-        gc.collect(generation)
+            gc.collect(1)
         self.longest = max(self.longest, time.perf_counter() - began)
+        return True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessageStatus
+from memory.gently import Gently
 from memory.jobs import Job
 from memory.lifecycle.passages import SourceMessage
 from memory.lifecycle.planning import Fold, Foldable, Merge, Plan, PlanLimits, foldables, plan, plan_all
@@ -232,7 +233,7 @@ class Compactor:
     ) -> Plan:
         summaries = await self._store.context.summaries(session_id)
         sizes = await self._counter.count([message.content for message in branch])
-        messages = await asyncio.to_thread(foldables, branch, sizes, summaries)
+        messages = await asyncio.to_thread(foldables, Gently(branch), sizes, summaries)
         return make(messages, summaries, limits)
 
     async def _tokens(self, session_id: str, branch: Sequence[Message]) -> int:

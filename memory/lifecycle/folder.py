@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from memory.context.budget import Limits
 from memory.context.folding import Folded, Room
 from memory.entities import Message
+from memory.gently import Gently
 from memory.lifecycle.compaction import Compactor
 from memory.lifecycle.planning import PlanLimits, foldables, plan
 from memory.lifecycle.standing import standing
@@ -30,7 +31,7 @@ class SummaryFolder:
         quick: bool,
     ) -> Folded:
         known = await self._store.context.summaries(session_id)
-        messages = await asyncio.to_thread(foldables, branch, sizes, known)
+        messages = await asyncio.to_thread(foldables, Gently(branch), sizes, known)
         made = plan(messages, known, plan_limits(room, limits))
         await self._compactor.carry_out(session_id, branch, made, quick=quick)
         summaries = await self._store.context.summaries(session_id)

@@ -15,6 +15,8 @@ _SMALL_TALK_STRETCH = 3
 """A batch may hold so many times its usual number of turns when the rest is small talk."""
 
 _READ_AGAIN = 200
+_READ_ONCE = 1_000
+"""The newest messages that are read in full though they were summarised, and though none were."""
 _BEGINS = 1_000
 _PAST = Importance(0.0)
 
@@ -102,11 +104,13 @@ def foldables(
 ) -> list[Foldable]:
     """What the plan has to know of a branch; `tokens` are the messages' sizes in a prompt.
 
-    A failed reply weighs nothing and says nothing. Of what was summarised long ago only what was marked or
-    asked to be remembered is still important: it is not read again in full.
+    A failed reply weighs nothing and says nothing. Of what was summarised long ago, or is the far beginning
+    of a long talk that was imported, only what was marked or asked to be remembered is still important: it is
+    not read in full.
     """
     found = standing([message.id for message in branch], summaries)
-    old = min(found[-1].end if found else 0, len(branch) - _READ_AGAIN)
+    summarised = min(found[-1].end if found else 0, len(branch) - _READ_AGAIN)
+    old = max(summarised, len(branch) - _READ_ONCE)
     return [
         _foldable(message, size, old=index < old)
         for index, (message, size) in enumerate(zip(branch, tokens, strict=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memory.context.entities import Summary
+from memory.gently import Gently
 from memory.lifecycle.asking import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
 from memory.lifecycle.extract import Ranked, chosen, compose, header, ranked
 from memory.lifecycle.gates import longest
@@ -144,7 +145,7 @@ class Summariser:
         said = [text for text in texts if text.text.strip()]
         units = tuple(f"{text.label}: {text.text.strip()}" for text in said)
         total = sum(await self._counter.count(units))
-        passages = tuple(await asyncio.to_thread(of_messages, said))
+        passages = tuple(await asyncio.to_thread(of_messages, Gently(said)))
         question = Question("summary", units, _speakers(said), session_id)
         return await _source(question, passages, span_of(texts), _least(longest(total), most))
 

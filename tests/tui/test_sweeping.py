@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.sweeping import AFTER, AWAY_S, LASTED, QUIET_S, Sweeper
+from atlas_desktop.tui.sweeping import AFTER, QUIET_S, Sweeper
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until
 
@@ -60,34 +60,32 @@ def test_what_is_new_is_searched_when_nobody_touches_anything_and_there_is_enoug
 
 
 def lasting() -> "tuple[weakref.ref[Ring], list[list[int]]]":
-    """As many objects as are worth a search, and a ring that lasted as long as they."""
-    ring, held = Ring(), many(LASTED)
+    """As many objects as are worth a search, and a ring that has lasted for longer than they."""
+    ring = Ring()
     gc.collect()
-    return weakref.ref(ring), held
+    return weakref.ref(ring), many(AFTER + 100)
 
 
-def test_what_has_lasted_is_searched_when_nobody_is_there_and_is_left_out_from_then_on() -> None:
+def test_what_has_lasted_is_gone_through_at_rest_and_left_out_from_then_on() -> None:
     time = [0.0]
     sweeper = Sweeper(now=lambda: time[0])
     gone, held = lasting()
     time[0] = 2 * QUIET_S
-    gc.collect(1)
-    assert not sweeper.sweep()
-    time[0] = AWAY_S
-    assert not sweeper.sweep(bare=False), "what is in a window is not left out for good"
+    assert sweeper.sweep(at_rest=False)
+    assert gone() is not None
+    assert len(gc.get_objects()) > AFTER, "what is of a window is not left out"
+    more = many(AFTER + 100)
     assert sweeper.sweep()
     assert gone() is None
-    assert len(gc.get_objects()) < LASTED < len(held) + 1
+    assert len(gc.get_objects()) < AFTER < len(held + more)
     assert not sweeper.sweep(), "there is nothing that has not been gone through"
 
 
 def test_what_was_left_out_goes_all_the_same_when_nobody_needs_it() -> None:
     time = [0.0]
     sweeper = Sweeper(now=lambda: time[0])
-    held = [type("Plain", (), {})() for _ in range(2)], many(LASTED)
-    gc.collect()
-    gc.collect(1)
-    time[0] = AWAY_S
+    held = [type("Plain", (), {})() for _ in range(2)], many(AFTER + 100)
+    time[0] = 2 * QUIET_S
     assert sweeper.sweep()
     seen = [weakref.ref(one) for one in held[0]]
     held[0].clear()

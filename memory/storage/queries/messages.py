@@ -168,13 +168,28 @@ def branch(
 def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
     """Every message of a session as stored, with so many first characters. Raises `SessionNotFound`."""
     head_of(conn, session_id)
-    begins = "substr(content, 1, ?2)" if excerpt else "''"
-    rows = conn.execute(
-        f"SELECT id, parent_id, role, {begins} FROM messages WHERE session_id = ?1 ORDER BY seq",
-        (session_id, excerpt) if excerpt else (session_id,),
-    )
     roles = {role.value: role for role in Role}
-    return [Node(row[0], row[1], roles[row[2]], row[3]) for row in rows]
+    if excerpt:
+        rows = conn.execute(
+            """
+            SELECT id, parent_id, role, substr(content, 1, ?) FROM messages WHERE session_id = ? ORDER BY seq
+            """,
+            (excerpt, session_id),
+        )
+        return [Node(row[0], row[1], roles[row[2]], row[3]) for row in rows]
+    # Many in one row: between two rows whatever else the process computes has its turn.
+    rows = conn.execute(
+        """
+        SELECT json_group_array(json_array(id, parent_id, role) ORDER BY seq)
+        FROM (
+            SELECT seq, id, parent_id, role, row_number() OVER (ORDER BY seq) / 500 AS part
+            FROM messages WHERE session_id = ?
+        )
+        GROUP BY part ORDER BY part
+        """,
+        (session_id,),
+    )
+    return [Node(id_, parent, roles[role]) for (part,) in rows for id_, parent, role in json.loads(part)]
 
 
 def variants(conn: Connection, message: Message) -> list[Message]:
