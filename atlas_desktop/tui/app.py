@@ -289,4 +289,5 @@ class AtlasApp(Modelling):
         from atlas_desktop.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.keys))
+            here = getattr(self.screen, "where", Where.CHAT)
+            self.push_screen(HelpScreen(self.keys, here))

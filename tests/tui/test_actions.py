@@ -88,6 +88,29 @@ async def test_help_shows_every_action(make: Make) -> None:
         assert on(place.app, ChatScreen)
 
 
+async def test_help_begins_with_where_one_is_and_finds_what_is_typed(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("f1")
+        await assert_until(pilot, lambda: Where.CHAT.label in shown(place))
+        await type_text(pilot, "export")
+        await assert_until(pilot, lambda: "/export" in shown(place) and "Stop the reply" not in shown(place))
+        await type_text(pilot, " nothing is called so")
+        await assert_until(pilot, lambda: "No action is called so" in shown(place))
+        await pilot.press("down", "pageup", "enter")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        await pilot.press("f3")
+        await settle(pilot)
+        await pilot.press("f1")
+        await assert_until(pilot, lambda: Where.MEMORIES.label in shown(place))
+        assert Where.CHAT.label not in shown(place)
+        before = shown(place)
+        await pilot.press("pagedown", "pagedown")
+        await assert_until(pilot, lambda: shown(place) != before)
+
+
 async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
     place = make()
     await talk(place.store, "Something", [("a", "b")])

@@ -40,6 +40,7 @@ class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | No
 
     CSS_PATH = "history.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    where = Where.HISTORY
     AUTO_FOCUS = "#query"
     # Before the field is given the key: what is typed right after it belongs to the list already.
     BINDINGS = [  # noqa: RUF012

@@ -47,6 +47,7 @@ class InsightsScreen(Covering, SparingScreen[None]):
     """Computed when it is opened; nothing of it is kept."""
 
     CSS_PATH = "insights.tcss"
+    where = Where.INSIGHTS
     AUTO_FOCUS = "#page"
     BINDINGS = list(bindings(Where.INSIGHTS))  # noqa: RUF012
 

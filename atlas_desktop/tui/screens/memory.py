@@ -39,6 +39,7 @@ class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
 
     CSS_PATH = "memory.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    where = Where.MEMORIES
     AUTO_FOCUS = "MemoryList"
     BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
 

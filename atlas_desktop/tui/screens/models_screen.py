@@ -35,6 +35,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
 
     of_rooms = False
     CSS_PATH = "models.tcss"
+    where = Where.MODELS
     AUTO_FOCUS = "#models"
     BINDINGS = list(bindings(Where.MODELS))  # noqa: RUF012
 

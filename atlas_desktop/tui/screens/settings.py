@@ -32,6 +32,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
 
     of_rooms = False
     CSS_PATH = "settings.tcss"
+    where = Where.SETTINGS
     AUTO_FOCUS = "#sections"
     BINDINGS = list(bindings(Where.SETTINGS))  # noqa: RUF012
 
