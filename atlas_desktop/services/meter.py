@@ -18,6 +18,7 @@ def meter(view: ContextView) -> str:
         tokens=number(view.tokens),
         limit=number(limit),
         share=view.tokens / limit if limit else 0.0,
+        reply=number(view.budget.reply),
         working=number(view.budget.working),
         target=number(view.budget.target),
     )

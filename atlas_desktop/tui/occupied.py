@@ -21,6 +21,7 @@ class OccupiedApp(App[bool]):
         super().__init__()
         self._refusal = refusal
         self._take = take
+        self._tried = 0
         for one in themes.THEMES.values():
             self.register_theme(one)
         self.theme = themes.THEMES[theme].name
@@ -32,13 +33,16 @@ class OccupiedApp(App[bool]):
         await self.push_screen(self._told())
 
     def _told(self) -> FailureScreen:
-        return FailureScreen(explain(self._refusal), self._again, self.action_quit, again=True)
+        return FailureScreen(
+            explain(self._refusal), self._again, self.action_quit, again=True, tried=self._tried
+        )
 
     def _again(self) -> None:
         try:
             self._take()
         except AlreadyRunning as refusal:
             self._refusal = refusal
+            self._tried += 1
             self.switch_screen(self._told())
         else:
             self.exit(result=True)

@@ -84,7 +84,7 @@ async def test_what_cannot_be_done_with_forgotten_words_is_not_offered_and_the_k
         await settle(pilot)
         assert "Again" not in footer()
         await pilot.press("ctrl+r")
-        await assert_until(pilot, lambda: "Answer again cannot be done now: nothing has been said" in told())
+        await assert_until(pilot, lambda: "“Answer again” cannot be done now: nothing has been" in told())
         await say(pilot, "My zeppelin leaks")
         await settle(pilot)
         assert "Again" in footer()

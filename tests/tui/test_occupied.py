@@ -1,5 +1,6 @@
 """A second program on the same home."""
 
+import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -32,12 +33,14 @@ async def test_it_says_who_holds_the_home_and_goes_on_once_it_is_free() -> None:
         await assert_told(pilot, 77)
         await pilot.press("enter")
         await assert_told(pilot, 78)
+        assert "Tried again: nothing has changed." in text_of(app)
         await pilot.press("enter")
     assert app.return_value is True
 
 
-async def test_who_gives_up_holds_nothing() -> None:
+@pytest.mark.parametrize("keys", [("shift+tab", "enter"), ("escape",)])
+async def test_who_gives_up_holds_nothing(keys: tuple[str, ...]) -> None:
     app = OccupiedApp("dark", AlreadyRunning(None), lambda: None)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("shift+tab", "enter")
+        await pilot.press(*keys)
     assert app.return_value is None

@@ -37,7 +37,7 @@ async def test_every_setting_and_every_action_is_there(make: Make) -> None:
     assert {key.partition(".")[0] for key in keys} == set(sections())
     async with place.app.run_test(size=(80, 24)) as pilot:
         await find(pilot, "longest reply")
-        assert "Max tokens" in shown(place)
+        assert "Longest reply (tokens)" in shown(place)
         assert "Takes 1 to 32768. Default: 1,024" in shown(place)
 
 

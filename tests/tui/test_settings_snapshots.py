@@ -78,7 +78,7 @@ def test_settings(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], the
 
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f9")
-        await assert_until(pilot, lambda: "Max tokens" in shown(place))
+        await assert_until(pilot, lambda: "Longest reply (tokens)" in shown(place))
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(tmp_path, theme="none"), size, steps)

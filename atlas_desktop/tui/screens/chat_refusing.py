@@ -28,7 +28,7 @@ class Refusing(Holding):
         for action in self._bound_to(event.key):
             if not self.check_action(action.run, ()) and (why := self._why_not(action)):
                 event.stop()
-                self.atlas.warn(tr("chat.not_now_because", command=action.name, why=why))
+                self.atlas.warn(tr("chat.action_not_now", action=action.name, why=why))
                 return
 
     def _bound_to(self, key: str) -> Iterator[Action]:

@@ -15,7 +15,8 @@ from atlas_desktop.words.catalogue import tr
 
 
 class FailureScreen(Screen[None]):
-    """Calls `go_on` or `leave`, whichever the person chooses; `again` says that it is tried once more."""
+    """Calls `go_on` or `leave`, whichever the person chooses; `again` says that it is tried once more, as
+    it has been so many times (`tried`). Esc goes on, or gives up what would be tried."""
 
     DEFAULT_CSS = """
     FailureScreen {
@@ -32,7 +33,7 @@ class FailureScreen(Screen[None]):
     }
     """
     AUTO_FOCUS = "#on"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "on", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
 
     def __init__(
         self,
@@ -41,8 +42,10 @@ class FailureScreen(Screen[None]):
         leave: Callable[[], Awaitable[None]],
         *,
         again: bool = False,
+        tried: int = 0,
     ) -> None:
         super().__init__()
+        self._tried = tried
         self._words = words
         self._again = again
         self._go_on = go_on
@@ -54,6 +57,8 @@ class FailureScreen(Screen[None]):
             yield Static(clean(self._words.message), markup=False)
             if self._again:
                 yield Static(clean(self._words.next_step), classes="quiet", markup=False)
+                if self._tried:
+                    yield Static(tr("failure.tried", count=self._tried), markup=False)
             else:
                 yield Static(tr("failure.kept"), markup=False)
                 yield Static(tr("failure.next"), classes="quiet", markup=False)
@@ -71,6 +76,12 @@ class FailureScreen(Screen[None]):
             self.action_on()
         else:
             await self._leave()
+
+    async def action_back(self) -> None:
+        if self._again:
+            await self._leave()
+        else:
+            self.action_on()
 
     def action_on(self) -> None:
         self.query_one("#on", Button).disabled = True

@@ -76,6 +76,7 @@ TEXTS = {
     "unknown_command": "There is no command {name}. Enter again sends it as it is.",
     "not_now": "{command} cannot be done now.",
     "not_now_because": "{command} cannot be done now: {why}",
+    "action_not_now": "“{action}” cannot be done now: {why}",
     "why_not.no_door": "there is nothing here that could be locked and opened again.",
     "why_not.no_other_room": "Atlas was started off the record, so no room is open. /keep opens one.",
     "why_not.open_already": "this conversation is in the open room.",

@@ -1,8 +1,8 @@
 """What stands in the meter of a prompt: its tiers, and what is counted in each."""
 
 TEXTS = {
-    "in_all": "{tokens} of {limit} tokens ({share:.0%}); older turns are summarised beyond {working}, "
-    "down to {target}",
+    "in_all": "{tokens} of {limit} tokens ({share:.0%}), beside {reply} for the reply; older turns are "
+    "summarised beyond {working}, down to {target}",
     "system": "instructions",
     "profile": "profile",
     "pinned": "kept word for word",

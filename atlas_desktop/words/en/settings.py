@@ -2,7 +2,7 @@
 
 TEXTS = {
     "title": "Settings · {count} changed",
-    "title_none": "Settings · all as they come",
+    "title_none": "Settings · all at their defaults",
     "search": "Search · Esc ends",
     "nothing": "No setting has these words in it.",
     "found": "Found",
