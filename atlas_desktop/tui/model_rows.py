@@ -35,6 +35,8 @@ class Row:
     licence: tuple[str, bool] | None = None
     linked: bool = False
     host: str = ""
+    recommended: bool = False
+    """Whether it is what suits this computer best, for chat."""
 
     @property
     def installed(self) -> bool:
@@ -61,6 +63,7 @@ def read(service: "ModelService") -> Groups:
     """Everything there is. Blocks: files are looked for."""
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
+    best = next((one.entry.id for one in service.recommend()), "")
     rows = [
         Row(
             one.id,
@@ -68,6 +71,7 @@ def read(service: "ModelService") -> Groups:
             licence=service.licence(one.id),
             linked=one.id in linked,
             host=service.host(one.id),
+            recommended=one.id == best,
         )
         for one in service.summaries(everything=True)
     ]
@@ -99,6 +103,8 @@ def line(row: Row, work: "ModelWork", width: int) -> Content:
         state, style = now, "bold $accent"
     elif row.summary is not None and row.used:
         state, style = tr("models.used", roles=_roles(row.summary.used_for)), "bold $success"
+    elif row.recommended:
+        state = tr("models.recommended", fit=fit)
     room = width - cell_len(state) - 11 - 3
     if cell_len(name) > room:
         name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"

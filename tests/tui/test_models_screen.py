@@ -121,6 +121,17 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
     assert {model.id for model in service.installed()} == {"first", "smollm2-360m-instruct"}
 
 
+async def test_what_suits_this_computer_best_is_marked(make: Make) -> None:
+    place = make()
+    service, _ = shelf(place)
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        (line,) = [one for one in shown(place).splitlines() if "recommended here, fits" in one]
+        assert service.recommend()[0].entry.name in line
+
+
 async def test_a_download_begins_after_a_question_that_says_how_much_and_from_where(make: Make) -> None:
     place = make()
     _, fetcher = shelf(place, "first")

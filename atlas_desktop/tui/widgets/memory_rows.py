@@ -181,8 +181,13 @@ def details(entry: Entry, now: datetime) -> Content:
         kept = tr("memory.until", time=long(until, now)) if until else tr("memory.stays")
         held = tr(f"memory.tier.{memory.tier}"), tr(f"memory.state.{memory.state}"), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
-        about += [tr("memory.about", subject=clean_line(memory.subject))] if memory.subject else []
+        about += [_subject(memory.subject)] if memory.subject else []
         about += [tr("memory.project", project=clean_line(memory.project))] if memory.project else []
         about += [tr("memory.version", number=memory.version)] if memory.version > 1 else []
         parts.append(("\n\n" + "\n".join(about), "$quiet"))
     return Content.assemble(*parts)
+
+
+def _subject(subject: str) -> str:
+    """Whom or what a memory is about; the person's own words call themselves “I”."""
+    return tr("memory.about_you") if subject == "I" else tr("memory.about", subject=clean_line(subject))

@@ -86,6 +86,7 @@ TEXTS = {
     "fades_hours.one": "Left unused, it counts half as much every hour (its half-life).",
     "fades_hours.other": "Left unused, it counts half as much every {count} hours (its half-life).",
     "about": "About: {subject}",
+    "about_you": "About: you",
     "project": "Project: {project}",
     "version": "Version {number}",
     "blank": "a memory needs at least one visible character",

@@ -7,6 +7,7 @@ TEXTS = {
     "catalogue": "Can be downloaded",
     "found": "On this computer, from other programs",
     "used": "in use: {roles}",
+    "recommended": "recommended here, {fit}",
     "role.chat": "chat",
     "role.embed": "search by meaning",
     "and": " and ",
