@@ -209,7 +209,7 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
         from atlas_desktop.cli.demo import throw_away_home
 
         with throw_away_home(ctx) as (inner, key):
-            status = int(show(inner, key=key, is_demo=True))
+            status = int(show(inner, key=key, resume="last", is_demo=True))
         if args.and_back:
             from atlas_desktop.relaunch import relaunch_locked
 

@@ -1,4 +1,5 @@
-"""A throw-away home with sample conversations, to look around in without giving anything away."""
+"""A throw-away home with sample conversations, to look around in without giving anything away. What is known
+from them has been learned from them, as from what anybody says."""
 
 import json
 import secrets
@@ -10,10 +11,16 @@ from pathlib import Path
 
 from atlas_desktop.paths import Paths
 from memory.entities import NewMessage, NewSession, TitleSource
+from memory.knowledge.entities import MemoryPatch, MemoryState
+from memory.knowledge.retention import Retention
+from memory.learning.learner import Learner
+from memory.learning.ledger import Ledger
 from memory.ports import Clock, SessionStore
 from models.messages import Role
 
 _MINUTE = timedelta(minutes=1)
+_LOOKED_AT_DAYS = 3
+"""What was learned so long ago has been accepted in the inbox."""
 
 
 class PastClock:
@@ -79,6 +86,7 @@ async def fill(open_store: Callable[[Clock], Awaitable[SessionStore]], now: date
     clock = PastClock()
     store = await open_store(clock)
     samples = sample_conversations()
+    learner = Learner(store, Ledger(store.memories, clock, Retention))
     try:
         for sample in samples:
             clock.moment = now - timedelta(days=sample.days_ago) - 30 * _MINUTE
@@ -89,6 +97,10 @@ async def fill(open_store: Callable[[Clock], Awaitable[SessionStore]], now: date
             for turn in others:
                 await store.append_message(session.id, NewMessage(Role.USER, turn.say))
                 await store.append_message(session.id, NewMessage(Role.ASSISTANT, turn.reply))
+            learned = await learner.learn(session.id)
+            if sample.days_ago >= _LOOKED_AT_DAYS:
+                for memory in learned:
+                    await store.memories.change(memory.id, MemoryPatch(state=MemoryState.KEPT))
     finally:
         await store.close()
     return len(samples)

@@ -1,0 +1,41 @@
+"""The sample conversations, and what is known from them."""
+
+from datetime import UTC, datetime, timedelta
+
+from atlas_desktop.services.demo import fill, sample_conversations
+from memory.knowledge.entities import MemoryFilter, MemoryKind, MemoryState
+from memory.ports import Clock, SessionStore
+from memory.testing import InMemorySessionStore
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+class LastingStore(InMemorySessionStore):
+    """Can be looked at when it has been closed."""
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_there_is_something_to_see_in_every_place() -> None:
+    made: list[LastingStore] = []
+
+    async def opened(clock: Clock) -> SessionStore:
+        made.append(LastingStore(clock))
+        return made[0]
+
+    count = await fill(opened, NOW)
+    (store,) = made
+    assert count == len(sample_conversations()) == len(await store.list_sessions())
+    known = await store.memories.select(MemoryFilter(), limit=100)
+    kinds = {one.kind for one in known}
+    assert {MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION} <= kinds
+    states = {one.state for one in known}
+    assert states == {MemoryState.INBOX, MemoryState.KEPT}
+    for one in known:
+        (source,) = await store.memories.sources(one.id)
+        branch = await store.branch(source.session_id, source.message_id)
+        message = branch[-1]
+        assert source.quote in message.content
+        assert abs(one.created_at - message.created_at) < timedelta(hours=1)
+        assert one.created_at <= NOW
