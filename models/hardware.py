@@ -53,6 +53,11 @@ class Recommendation:
     fit: Fit
     needed: int
 
+    @property
+    def runs(self) -> bool:
+        """Whether the machine can run it at all."""
+        return self.fit is not Fit.WONT_FIT
+
 
 def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int | None = None) -> int:
     """Bytes of memory for a model file with a context of so many tokens.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from models.progress import Progress
 
 FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
-FITTING = ("fits", "may be slow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def read(service: "ModelService") -> Groups:
     """Everything there is. Blocks: files are looked for."""
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
-    best = next((one.entry.id for one in service.recommend() if one.fit in FITTING), "")
+    best = next((one.entry.id for one in service.recommend() if one.runs), "")
     rows = [
         Row(
             one.id,
