@@ -17,11 +17,12 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²
 def stem_of(title: str, *, longest: int = LONGEST) -> str:
     """A title as the name of a file without its ending, at most `longest` bytes; never empty.
 
-    It names nothing that Windows reserves, does not begin with a dot or a hyphen, nor end with a dot.
+    It names nothing that Windows reserves, does not begin with a dot or a hyphen, nor end with a dot or an
+    ellipsis, as a title does that was cut.
     """
     text = unicodedata.normalize("NFC", title).encode("utf-8", errors="ignore").decode("utf-8")
-    text = " ".join(_FORBIDDEN.sub(" ", text).split()).strip(" .-_")
-    cut = text.encode("utf-8")[:longest].decode("utf-8", errors="ignore").rstrip(" .-_") or "conversation"
+    text = " ".join(_FORBIDDEN.sub(" ", text).split()).strip(" .-_…")
+    cut = text.encode("utf-8")[:longest].decode("utf-8", errors="ignore").rstrip(" .-_…") or "conversation"
     if _RESERVED.fullmatch(cut.split(".", 1)[0].rstrip()):
         cut = "_" + cut.encode("utf-8")[: longest - 1].decode("utf-8", errors="ignore")
     return cut

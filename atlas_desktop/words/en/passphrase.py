@@ -4,6 +4,6 @@ TEXTS = {
     "hint": "Enter opens · Esc leaves it closed",
     "cancel": "Cancel",
     "opening": "Opening…",
-    "passphrase": "Passphrase",
+    "passphrase": "Your passphrase, as when you unlock Atlas",
     "wait": "Wait {seconds} s for the next attempt.",
 }

@@ -32,13 +32,14 @@ def test_names_are_safe_everywhere_and_never_the_same(titles: list[str]) -> None
         assert name.endswith(".md")
         assert not set(name) & set("<>:\"/\\|?*'`$&;\n\t\x1b\u202e")
         assert name[0] not in "-. "
-        assert name.removesuffix(".md")[-1] not in ". "
+        assert name.removesuffix(".md")[-1] not in ". …"
         assert name.split(".")[0].upper() not in {"CON", "AUX", "NUL", "PRN", "COM1", "LPT1"}
 
 
 def test_a_title_stays_readable() -> None:
     assert stem_of("  Zürich: 3 Tage / Plan?  ") == "Zürich 3 Tage Plan"
-    assert stem_of("") == stem_of("///") == "conversation"
+    assert stem_of("") == stem_of("///") == stem_of("…") == "conversation"
+    assert stem_of("My cat is…") == "My cat is"  # a title that was cut
 
 
 def put(target: Target, *files: tuple[str, bytes]) -> tuple[Path, ...]:
