@@ -10,6 +10,7 @@ class Where(StrEnum):
     """Which part of the interface answers to an action."""
 
     CHAT = auto()
+    VIEWS = auto()
     SESSIONS = auto()
     MESSAGES = auto()
     MEMORIES = auto()

@@ -13,17 +13,18 @@ BY_ID = {action.id: action for action in ACTIONS}
 SLASH = {action.slash: action for action in ACTIONS if action.slash}
 
 
-def bindings(where: Where) -> Iterator[Binding]:
-    """The key bindings of one part of the interface. Their ids let a keymap replace the keys."""
-    # An action of a list is carried out by the screen that the list is on.
-    prefix = "screen." if where in (Where.SESSIONS, Where.MESSAGES) else ""
+def bindings(*places: Where, hidden: bool = False) -> Iterator[Binding]:
+    """The key bindings of parts of the interface; `hidden` ones are not in the footer. Their ids let a
+    keymap replace the keys."""
     for action in ACTIONS:
-        if action.where is where and action.key:
+        if action.where in places and action.key:
+            # An action of a list is carried out by the screen that the list is on.
+            prefix = "screen." if action.where in (Where.SESSIONS, Where.MESSAGES) else ""
             yield Binding(
                 action.key,
                 prefix + action.run,
                 action.label or action.name,
-                show=bool(action.label),
+                show=bool(action.label) and not hidden,
                 priority=action.priority,
                 id=action.id,
                 tooltip=action.help,

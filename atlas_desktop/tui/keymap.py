@@ -83,9 +83,11 @@ RESERVED = frozenset(
 )
 # Without these there would be no way to say anything, or to leave.
 _NEEDED = frozenset({"chat.send", "app.palette", "app.quit"})
-_TYPING = frozenset({Where.CHAT, Where.EVERYWHERE})
-# A part of the interface that is on the same screen as another.
-_INSIDE = {Where.SESSIONS: Where.CHAT}
+_TYPING = frozenset({Where.CHAT, Where.VIEWS, Where.EVERYWHERE})
+# Lists on the screen of the conversation.
+_INSIDE = frozenset({Where.SESSIONS, Where.MESSAGES})
+# From there no key leads into a view.
+_ALONE = frozenset({Where.SETTINGS, Where.MODELS})
 
 
 class KeyTaken(SettingsError):
@@ -185,4 +187,9 @@ def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tu
 
 def _together(one: Where, other: Where) -> bool:
     """Whether both are listened to at once."""
-    return Where.EVERYWHERE in (one, other) or _INSIDE.get(one, one) == _INSIDE.get(other, other)
+    both = {one, other}
+    if one is other or Where.EVERYWHERE in both:
+        return True
+    if Where.VIEWS in both:
+        return not both & _ALONE
+    return Where.CHAT in both and bool(both & _INSIDE)

@@ -5,7 +5,7 @@ import pytest
 from atlas_desktop.settings import SettingsError, SettingsFile
 from atlas_desktop.tui.action import Where
 from atlas_desktop.tui.actions import ACTIONS, BY_ID
-from atlas_desktop.tui.keymap import UNBOUND, bound, check, keys_of
+from atlas_desktop.tui.keymap import UNBOUND, KeyTaken, bound, check, keys_of
 
 
 def test_keys_are_taken_as_people_write_them() -> None:
@@ -42,11 +42,26 @@ def test_what_cannot_be_had_is_refused_with_the_reason(action: str, keys: str, r
     assert reason in caught.value.reason
 
 
+@pytest.mark.parametrize(
+    ("action", "keys"),
+    [
+        ("memory.show", "ctrl+s"),  # saved searches, in the history
+        ("history.save", "f4"),
+        ("message.copy", "ctrl+n"),
+        ("session.new", "f3"),
+    ],
+)
+def test_a_key_that_is_listened_to_on_the_same_screen_is_taken(action: str, keys: str) -> None:
+    with pytest.raises(KeyTaken):
+        check({action: keys})
+
+
 def test_keys_can_change_places_and_places_share_keys() -> None:
     for wanted in (
         {"session.new": "ctrl+o", "session.list": "ctrl+n"},
         {"memories.accept": "ctrl+n"},
         {"chat.back": "f12"},
+        {"models.bench": "f3"},
     ):
         check(wanted)
         made = bound(wanted)
@@ -84,5 +99,5 @@ def test_the_file_refuses_a_keymap_and_stays_as_it_was(tmp_path: object) -> None
 
 def test_everything_can_be_reached_where_keys_are_taken_away() -> None:
     for action in ACTIONS:
-        reached = action.in_palette or action.slash or action.where not in (Where.CHAT, Where.EVERYWHERE)
-        assert reached or action.key, action.id
+        typing = action.where in (Where.CHAT, Where.VIEWS, Where.EVERYWHERE)
+        assert action.in_palette or action.slash or not typing or action.key, action.id

@@ -3,7 +3,7 @@
 from atlas_desktop.tui.action import Action, Where
 
 ACTIONS: tuple[Action, ...] = (
-    Action("history.show", Where.CHAT, "show_history", "f2", priority=True, slash="/search", words=True),
+    Action("history.show", Where.VIEWS, "show_history", "f2", priority=True, slash="/search", words=True),
     Action("project.choose", Where.CHAT, "project", slash="/project", words=True),
     Action("history.open", Where.HISTORY, "history_open", "enter", in_palette=False),
     Action("history.select", Where.HISTORY, "history_select", "space", in_palette=False),
@@ -34,5 +34,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("history.only_archived", Where.HISTORY, "history_only_archived", "4", in_palette=False),
     Action("history.only_week", Where.HISTORY, "history_only_week", "5", in_palette=False),
     Action("history.only_code", Where.HISTORY, "history_only_code", "6", in_palette=False),
-    Action("history.back", Where.HISTORY, "history_back", "escape,f2", in_palette=False),
+    Action("history.back", Where.HISTORY, "history_back", "escape", in_palette=False),
 )

@@ -3,7 +3,7 @@
 from atlas_desktop.tui.action import Action, Where
 
 ACTIONS: tuple[Action, ...] = (
-    Action("memory.show", Where.CHAT, "show_memories", "f3", priority=True, slash="/memories"),
+    Action("memory.show", Where.VIEWS, "show_memories", "f3", priority=True, slash="/memories"),
     Action("memory.remember", Where.CHAT, "remember", in_palette=False, slash="/remember", words=True),
     Action("memory.forget", Where.CHAT, "forget", slash="/forget", words=True),
     Action("memory.pin_latest", Where.CHAT, "pin_memory", slash="/pin", words=True),
@@ -20,5 +20,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.why", Where.MEMORIES, "memory_why", "w", in_palette=False),
     Action("memories.next", Where.MEMORIES, "memory_next", "right", in_palette=False),
     Action("memories.previous", Where.MEMORIES, "memory_previous", "left", in_palette=False),
-    Action("memories.back", Where.MEMORIES, "memory_back", "escape,f3", in_palette=False),
+    Action("memories.back", Where.MEMORIES, "memory_back", "escape", in_palette=False),
 )

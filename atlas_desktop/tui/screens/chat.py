@@ -82,7 +82,7 @@ class ChatScreen(
     CSS_PATH = "chat.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
-    BINDINGS = list(bindings(Where.CHAT))  # noqa: RUF012
+    BINDINGS = list(bindings(Where.CHAT, Where.VIEWS))  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, resume: str | None = None) -> None:
         super().__init__(app.size.width)

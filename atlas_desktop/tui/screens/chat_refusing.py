@@ -32,7 +32,9 @@ class Refusing(Holding):
                 return
 
     def _bound_to(self, key: str) -> Iterator[Action]:
-        places = {Where.CHAT, Where.MESSAGES} if self.transcript.has_focus else {Where.CHAT}
+        places = {Where.CHAT, Where.VIEWS}
+        if self.transcript.has_focus:
+            places.add(Where.MESSAGES)
         for action in ACTIONS:
             if action.where in places and key in keys_of(action, self.atlas.keys).split(","):
                 yield action

@@ -16,9 +16,9 @@ from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.history_reading import around
 from atlas_desktop.tui.history_rows import preview
 from atlas_desktop.tui.origins import Chosen
-from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.history_actions import HistoryActions
 from atlas_desktop.tui.screens.history_seeking import Seeking
+from atlas_desktop.tui.screens.view import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar
 from atlas_desktop.tui.widgets.filter_chips import BIN, MORE, QUICK, FilterChips, holds, toggled
 from atlas_desktop.tui.widgets.history_list import HistoryList
@@ -35,16 +35,18 @@ if TYPE_CHECKING:
 _PREVIEW_S = 0.03
 
 
-class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | None]):
+class HistoryScreen(HistoryActions, Seeking, View, SparingScreen[Chosen | None]):
     """Dismissed with what is to be opened, or None. `query` is what is looked for at first."""
 
     CSS_PATH = "history.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     where = Where.HISTORY
+    shown_by = "show_history"
     AUTO_FOCUS = "#query"
     # Before the field is given the key: what is typed right after it belongs to the list already.
     BINDINGS = [  # noqa: RUF012
         *bindings(Where.HISTORY),
+        *bindings(Where.VIEWS, hidden=True),
         Binding("down,pagedown", "history_list", tr("history.key.list"), priority=True, system=True),
     ]
 
@@ -93,6 +95,9 @@ class HistoryScreen(HistoryActions, Seeking, Covering, SparingScreen[Chosen | No
 
     def leave(self, chosen: Chosen | None) -> None:
         self.dismiss(chosen)
+
+    def back(self) -> None:
+        self.action_history_back()
 
     # --- what is shown ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.insight_texts import ACTIVITY, TABS, amounts, calendar, in_lines, told
 from atlas_desktop.tui.plots import Colour, draw
-from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.screens.view import View
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.words.catalogue import tr
 
@@ -43,13 +43,14 @@ class Page(VerticalScroll, inherit_bindings=False):
     ]
 
 
-class InsightsScreen(Covering, SparingScreen[None]):
+class InsightsScreen(View, SparingScreen[None]):
     """Computed when it is opened; nothing of it is kept."""
 
     CSS_PATH = "insights.tcss"
     where = Where.INSIGHTS
+    shown_by = "show_insights"
     AUTO_FOCUS = "#page"
-    BINDINGS = list(bindings(Where.INSIGHTS))  # noqa: RUF012
+    BINDINGS = [*bindings(Where.INSIGHTS), *bindings(Where.VIEWS, hidden=True)]  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp") -> None:
         super().__init__()
@@ -178,4 +179,4 @@ class InsightsScreen(Covering, SparingScreen[None]):
         self._show()
 
     def action_insights_back(self) -> None:
-        self.dismiss(None)
+        self.back()

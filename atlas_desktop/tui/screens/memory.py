@@ -15,8 +15,8 @@ from atlas_desktop.tui.fitting import fit
 from atlas_desktop.tui.memories import PAGE, Shelf
 from atlas_desktop.tui.origins import Chosen
 from atlas_desktop.tui.reasons import reasons_of
-from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.screens.memory_actions import MemoryActions
+from atlas_desktop.tui.screens.view import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, KINDS, TABS, Entry, details, nothing, row
@@ -33,15 +33,16 @@ class MemoryList(OptionList):
     """The rows; Left and Right go to the tab beside."""
 
 
-class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
+class MemoryScreen(MemoryActions, View, SparingScreen[Chosen | None]):
     """Dismissed with what is to be opened, or None. Without a `tab` it begins with the first that holds
     something."""
 
     CSS_PATH = "memory.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     where = Where.MEMORIES
+    shown_by = "show_memories"
     AUTO_FOCUS = "MemoryList"
-    BINDINGS = list(bindings(Where.MEMORIES))  # noqa: RUF012
+    BINDINGS = [*bindings(Where.MEMORIES), *bindings(Where.VIEWS, hidden=True)]  # noqa: RUF012
 
     def __init__(self, app: "AtlasApp", *, tab: str = "") -> None:
         super().__init__(app.size.width)
@@ -179,6 +180,9 @@ class MemoryScreen(MemoryActions, Covering, SparingScreen[Chosen | None]):
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
         self._list.focus()
+
+    def back(self) -> None:
+        self.action_memory_back()
 
     def action_memory_back(self) -> None:
         """Ends the search, then leaves."""

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "where.chat": "Conversation",
+    "where.views": "Views",
     "where.sessions": "List of conversations",
     "where.messages": "Messages",
     "where.memories": "Memories",

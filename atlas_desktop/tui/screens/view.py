@@ -1,0 +1,49 @@
+"""What lies over the whole conversation: one key leads from one such view to another, its own back."""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.dom import DOMNode
+
+from atlas_desktop.tui.screens.covering import Covering
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from atlas_desktop.tui.app import AtlasApp
+
+_SHOWING = ("show_history", "show_memories", "show_insights")
+
+
+class View(Covering, DOMNode):
+    """Mixed into a screen before Textual's own class. `shown_by` is the action that shows it."""
+
+    atlas: "AtlasApp"
+    shown_by: ClassVar[str]
+
+    def back(self) -> None:
+        """Leaves it, or what was done in it, step by step."""
+        self.dismiss(None)
+
+    def action_show_history(self) -> None:
+        self._turn_to("show_history")
+
+    def action_show_memories(self) -> None:
+        self._turn_to("show_memories")
+
+    def action_show_insights(self) -> None:
+        self._turn_to("show_insights")
+
+    def _turn_to(self, action: str) -> None:
+        if action == self.shown_by:
+            self.back()
+        elif (chat := self.atlas.chat) is not None:
+            self.dismiss(None)
+            getattr(chat, f"action_{action}")()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _SHOWING and action != self.shown_by:
+            chat, stack = self.atlas.chat, self.atlas.screen_stack
+            if chat is None or stack[-2:] != [chat, cast("Screen[object]", self)]:
+                return False
+            return chat.check_action(action, parameters)
+        return super().check_action(action, parameters)

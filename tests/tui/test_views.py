@@ -1,0 +1,65 @@
+"""One key leads from one view over the conversation to another."""
+
+from collections.abc import Callable
+
+from atlas_desktop.tui.palette import ActionCommands
+from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.screens.history import HistoryScreen
+from atlas_desktop.tui.screens.insights import InsightsScreen
+from atlas_desktop.tui.screens.memory import MemoryScreen
+from tests.tui.desk import Stage, talk
+from tests.tui.driving import on, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+_ROUND = (("f2", HistoryScreen), ("f3", MemoryScreen), ("f4", InsightsScreen), ("f2", HistoryScreen))
+
+
+async def test_a_key_leads_from_one_view_to_another_and_its_own_back(make: Make) -> None:
+    place = make()
+    await talk(place.store, "The bread", [("How long?", "An hour.")])
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        depth = len(place.app.screen_stack)
+        for key, screen in _ROUND:
+            await pilot.press(key)
+            await settle(pilot)
+            assert on(place.app, screen)
+            assert len(place.app.screen_stack) == depth + 1
+        await type_text(pilot, "bread")
+        await pilot.press("f2")
+        await settle(pilot)
+        assert on(place.app, HistoryScreen)  # What is looked for is taken back first.
+        assert "bread" not in shown(place).splitlines()[1]
+        await pilot.press("f2")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
+        assert place.app.focused is place.app.screen.query_one("#prompt")
+
+
+async def test_the_palette_offers_the_other_views(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("f4")
+        await settle(pilot)
+        screen = place.app.screen
+        offered = {action.id for action in ActionCommands(screen)._available()}
+        assert {"history.show", "memory.show"} <= offered
+        assert "session.rename" not in offered
+
+
+async def test_a_key_of_ones_own_leads_there_and_back(make: Make) -> None:
+    place = make()
+    place.app.desk.settings_file.set("keys.memory.show", "f11")
+    place.app.take_settings()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("f2")
+        await settle(pilot)
+        await pilot.press("f11")
+        await settle(pilot)
+        assert on(place.app, MemoryScreen)
+        await pilot.press("f11")
+        await settle(pilot)
+        assert on(place.app, ChatScreen)
