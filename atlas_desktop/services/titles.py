@@ -8,6 +8,7 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Replied
 from atlas_desktop.services.numbered import number_of
+from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
 from memory.jobs import Job, Priority
 from memory.ports import SessionStore
@@ -29,7 +30,7 @@ def first_words(text: str) -> str:
     """A title made from the beginning of a text, cut at a word, at most 60 characters."""
     line = clean_line(text)
     if len(line) <= MAX_LENGTH:
-        return line or "New conversation"
+        return line or tr("chat.new")
     cut = line[: MAX_LENGTH - 1]
     head, space, _ = cut.rpartition(" ")
     return (head if space and len(head) > MAX_LENGTH // 2 else cut).rstrip(" ,.;:") + "…"

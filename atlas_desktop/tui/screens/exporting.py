@@ -170,7 +170,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         try:
             return Path(given).expanduser().absolute()
         except RuntimeError:
-            raise TargetRefused(Path(given), "there is no such user") from None
+            raise TargetRefused(Path(given), tr("exporting.no_user")) from None
 
     def _order(self) -> Order:
         redaction = None

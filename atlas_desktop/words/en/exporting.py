@@ -33,6 +33,7 @@ TEXTS = {
     "writing": "Writing: {done} of {total}",
     "differ": "The two passphrases differ.",
     "no_path": "Say where to.",
+    "no_user": "there is no such user",
     "would": "{what}.",
     "nothing_found": "Nothing was found that would be taken out. What was not found stays.",
     "taken_out": "Taken out would be:",
