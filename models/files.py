@@ -33,6 +33,21 @@ def open_private(path: Path, *, append: bool = False) -> BinaryIO:
     return os.fdopen(os.open(path, flags, 0o600), "ab" if append else "wb")
 
 
+def files_below(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Every file below `folder` with its size in bytes, while others write there.
+
+    What goes away in the meantime is left out; `Path.rglob` would end with an error.
+    """
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = Path(at, name)
+            try:
+                size = path.stat().st_size
+            except FileNotFoundError:
+                continue
+            yield path, size
+
+
 def sync(file: BinaryIO) -> None:
     """Returns when the file's bytes are on the disk."""
     file.flush()

@@ -111,7 +111,7 @@ class Doctor:
             for folder in (home, self._paths.rooms, self._paths.logs, self._paths.cache)
             if folder.exists()
             for path in (folder, *folder.glob("*"))
-            if not path.is_symlink() and path.stat().st_mode & _OTHERS
+            if _open_to_others(path)
         ]
         if not open_to_others:
             return Finding("privacy", Verdict.GOOD, tr("doctor.private"))
@@ -163,6 +163,14 @@ class Doctor:
         model = self._models.sound_default(role)
         text = tr("doctor.model", model=model.id, size=size(model.bytes))
         return Finding(f"{role} model", Verdict.GOOD, text)
+
+
+def _open_to_others(path: Path) -> bool:
+    """Whether other people of this computer may do something with it; what has just gone is open to none."""
+    try:
+        return not path.is_symlink() and bool(path.stat().st_mode & _OTHERS)
+    except FileNotFoundError:
+        return False
 
 
 def _spoilt(room: VaultStatus) -> Finding | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memory.entities import RoomKind
 from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Speed, Stored, Timed, Topic, Totals, Used
+from models.files import files_below
 
 if TYPE_CHECKING:
     from memory.ports import SessionStore
@@ -234,12 +235,12 @@ def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
 def _beside(home: Path) -> list[Stored]:
     """What lies beside the rooms' own files, by kind."""
     found = []
-    for kind, pattern in (
-        ("snapshots", "rooms/*-states.db*"),
-        ("models", "models/**/*"),
-        ("backups", "backups/**/*"),
+    for kind, folder, pattern in (
+        ("snapshots", "rooms", "*-states.db*"),
+        ("models", "models", "*"),
+        ("backups", "backups", "*"),
     ):
-        sizes = [path.stat().st_size for path in home.glob(pattern) if path.is_file()]
+        sizes = [size for path, size in files_below(home / folder) if path.match(pattern)]
         if sizes:
             found.append(Stored(kind, sum(sizes), len(sizes)))
     return found

@@ -12,7 +12,7 @@ from typing import Final
 
 from models.catalog import WheelSource
 from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
-from models.files import copy_hashed, open_private, private_folder, require_space, sync
+from models.files import copy_hashed, files_below, open_private, private_folder, require_space, sync
 from models.progress import Cancelled, Progress, Report
 
 PIP: Final = (sys.executable, "-m", "pip")
@@ -106,13 +106,7 @@ def _watch(
 
 def _size_below(folder: Path) -> int:
     """The size of the largest wheel below `folder`, whole or partly written."""
-    largest = 0
-    for path in folder.rglob("*.whl"):
-        try:
-            largest = max(largest, path.stat().st_size)
-        except OSError:
-            continue  # pip has just moved it
-    return largest
+    return max((size for path, size in files_below(folder) if path.suffix == ".whl"), default=0)
 
 
 def _reason(log: str) -> str:

@@ -1,10 +1,13 @@
 import csv
 import io
+import os
+import shutil
 import sys
 import zipfile
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +185,28 @@ def test_the_wheels_growth_is_the_progress_and_cancelling_ends_pip(bench: Bench,
     assert reports[-1] == Progress("download", 100, bench.entry.wheel[0].bytes)
     assert not Path(f"/proc/{pid.read_text()}").exists()
     assert bench.leftovers() == set()
+
+
+def test_folders_that_pip_removes_while_they_are_looked_at_are_no_error(
+    bench: Bench, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip unpacks into folders of its own and removes them when it is done."""
+    seen, look = tmp_path / "seen", os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("pip-unpack"):
+            shutil.rmtree(path)
+            seen.touch()
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    script = (
+        "import time\n(Path(os.environ['TMPDIR']) / 'pip-unpack').mkdir()\n"
+        f"while not Path({str(seen)!r}).exists(): time.sleep(0.01)\n"
+        f"shutil.copy({str(wheel)!r}, dest)"
+    )
+    assert bench.fetcher(script).pull("tiny").id == "tiny"
+    assert seen.exists()
 
 
 def test_an_interruption_after_the_download_keeps_the_wheel(bench: Bench, wheel: Path) -> None:
