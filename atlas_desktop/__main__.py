@@ -179,10 +179,10 @@ def _let_signals_wake_the_loop() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGURG, lambda: None)
 
 
-def _check_keys(keys: Mapping[str, str]) -> None:
+def _check_keys(keys: Mapping[str, str], only: str | None = None) -> None:
     from atlas_desktop.tui.keymap import check
 
-    check(keys)
+    check(keys, only)
 
 
 async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:

@@ -9,7 +9,7 @@ from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import Desk
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import SettingsFile
+from atlas_desktop.settings import CheckKeys, SettingsFile, any_keys
 from memory.clock import SystemClock
 from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
@@ -96,11 +96,13 @@ def build_repairs(paths: Paths) -> "RepairService":
     return RepairService(paths.rooms, build_vaults, files, files, clock)
 
 
-def build_doctor(paths: Paths) -> "Doctor":
+def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
     """Works also where the settings cannot be read."""
     from atlas_desktop.services.doctor import Doctor
 
-    return Doctor(paths, SettingsFile(paths.config), build_vault(paths), build_models(paths))
+    return Doctor(
+        paths, SettingsFile(paths.config, check_keys=check_keys), build_vault(paths), build_models(paths)
+    )
 
 
 def build_models(paths: Paths) -> "ModelService":

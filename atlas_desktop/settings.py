@@ -67,11 +67,12 @@ def _check_locale(name: str) -> None:
         raise SettingsError("ui.locale", tr("errors.bad_setting.locale")) from None
 
 
-CheckKeys = Callable[[Mapping[str, str]], None]
-"""Raises `SettingsError` for a keymap that cannot be used."""
+CheckKeys = Callable[[Mapping[str, str], str | None], None]
+"""Raises `SettingsError` for a keymap that cannot be used; if an action is named, only for what is wrong with
+that one's keys."""
 
 
-def any_keys(_keys: Mapping[str, str]) -> None:
+def any_keys(_keys: Mapping[str, str], _only: str | None = None) -> None:
     """Takes every keymap: for what never listens to keys."""
 
 
@@ -91,7 +92,9 @@ class SettingsFile:
 
     def load(self) -> Settings:
         """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
-        self.settings = self._with_environment(self._read())
+        settings = self._with_environment(self._read())
+        self.check_keys(settings.keys, None)
+        self.settings = settings
         return self.settings
 
     def get(self, key: str) -> Any:
@@ -108,7 +111,10 @@ class SettingsFile:
         return frozenset(f"{section}.{name}" for section, values in found.items() for name in values)
 
     def set(self, key: str, value: Any) -> Settings:
-        """Checks one value and writes it, keeping every comment; `value` None goes back to the default."""
+        """Checks one value and writes it, keeping every comment; `value` None goes back to the default.
+
+        What other actions answer to is not judged: of several bad keys each can be mended by itself.
+        """
         import tomlkit
 
         section, name = self._split(key)
@@ -120,6 +126,8 @@ class SettingsFile:
         else:
             table[name] = value
         checked = self._with_environment(tomllib.loads(document.as_string()))
+        if section == KEYS:
+            self.check_keys(checked.keys, name)
         self._write(document.as_string())
         self.settings = checked
         return checked
@@ -143,7 +151,6 @@ class SettingsFile:
             # The file is sound by itself.
             info = _info_of(error.where)
             raise SettingsError(error.where, error.reason, "" if info is None else info.env) from None
-        self.check_keys(settings.keys)
         self.given = frozenset(
             f"{section}.{name}" for section in SECTIONS for name in merged.get(section, {})
         )

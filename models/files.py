@@ -36,14 +36,15 @@ def open_private(path: Path, *, append: bool = False) -> BinaryIO:
 def files_below(folder: Path) -> Iterator[tuple[Path, int]]:
     """Every file below `folder` with its size in bytes, while others write there.
 
-    What goes away in the meantime is left out; `Path.rglob` would end with an error.
+    What goes away in the meantime is left out, and what cannot be looked at; `Path.rglob` would end with an
+    error.
     """
     for at, _, names in os.walk(folder):
         for name in names:
             path = Path(at, name)
             try:
                 size = path.stat().st_size
-            except FileNotFoundError:
+            except OSError:  # gone, a link in a circle, or (on Windows) on the point of being removed
                 continue
             yield path, size
 

@@ -30,10 +30,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add("path", path, "print where config.toml is")
 
 
-def _load(ctx: Context) -> "SettingsFile":
+def _file(ctx: Context) -> "SettingsFile":
     from atlas_desktop.settings import SettingsFile, any_keys
 
-    file = SettingsFile(ctx.paths.config, check_keys=ctx.check_keys or any_keys)
+    return SettingsFile(ctx.paths.config, check_keys=ctx.check_keys or any_keys)
+
+
+def _load(ctx: Context) -> "SettingsFile":
+    """To be read: a keymap that cannot be used is no hindrance to that."""
+    from atlas_desktop.settings import SettingsFile
+
+    file = SettingsFile(ctx.paths.config)
     file.load()
     return file
 
@@ -75,9 +82,9 @@ async def get(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def set_value(ctx: Context, args: argparse.Namespace) -> int:
-    file = _load(ctx)
     from atlas_desktop.setting_environment import read_value
 
+    file = _file(ctx)
     file.set(args.key, None if args.value is None else read_value(args.value))
     value = file.get(args.key)
     ctx.emit({"key": args.key, "value": value}, f"{args.key} = {value!r}")
@@ -88,7 +95,7 @@ async def edit(ctx: Context, _args: argparse.Namespace) -> int:
     ctx.paths.ensure()
     ctx.paths.config.touch(mode=0o600)
     status = open_in_editor(ctx.paths.config)
-    _load(ctx)
+    _file(ctx).load()
     ctx.emit({"path": str(ctx.paths.config), "checked": True}, "The settings are sound.")
     return Exit.DONE if status == 0 else Exit.FAILED
 

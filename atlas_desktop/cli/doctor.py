@@ -21,8 +21,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.bootstrap import build_doctor
+    from atlas_desktop.settings import any_keys
 
-    found = await build_doctor(ctx.paths).examine()
+    found = await build_doctor(ctx.paths, ctx.check_keys or any_keys).examine()
     bad = any(f.verdict == "bad" for f in found)
     ctx.emit(
         {

@@ -289,5 +289,12 @@ class AtlasApp(Modelling):
         from atlas_desktop.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            here = getattr(self.screen, "where", Where.CHAT)
-            self.push_screen(HelpScreen(self.keys, here))
+            self.push_screen(HelpScreen(self.keys, self._here()))
+
+    def _here(self) -> Where:
+        """Where the person is: what has the focus knows, or what holds it; over a screen, that screen."""
+        above = self.focused.ancestors_with_self if self.focused is not None else ()
+        for node in (*above, *reversed(self.screen_stack)):
+            if isinstance(where := getattr(node, "where", None), Where):
+                return where
+        return Where.CHAT

@@ -84,6 +84,8 @@ RESERVED = frozenset(
 # Without these there would be no way to say anything, or to leave.
 _NEEDED = frozenset({"chat.send", "app.palette", "app.quit"})
 _TYPING = frozenset({Where.CHAT, Where.VIEWS, Where.EVERYWHERE})
+# Each of a pair leads back out of the view, by the same key if a person wants it so.
+_BACK = {"history.show": "history.back", "memory.show": "memories.back", "insights.show": "insights.back"}
 # Lists on the screen of the conversation.
 _INSIDE = frozenset({Where.SESSIONS, Where.MESSAGES})
 # From there no key leads into a view.
@@ -104,14 +106,19 @@ def keys_of(action: Action, keymap: Keymap) -> str:
     return action.key if given is None else ",".join(_normal(given))
 
 
-def check(keymap: Keymap) -> None:
-    """Raises `SettingsError` that names the action and the reason, if the keymap cannot be used."""
-    for action_id, text in keymap.items():
+def check(keymap: Keymap, only: str | None = None) -> None:
+    """Raises `SettingsError` that names the action and the reason, if the keymap cannot be used.
+
+    With `only`, that action alone is judged, also where it has no keys of the person's own.
+    """
+    for action_id in keymap if only is None else (only,):
         action = _BY_ID.get(action_id)
         where = f"{KEYS}.{action_id}"
         if action is None:
-            raise SettingsError(where, tr("keymap.no_action"))
-        keys = _normal(text)
+            if action_id in keymap:
+                raise SettingsError(where, tr("keymap.no_action"))
+            continue
+        keys = _normal(keymap.get(action_id, action.key))
         if not keys and action_id in _NEEDED:
             raise SettingsError(where, tr("keymap.needs_one"))
         for key in keys:
@@ -178,6 +185,8 @@ def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tu
     own = action.key.split(",")
     for other in ACTIONS:
         if other is action or not _together(action.where, other.where):
+            continue
+        if _BACK.get(action.id) == other.id or _BACK.get(other.id) == action.id:
             continue
         theirs = keys_of(other, keymap).split(",")
         for key in keys:

@@ -14,7 +14,7 @@ from atlas_desktop.explain import (
     told,
 )
 from atlas_desktop.paths import NoSuchHome
-from atlas_desktop.settings import SettingsError, UnknownSetting
+from atlas_desktop.settings import KEYS, SettingsError, UnknownSetting
 from atlas_desktop.words.catalogue import tr
 
 
@@ -37,6 +37,9 @@ def unknown_variable(name: str, near: str) -> str:
 
 
 def _setting(e: SettingsError) -> Explained:
+    if not e.variable and e.where.startswith(f"{KEYS}."):
+        next_step = tr("errors.bad_setting.key_next", where=e.where)
+        return told("bad_setting", Exit.USAGE, next_step=next_step, where=e.where, reason=e.reason)
     if not e.variable:
         return told("bad_setting", Exit.USAGE, where=e.where, reason=e.reason)
     return told(

@@ -241,6 +241,21 @@ def test_config_is_listed_changed_and_checked(empty_program: Program) -> None:
     assert empty_program.run("config", "get", "chat.seed", "--json").returncode == 2
 
 
+def test_keys_that_cannot_be_had_are_told_and_mended(empty_program: Program) -> None:
+    empty_program.paths.config.write_text('[keys]\n"session.new" = "ctrl+o"\n')
+    done = empty_program.run("doctor", "--json")
+    assert done.returncode == 1
+    found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+    assert found["settings"]["verdict"] == "bad"
+    assert "keys.session.new" in found["settings"]["message"]
+    assert "atlas config set keys.session.new" in found["settings"]["next_step"]
+    assert empty_program.json("config", "get", "keys.session.new")["value"] == "ctrl+o"
+    assert empty_program.json("config", "list")
+    assert empty_program.run("config", "set", "keys.session.new", "ctrl+q").returncode == 2
+    assert empty_program.json("config", "set", "keys.session.new")["value"] is None
+    assert "ctrl" not in empty_program.paths.config.read_text()
+
+
 def test_doctor_is_honest_about_an_empty_home_and_a_whole_one(
     empty_program: Program, program: Program
 ) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from textual.widgets import OptionList
+
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.reporting import reading_s
@@ -109,6 +111,31 @@ async def test_help_begins_with_where_one_is_and_finds_what_is_typed(make: Make)
         before = shown(place)
         await pilot.press("pagedown", "pagedown")
         await assert_until(pilot, lambda: shown(place) != before)
+
+
+async def test_help_begins_with_what_has_the_focus(make: Make) -> None:
+    place = make()
+    await talk(place.store, "The bread", [("How long?", "An hour.")])
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        await pilot.press("down", "f1")
+        await settle(pilot)
+        assert first_section(place) == Where.SESSIONS.label
+        await pilot.press("escape", "enter")
+        await assert_until(pilot, lambda: "An hour." in shown(place))
+        await pilot.press("alt+up", "f1")
+        await settle(pilot)
+        assert first_section(place) == Where.MESSAGES.label
+        await pilot.press("escape", "escape", "f8", "f1")
+        await settle(pilot)
+        assert first_section(place) == Where.CHAT.label
+
+
+def first_section(place: Stage) -> str:
+    assert on(place.app, HelpScreen)
+    return str(place.app.screen.query_one(OptionList).get_option_at_index(0).prompt).strip()
 
 
 async def test_the_palette_finds_and_runs_actions(make: Make) -> None:

@@ -45,8 +45,18 @@ async def test_the_palette_offers_the_other_views(make: Make) -> None:
         await settle(pilot)
         screen = place.app.screen
         offered = {action.id for action in ActionCommands(screen)._available()}
-        assert {"history.show", "memory.show"} <= offered
         assert "session.rename" not in offered
+        for wanted, view in (("history", HistoryScreen), ("memories", MemoryScreen)):
+            depth = len(place.app.screen_stack)
+            await pilot.press("ctrl+p")
+            await settle(pilot)
+            assert len(place.app.screen_stack) == depth + 1
+            await type_text(pilot, wanted)
+            await settle(pilot)
+            await pilot.press("enter")
+            await settle(pilot)
+            assert on(place.app, view)
+            assert len(place.app.screen_stack) == depth
 
 
 async def test_a_key_of_ones_own_leads_there_and_back(make: Make) -> None:

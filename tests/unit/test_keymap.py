@@ -1,5 +1,7 @@
 """The person's own keys: what is taken, what is refused and why, and what Textual is told."""
 
+from pathlib import Path
+
 import pytest
 
 from atlas_desktop.settings import SettingsError, SettingsFile
@@ -68,6 +70,46 @@ def test_keys_can_change_places_and_places_share_keys() -> None:
         assert {action: made[action] for action in wanted} == wanted
 
 
+def test_the_key_of_a_view_may_be_its_way_back_too() -> None:
+    check({"history.back": "escape,f2"})
+    check({"memory.show": "f11", "memories.back": "f11"})
+    with pytest.raises(KeyTaken):
+        check({"memories.back": "f2"})
+
+
+def test_one_action_is_judged_by_itself() -> None:
+    bad = {"session.new": "ctrl+o", "memories.reject": "a", "session.nothing": "ctrl+k"}
+    check(bad, "view.theme")
+    check(bad, "session.gone")
+    for one in (*bad, "session.list"):
+        with pytest.raises(SettingsError) as caught:
+            check(bad, one)
+        assert caught.value.where == f"keys.{one}"
+
+
+def test_bad_keys_in_a_file_are_mended_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[keys]\n"session.new" = "ctrl+o"\n"session.nothing" = "f7"\n"app.help" = "f5"\n')
+    with pytest.raises(SettingsError):
+        SettingsFile(path, environ={}, check_keys=check).load()
+    file = SettingsFile(path, environ={}, check_keys=check)
+    file.set("keys.session.nothing", None)
+    with pytest.raises(KeyTaken):
+        file.set("keys.app.help", "f9")
+    file.set("keys.app.help", "f12")
+    file.set("keys.session.new", None)
+    assert SettingsFile(path, environ={}, check_keys=check).load().keys == {"app.help": "f12"}
+
+
+def test_the_default_is_not_taken_back_from_another(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "config.toml", environ={}, check_keys=check)
+    file.set("keys.session.new", "f12")
+    file.set("keys.session.list", "ctrl+n")
+    with pytest.raises(KeyTaken) as caught:
+        file.set("keys.session.new", None)
+    assert caught.value.where == "keys.session.new"
+
+
 def test_the_defaults_are_a_keymap_that_can_be_had() -> None:
     defaults = {action.id: action.key for action in ACTIONS if action.key}
     check(defaults)
@@ -83,10 +125,8 @@ def test_what_textual_is_told_leaves_nobody_without_a_key() -> None:
     assert bound({}) == {}
 
 
-def test_the_file_refuses_a_keymap_and_stays_as_it_was(tmp_path: object) -> None:
-    from pathlib import Path
-
-    file = SettingsFile(Path(str(tmp_path)) / "config.toml", environ={}, check_keys=check)
+def test_the_file_refuses_a_keymap_and_stays_as_it_was(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "config.toml", environ={}, check_keys=check)
     file.set("keys.session.new", "ctrl+k")
     before = file.path.read_text()
     assert file.get("keys.session.new") == "ctrl+k"

@@ -22,10 +22,12 @@ def stem_of(title: str, *, longest: int = LONGEST) -> str:
     """
     text = unicodedata.normalize("NFC", title).encode("utf-8", errors="ignore").decode("utf-8")
     text = " ".join(_FORBIDDEN.sub(" ", text).split()).strip(" .-_…")
-    cut = text.encode("utf-8")[:longest].decode("utf-8", errors="ignore").rstrip(" .-_…") or "conversation"
-    if _RESERVED.fullmatch(cut.split(".", 1)[0].rstrip()):
-        cut = "_" + cut.encode("utf-8")[: longest - 1].decode("utf-8", errors="ignore")
-    return cut
+    cut = _cut(text, longest) or "conversation"
+    return "_" + _cut(cut, longest - 1) if _RESERVED.fullmatch(cut.split(".", 1)[0].rstrip()) else cut
+
+
+def _cut(text: str, longest: int) -> str:
+    return text.encode("utf-8")[:longest].decode("utf-8", errors="ignore").rstrip(" .-_…")
 
 
 class Names:

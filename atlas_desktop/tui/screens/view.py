@@ -43,7 +43,9 @@ class View(Covering, DOMNode):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _SHOWING and action != self.shown_by:
             chat, stack = self.atlas.chat, self.atlas.screen_stack
-            if chat is None or stack[-2:] != [chat, cast("Screen[object]", self)]:
+            me = cast("Screen[object]", self)
+            # Over it the palette may lie, which asks for what can be done below.
+            if chat is None or me not in stack or stack[stack.index(me) - 1] is not chat:
                 return False
             return chat.check_action(action, parameters)
         return super().check_action(action, parameters)

@@ -45,6 +45,7 @@ def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
 class SessionList(OptionList):
     """The options of the sidebar; its keys come from the registry."""
 
+    where = Where.SESSIONS
     BINDINGS = list(bindings(Where.SESSIONS))  # noqa: RUF012
 
 

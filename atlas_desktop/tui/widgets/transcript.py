@@ -46,6 +46,7 @@ class Transcript(Ground, ReadingOn):
     """Follows the newest message while the view is at the end. With the focus, one message is selected."""
 
     virtual_size = UNSCROLLED
+    where = Where.MESSAGES
     BINDINGS: ClassVar[list[BindingType]] = list(bindings(Where.MESSAGES))
 
     DEFAULT_CSS = """

@@ -5,7 +5,7 @@ TEXTS = {
     "next": "Go on with a fresh screen; if it happens again, `atlas doctor` checks everything.",
     "go_on": "Go on",
     "again": "Try again",
-    "tried.one": "Tried again: nothing has changed.",
-    "tried.other": "Tried again {count} times: nothing has changed.",
+    "tried.one": "Tried again: it is still open elsewhere.",
+    "tried.other": "Tried again {count} times: it is still open elsewhere.",
     "quit": "Quit",
 }

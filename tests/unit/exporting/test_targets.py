@@ -40,6 +40,8 @@ def test_a_title_stays_readable() -> None:
     assert stem_of("  Zürich: 3 Tage / Plan?  ") == "Zürich 3 Tage Plan"
     assert stem_of("") == stem_of("///") == stem_of("…") == "conversation"
     assert stem_of("My cat is…") == "My cat is"  # a title that was cut
+    assert stem_of("con." + "a" * (LONGEST - 8) + "…b").endswith("a")
+    assert stem_of("con." + "a" * (LONGEST - 6) + ".b").endswith("a")
 
 
 def put(target: Target, *files: tuple[str, bytes]) -> tuple[Path, ...]:

@@ -25,6 +25,7 @@ def test_what_goes_away_while_it_is_looked_at_is_left_out(
     (tmp_path / "going").mkdir()
     (tmp_path / "going" / "two").write_bytes(b"22")
     (tmp_path / "gone").symlink_to(tmp_path / "nothing")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
     (tmp_path / "one").write_bytes(b"1")
     look = os.scandir
 

@@ -21,6 +21,8 @@ TEXTS = {
     "bad_setting.what": "{where}: {reason}. The file was left as it is.",
     "bad_setting.next": "`atlas config list` shows every setting with its bounds; `atlas config edit` opens "
     "the file.",
+    "bad_setting.key_next": "`atlas config set {where}` takes it back to its default; `atlas config edit` "
+    "opens the file.",
     "bad_setting.variable": "{variable} of the environment ({where}): {reason}.",
     "bad_setting.unset": "Give the variable such a value, or unset it: without it the file holds, or the "
     "default.",
