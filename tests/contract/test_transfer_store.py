@@ -57,6 +57,17 @@ async def test_what_comes_in_goes_out_as_it_was(store: SessionStore) -> None:
     assert [one.external_id for one in await store.branch(shown.id)] == ["m1", "m2"]
 
 
+@pytest.mark.parametrize("count", [499, 500, 501, 1_001])
+async def test_an_outline_is_in_order_however_long(store: SessionStore, count: int) -> None:
+    said = [message(f"m{n}", f"m{n - 1}" if n else None, str(n), n) for n in range(count)]
+    arrival = await store.transfer.take(session(*said))
+    found = await store.outline(arrival.session_id)
+    shown = await store.branch(arrival.session_id)
+    assert [one.id for one in found] == [one.id for one in shown]
+    assert [one.parent_id for one in found] == [None, *(one.id for one in shown[:-1])]
+    assert [one.content for one in shown] == [str(n) for n in range(count)]
+
+
 async def test_what_is_to_be_attached_is_attached_once(store: SessionStore) -> None:
     files = tuple(TravellingAttachment(f"{n}.txt", "text/plain", n, THEN, f"text {n}") for n in (2, 1))
     for _ in range(2):
