@@ -53,6 +53,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     refuse_what_is_for_new_sessions(args)
     attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)
+    ctx.tell_damage(room)
     session = None if args.session == "new" else args.session
     options = await with_persona(ctx, room, options_for(ctx, args), args)
     parts = [text]

@@ -235,6 +235,12 @@ class Context:
             self.note(modes.stuck(self.desk.rooms.stuck))
         return room
 
+    def tell_damage(self, room: "OpenRoom") -> None:
+        """Of a model that is damaged, where only words are looked for because of it."""
+        if (damaged := room.recall.damaged) is not None:
+            words = explain(damaged)
+            self.note(f"{words.title}: {words.message} {words.next_step}")
+
     async def unlock_for(self, ref: str) -> "OpenRoom":
         """The open room that a session is in. Raises `SessionNotFound`, `AmbiguousId`."""
         await self.unlock()

@@ -118,6 +118,7 @@ async def _understood(ctx: Context, text: str) -> "tuple[FindingService, Asked]"
     finding = FindingService(ctx.desk)
     asked = await finding.understand(text)
     if asked.query.question:
+        ctx.tell_damage(ctx.desk.open_rooms[0])
         for room in ctx.desk.open_rooms:
             await room.recall.load()
     return finding, asked

@@ -57,6 +57,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError("It is not clear what to look for.", "Give a QUERY, or --stdin.")
     _check(args.k, args.kinds)
     room = await ctx.unlock()
+    ctx.tell_damage(room)
     await room.recall.load()
     if args.stdin:
         await room.recall.warm_questions()

@@ -43,6 +43,7 @@ def register_memory(add: Add) -> None:
 async def list_related(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock_for(args.session)
     session = (await ctx.desk.rooms.find(args.session))[1]
+    ctx.tell_damage(room)
     await room.recall.load()
     found = await room.related.related(session.id, limit=args.limit)
     ctx.emit(
@@ -177,7 +178,7 @@ async def show_timeline(ctx: Context, args: argparse.Namespace) -> int:
     topic = " ".join(args.topic).strip()
     if not topic:
         raise UsageError("No topic is named.", "Give a word or a few.")
-    await ctx.unlock()
+    ctx.tell_damage(await ctx.unlock())
     each = []
     for room in ctx.desk.open_rooms:
         await room.recall.load()

@@ -122,6 +122,11 @@ class RecallService:
         self.usefulness = UsefulnessService(store)
         background.register_hook(self.usefulness.after_reply)
 
+    @property
+    def damaged(self) -> ModelsError | None:
+        """Why nothing is found by its meaning although there is a model for it."""
+        return self._damaged()
+
     # --- being complete ---------------------------------------------------------------------------
 
     async def prepare(self) -> None:

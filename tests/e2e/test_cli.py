@@ -293,6 +293,17 @@ def test_doctor_tells_of_a_model_whose_file_is_damaged(empty_program: Program) -
     assert "`atlas models pull all-minilm-l6-v2`" in found["next_step"]
 
 
+def test_what_is_found_by_words_alone_because_a_model_is_damaged_says_so(empty_program: Program) -> None:
+    path = write_gguf(empty_program.paths.models / "all-minilm-l6-v2.gguf", architecture="bert")
+    empty_program.json("vault", "create")
+    empty_program.json("models", "list")
+    path.write_bytes(path.read_bytes()[:-40])
+    for asked in (("memory", "recall", "the sea"), ("sessions", "search", "~the sea")):
+        said = empty_program.run(*asked).stderr
+        assert "`atlas models pull all-minilm-l6-v2`" in said, asked
+        assert empty_program.run(*asked, "--json").stderr == ""
+
+
 def test_a_file_for_people_not_for_the_world(program: Program) -> None:
     program.json("ask", "Hello", "--max-tokens", "2")
     loose = [
