@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,11 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def opened() -> Opened:
-    return Opened()
+def opened() -> Iterator[Opened]:
+    """Modules that are imported with the first file write what Python has made of them; that is no trace."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    yield Opened()
+    sys.dont_write_bytecode = before
 
 
 @cache
