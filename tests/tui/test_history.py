@@ -129,7 +129,7 @@ async def test_what_is_deleted_is_undone_or_found_in_the_bin(make: Make) -> None
         await pilot.press("down", "ctrl+a", "d")
         await settle(pilot)
         assert "6 deleted" in shown(place)
-        assert "No conversations yet" in shown(place)
+        assert "No conversations here" in shown(place)
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert screen.listing.total == 6
@@ -277,7 +277,7 @@ async def test_only_what_can_be_done_is_offered(make: Make) -> None:
         await pilot.press("f2")
         await settle(pilot)
         screen = place.app.screen
-        assert "No conversations yet" in shown(place)
+        assert "No conversations here" in shown(place)
         screen.query_one("HistoryList").focus()
         assert screen.check_action("history_tag", ()) is False
         assert screen.check_action("history_back", ()) is True

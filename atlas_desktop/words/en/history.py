@@ -16,7 +16,7 @@ TEXTS = {
     "unlocked": "private room unlocked",
     "ask": "Words, tag:work, after:2024-05, is:starred, ~by meaning …",
     "looking": "Looking for what is meant…",
-    "none": "No conversations yet. What you talk about is listed here.",
+    "none": "No conversations here. What is archived or deleted is under Archived and Bin, above.",
     "none_found": "Nothing fits. Fewer words, or other ones? ~ and a question looks for what is meant.",
     "none_binned": "The bin is empty.",
     "no_saved": "There is no saved search of that name.",
