@@ -159,5 +159,7 @@ async def test_a_process_that_faults_is_started_again(bench: Bench) -> None:
     first = await asyncio.gather(bench.measure(ONE, SMALL), return_exceptions=True)
     assert isinstance(first[0], WorkerCrashed | Round)
     assert (await bench.measure(ONE, SMALL)).prefill > 0
+    nothing = Bench(bench.path.with_name("nothing.gguf"), Kernels.PLAIN)
     with pytest.raises(ModelLoadFailed):
-        await Bench(bench.path.with_name("nothing.gguf"), Kernels.PLAIN).open()
+        await nothing.open()
+    await nothing.close()
