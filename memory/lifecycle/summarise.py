@@ -214,7 +214,7 @@ class Summariser:
     async def _candidates(self, passages: Sequence[Passage], embedder: Vectors | None) -> list[Ranked]:
         """The passages with their worth; of very many only the most telling, in order."""
         texts = [passage.text for passage in passages]
-        central = normalised(await asyncio.to_thread(centrality_of_words, texts))
+        central = normalised(await asyncio.to_thread(centrality_of_words, Gently(texts)))
         if len(passages) > _MOST_EMBEDDED:
             best = sorted(range(len(passages)), key=lambda i: -(passages[i].weight + central[i] / 2))
             kept = sorted(best[:_MOST_EMBEDDED])
@@ -265,5 +265,5 @@ def _least(one: int, other: int | None) -> int:
 
 
 async def _source(question: Question, passages: tuple[Passage, ...], span: Span | None, most: int) -> _Source:
-    about = await asyncio.to_thread(topics, [passage.text for passage in passages])
+    about = await asyncio.to_thread(topics, Gently([passage.text for passage in passages]))
     return _Source(question, passages, span, max(most, 1), about)

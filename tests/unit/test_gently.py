@@ -29,6 +29,38 @@ def test_it_rests_when_it_has_been_at_it_for_long_and_not_before(monkeypatch: py
     assert rests == [gently.PAUSE_S] * 2
 
 
+@pytest.mark.parametrize("late", [0, 1, 4])
+def test_it_goes_on_resting_while_others_are_at_work(monkeypatch: pytest.MonkeyPatch, late: int) -> None:
+    now, rests = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        rests.append(seconds)
+        now[0] += 2 * gently.LATE_S if len(rests) <= late else seconds
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    for _ in Gently(range(1)):
+        now[0] += 2 * gently.AT_A_TIME_S
+    assert len(rests) == late + 1
+
+
+def test_however_busy_others_are_it_gets_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, rests = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        rests.append(seconds)
+        now[0] += 2 * gently.LATE_S
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    seen = 0
+    for _ in Gently(range(3)):
+        seen += 1
+        now[0] += 2 * gently.AT_A_TIME_S
+    assert seen == 3
+    assert len(rests) == 3 * gently.MOST_PAUSES
+
+
 def test_several_threads_may_go_through_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gently, "AT_A_TIME_S", 0.0)
     monkeypatch.setattr(gently, "PAUSE_S", 0.0)
