@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 from atlas_desktop.tui.screens.chat import ChatScreen
 from memory.clock import SystemClock
 from memory.entities import RoomKind
+from memory.jobs import JobState
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.transfer.entities import TravellingMessage, TravellingSession
@@ -156,9 +157,23 @@ async def scrolling(pilot: Pilot[None], place: Stage) -> None:
     said("jump to any message", jumps)
 
 
+async def at_rest(place: Stage) -> None:
+    """What earlier measurements have left for later, as the first summary of what was opened, is done."""
+    room = place.desk.room
+    assert room is not None
+    while room.background.running is not None or any(  # noqa: ASYNC110 - the end is told to the screen alone
+        job.state is JobState.QUEUED for job in await room.store.jobs.list()
+    ):
+        await asyncio.sleep(0.1)
+
+
 async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
     chat = screen_of(place)
     process = psutil.Process()
+    before = process.memory_info().rss / 1e6
+    await at_rest(place)
+    after = process.memory_info().rss / 1e6
+    print(f"{'memory that the summary of what was opened costs':<44} {after - before:+.1f} MB")
     chat.action_new_session()
     await until(lambda: chat.current.id is None)
     sizes, alive = [], []

@@ -1,9 +1,11 @@
 """Which sentences stand for a text, and which words name its topics: tf-idf and centrality of vectors."""
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 
+from memory.gently import Gently
 from memory.lifecycle.evidence import fold, names, stem
 from memory.lifecycle.languages import lexicon, words
 
@@ -21,18 +23,26 @@ def content_words(text: str) -> list[str]:
 
 def centrality_of_words(texts: Sequence[str]) -> list[float]:
     """Cosine of each text's tf-idf vector with the mean of all, in [0, 1]."""
-    bags = [Counter(content_words(text)) for text in texts]
-    seen = Counter(word for bag in bags for word in bag)
-    weighted: list[dict[str, float]] = []
-    for bag in bags:
-        vector = {word: n * math.log(1 + len(bags) / seen[word]) for word, n in bag.items()}
-        length = math.sqrt(sum(value * value for value in vector.values())) or 1.0
-        weighted.append({word: value / length for word, value in vector.items()})
-    mean: Counter[str] = Counter()
-    for vector in weighted:
-        mean.update(vector)
-    length = math.sqrt(sum(value * value for value in mean.values())) or 1.0
-    return [sum(value * mean[word] for word, value in vector.items()) / length for vector in weighted]
+    # Numbers stand for the words, and no vector is kept: of thousands of messages that would be very much.
+    numbers: dict[str, int] = {}
+    bags = [
+        array("L", [numbers.setdefault(word, len(numbers)) for word in content_words(text)]) for text in texts
+    ]
+    seen = Counter(word for bag in bags for word in set(bag))
+    rarity = [math.log(1 + len(bags) / seen[word]) for word in range(len(numbers))]
+    mean = [0.0] * len(numbers)
+    for bag in Gently(bags):
+        for word, value in _vector(bag, rarity):
+            mean[word] += value
+    length = math.sqrt(sum(value * value for value in mean)) or 1.0
+    return [sum(value * mean[word] for word, value in _vector(bag, rarity)) / length for bag in Gently(bags)]
+
+
+def _vector(bag: Sequence[int], rarity: Sequence[float]) -> list[tuple[int, float]]:
+    """Words by their numbers, with their weights; of length 1."""
+    found = [(word, n * rarity[word]) for word, n in Counter(bag).items()]
+    length = math.sqrt(sum(value * value for _, value in found)) or 1.0
+    return [(word, value / length) for word, value in found]
 
 
 def centrality_of_vectors(vectors: Sequence[Sequence[float]]) -> list[float]:
