@@ -2,8 +2,10 @@
 
 import codecs
 import sys
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
 
 def forgiving(driver: "type[Driver]") -> "type[Driver]":
     """Textual's own driver, which reads bytes that are no UTF-8 (a paste from an old file, a terminal with
-    another encoding) as a sign each. Otherwise the program ends with the first of them.
+    another encoding) as a sign each. Otherwise the program ends with the first of them. What is pasted is
+    text and nothing else: of control sequences in it Textual would make keys.
 
     It draws to standard error; where that goes into a file (`atlas 2>errors.txt`), to the terminal all the
     same."""
@@ -34,5 +37,61 @@ def _on_standard_output(driver: "type[Driver]") -> "type[Driver]":
     return type(driver.__name__, (driver,), {"__init__": begin, "__module__": driver.__module__})
 
 
-def _decoder(encoding: str) -> "partial[codecs.IncrementalDecoder]":
-    return partial(codecs.getincrementaldecoder(encoding), errors="replace")
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+
+
+class Input:
+    """What is read of a terminal as text, piece by piece. Of what is pasted control characters are taken out,
+    except tabs and the ends of lines, of which Enter is the usual one."""
+
+    def __init__(self, encoding: str) -> None:
+        self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
+        self._pasting = False
+        self._before = ""
+        """The last characters that were passed on: the mark of a paste may come in two pieces."""
+        self._held = ""
+        """What may be the first characters of the mark that ends a paste."""
+
+    def decode(self, data: bytes, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as codecs have it
+        text, out = self._decode(data, final), list[str]()
+        while text:
+            text = self._pasted(text, out) if self._pasting else self._typed(text, out)
+        if final and self._held:
+            out.append(_pasted_text(self._held))
+            self._held = ""
+        return "".join(out)
+
+    def _typed(self, text: str, out: list[str]) -> str:
+        """Passes on what comes before the next paste, and its mark; returns the rest."""
+        known = len(self._before)
+        seen = self._before + text
+        at = seen.find(PASTE_BEGINS)
+        cut = len(text) if at < 0 else at + len(PASTE_BEGINS) - known
+        self._pasting = at >= 0
+        out.append(text[:cut])
+        if self._pasting and cut < len(PASTE_BEGINS):
+            # Of a mark in two pieces Textual may have made keys already. Twice is no harm.
+            out.append(PASTE_BEGINS)
+        self._before = "" if self._pasting else seen[-len(PASTE_BEGINS) + 1 :]
+        return text[cut:]
+
+    def _pasted(self, text: str, out: list[str]) -> str:
+        """Passes on what comes of a paste, and the mark of its end; returns the rest."""
+        text, self._held = self._held + text, ""
+        at = text.find(PASTE_ENDS)
+        if at >= 0:
+            out += _pasted_text(text[:at]), PASTE_ENDS
+            self._pasting = False
+            return text[at + len(PASTE_ENDS) :]
+        held = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
+        out.append(_pasted_text(text[: len(text) - held]))
+        self._held = text[len(text) - held :]
+        return ""
+
+
+def _pasted_text(text: str) -> str:
+    return "\r".join(map(clean, text.split("\r")))
+
+
+def _decoder(encoding: str) -> "Callable[[], Input]":
+    return lambda: Input(encoding)

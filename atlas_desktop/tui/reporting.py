@@ -1,24 +1,28 @@
 """Work beside the interface, and what the person is told of it."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from textual.notifications import Notification, Notify
+from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.explain import Explained, explain
-from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.failures import explain_and_note, noted
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.letting_go import LettingGo
 from atlas_desktop.tui.reading_keys import forgiving
 from atlas_desktop.words.catalogue import tr
+from memory.errors import RoomClosed
 from models.errors import NoModel
 
 if TYPE_CHECKING:
     from textual.driver import Driver
-    from textual.screen import Screen
+    from textual.screen import Screen, ScreenResultType
 
     from atlas_desktop.services.desk import Desk
     from atlas_desktop.tui.screens.chat import ChatScreen
@@ -45,6 +49,8 @@ class Reporting(LettingGo):
     def __init__(self) -> None:
         super().__init__()
         self._said_on: dict[str, Screen[Any]] = {}
+        self._closings = 0
+        self._begun_at: WeakKeyDictionary[Worker[Any], int] = WeakKeyDictionary()
 
     if TYPE_CHECKING:
 
@@ -67,11 +73,19 @@ class Reporting(LettingGo):
 
         What may be given up before it begins, as `exclusive` work may, is best a function.
         """
-        return self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+        worker = self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+        self._begun_at[worker] = self._closings
+        return worker
+
+    def room_closes(self) -> None:
+        """What is under way in a room that closes ends with it: that is no news."""
+        self._closings += 1
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error is not None:
             error = event.worker.error
+            if isinstance(error, RoomClosed) and self._begun_at.get(event.worker, 0) < self._closings:
+                return
             if isinstance(error, NoModel):
                 self.model_needed(error)
             else:
@@ -80,26 +94,50 @@ class Reporting(LettingGo):
     def background_failed(self, error: BaseException) -> None:
         """Tells of it, unless the conversation that is shown does: what a turn ended with is on its way there
         before anything else can fail for the same reason."""
+        if isinstance(error, RoomClosed) and self._closings:
+            return
         explained = explain_and_note(error, self.desk.paths.logs)
         chat = self.chat
         if chat is None or chat is not self.screen or not chat.is_running:
             self.say_error(explained)
         else:
-            chat.call_later(self._say_unless_told, explained)
-
-    def _say_unless_told(self, explained: Explained) -> None:
-        if (chat := self.chat) is None or not chat.transcript.ends_with(explained):
-            self.say_error(explained)
+            chat.call_later(self.say_error, explained)
 
     def say_error(self, explained: Explained) -> None:
-        """Shows an error over whatever is there, unless it is being shown."""
+        """Shows an error, unless it is being shown: at the end of the conversation, or over another screen.
+        A window never comes over a text that is being typed: the next keys were meant for that."""
         from atlas_desktop.tui.screens.dialogs import ErrorScreen
 
-        already = any(
+        if self.leaving:
+            return
+        chat = self.chat
+        if chat is not None and chat is self.screen and chat.is_running:
+            chat.call_later(chat.tell_error, explained)
+        elif isinstance(self.focused, Input | TextArea):
+            text = f"{explained.message}\n{explained.next_step}"
+            self.notify(
+                clean(text),
+                title=clean_line(explained.title),
+                severity="error",
+                timeout=LONGER * reading_s(text),
+                markup=False,
+            )
+        elif not any(
             isinstance(one, ErrorScreen) and one.explained == explained for one in self.screen_stack
-        )
-        if not self.leaving and not already:
+        ):
             self.push_screen(ErrorScreen(explained))
+
+    async def push_screen_wait(
+        self, screen: "Screen[ScreenResultType] | str", *, mode: str | None = None
+    ) -> "ScreenResultType | Any":
+        """Textual's own, which leaves the window there when nobody waits for its answer any more: what is
+        answered then is lost."""
+        try:
+            return await super().push_screen_wait(screen, mode=mode)
+        except asyncio.CancelledError:
+            if not isinstance(screen, str) and screen in self.screen_stack:
+                screen.dismiss(None)
+            raise
 
     def say(self, text: str, *, anywhere: bool = False) -> None:
         """A short remark that goes away by itself, and when another screen is gone to, unless it is of use

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from memory.jobs import Job
 
 GROUP = "turns"
+END_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +178,30 @@ class Turns:
 
     async def stop_all(self) -> None:
         """Stops every turn and returns when what came of them is stored."""
-        from textual.worker import WorkerError
-
         for conversation in [*self.active]:
             conversation.waiting.clear()
-            self.stop(conversation)
-            if conversation.worker is not None:
-                try:
-                    await conversation.worker.wait()
-                except WorkerError:
-                    # Its error has been shown by the handler of failed workers; here only the end counts.
-                    continue
+            await self._end(conversation)
+
+    async def end_in(self, room: RoomKind) -> None:
+        """Stops the turns of a room and returns when what came of them is stored; what waits stays.
+
+        A model that does not answer is not waited for: its room closes all the same.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                for conversation in [c for c in self.active if c.room is room]:
+                    await self._end(conversation)
+
+    async def _end(self, conversation: Conversation) -> None:
+        from textual.worker import WorkerError
+
+        self.stop(conversation)
+        if conversation.worker is not None:
+            try:
+                await conversation.worker.wait()
+            except WorkerError:
+                # Its error has been shown by the handler of failed workers; here only the end counts.
+                return
 
     def _start(self, conversation: Conversation, wanted: Wanted) -> None:
         conversation.stopping = False

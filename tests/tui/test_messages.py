@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual.events import Key, Paste
+from textual.widgets import Static
 
 from atlas_desktop.tui.screens.branches import BranchScreen
 from atlas_desktop.tui.screens.fields import FieldsScreen
@@ -11,11 +12,12 @@ from atlas_desktop.tui.screens.pick import PickScreen
 from atlas_desktop.tui.screens.why import WhyScreen
 from atlas_desktop.tui.widgets.chips import Chips
 from atlas_desktop.tui.widgets.code_head import CodeHead
+from atlas_desktop.tui.widgets.long_text import LongText
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas.entities import NewPersona, NewTemplate
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.tui.desk import LOFOTEN, NOW, NamedModel, Stage, talk
-from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, command, on, say, settle, shown, turn_to, type_text
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)
@@ -282,3 +284,25 @@ async def test_what_is_marked_without_a_selected_message_is_said(make: Make) -> 
         await pilot.press("alt+up", "up", "i")
         await assert_until(pilot, lambda: "like others again" in told())
         assert "newest" not in told()
+
+
+async def test_of_a_message_of_megabytes_the_beginning_is_shown_and_a_key_shows_all(make: Make) -> None:
+    place = make()
+    huge = "one two three " * 700_000 + "the very end"
+    session = await talk(place.store, "Long", [(huge, f"{huge} of the reply")])
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await turn_to(pilot, place, session.id)
+        mine, theirs = screen.transcript.blocks
+        for block in (mine, theirs):
+            assert block.size.height < 1_000
+            assert "characters are shown here" in str(block.query_one(".end", Static).render())
+        assert mine.message.content == huge
+        await command(pilot, "/whole")
+        whole = place.app.screen.query_one(LongText)
+        whole.focus()
+        await settle(pilot)
+        await pilot.press("end")
+        await assert_until(pilot, lambda: "the very end of the reply" in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert place.app.screen is screen

@@ -185,6 +185,8 @@ async def test_markup_is_shown_as_it_is(make: Make, payload: str) -> None:
         await settle(pilot)
         await assert_until(pilot, lambda: shown(place).count(payload) >= 3)
         place.app.say_error(Explained("x", payload, payload, payload))
+        await assert_until(pilot, lambda: shown(place).count(payload) >= 6)
+        place.app.push_screen(ErrorScreen(Explained("x", payload, payload, payload)))
         await settle(pilot)
         # What is behind the window can be seen, too.
         box = place.app.screen.children[0].region

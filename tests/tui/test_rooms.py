@@ -1,13 +1,16 @@
 """Rooms and memory modes in the interface: what is shown, what is said before, what is gone when closed."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
+from textual import events
 
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from atlas_desktop.tui.turns import Conversation
+from atlas_desktop.tui.widgets.message import ErrorNote
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words import modes
 from memory.drafts import UNBEGUN
@@ -317,3 +320,69 @@ async def test_the_line_above_a_conversation_says_whether_the_private_room_is_un
         await command(pilot, "/off")
         assert "off the record · memory only" in shown(place).splitlines()[0]
         assert "private" not in shown(place).splitlines()[0]
+
+
+async def test_closing_the_private_room_ends_its_work_in_silence_and_takes_no_key(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await make_private(pilot, place, session.id)
+        private = place.desk.at(RoomKind.PRIVATE)
+        waits = asyncio.Event()
+
+        async def work_in_it() -> None:
+            await waits.wait()
+            await private.store.get_session(session.id)
+
+        place.app.attempt(work_in_it, group="test")
+        await pilot.press("ctrl+g")
+        await assert_until(pilot, lambda: place.desk.rooms.private is None)
+        await type_text(pilot, "/off")
+        waits.set()
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert not chat(place.app).query(ErrorNote)
+        await say(pilot, "zanzibar quince")
+        await settle(pilot)
+        assert await place.store.list_sessions() == []
+
+
+async def test_what_was_sent_in_the_private_room_is_stored_before_it_closes(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await make_private(pilot, place, session.id)
+        chat(place.app).prompt.put("And now?")
+        for key in ("enter", "ctrl+g"):
+            place.app.post_message(events.Key(key, None))
+        await assert_until(pilot, lambda: place.desk.rooms.private is None)
+        await settle(pilot)
+        await pilot.press("ctrl+g")
+        await open_private(pilot, place)
+        await settle(pilot)
+        said = await place.desk.at(RoomKind.PRIVATE).store.branch(session.id)
+        assert said[2].content == "And now?"
+        assert not chat(place.app).query(ErrorNote)
+
+
+async def test_a_second_change_while_one_is_under_way_is_refused_in_words(make: Callable[..., Stage]) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        chat(place.app).action_close_private()
+        chat(place.app).action_close_private()
+        chat(place.app).action_go_off_record()
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        assert ["Another change of the room" in one.message for one in place.app._notifications] == [True]
+        await pilot.press("escape")
+        await settle(pilot)
+        assert place.app.screen is place.app.chat
+        assert place.desk.room is not None
+        assert chat(place.app).current.begins_in is None

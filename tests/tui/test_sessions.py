@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.dialogs import ErrorScreen, RenameScreen
+from atlas_desktop.tui.screens.dialogs import RenameScreen
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from memory.entities import TitleSource
@@ -87,9 +87,7 @@ async def test_resuming_what_is_not_there_is_explained(make: Make) -> None:
     place = make(resume="ffff")
     async with place.app.run_test() as pilot:
         await settle(pilot)
-        assert on(place.app, ErrorScreen)
-        assert "There is no such session" in shown(place)
-        await pilot.press("escape")
+        await assert_until(pilot, lambda: "There is no such session" in shown(place))
         assert on(place.app, ChatScreen)
 
 

@@ -8,6 +8,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("message.continue", Where.MESSAGES, "message_continue", "c", slash="/continue"),
     Action("message.fork", Where.MESSAGES, "message_fork", "f", slash="/fork"),
     Action("message.copy", Where.MESSAGES, "message_copy", "y", slash="/copy"),
+    Action("message.whole", Where.MESSAGES, "message_whole", "o", slash="/whole"),
     Action("message.copy_code", Where.MESSAGES, "message_copy_code", "Y", slash="/code"),
     Action("message.important", Where.MESSAGES, "message_important", "i", slash="/important"),
     Action("message.why", Where.MESSAGES, "message_why", "w", slash="/why"),

@@ -5,11 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from atlas_desktop.explain import Explained
 from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.tui.actions import BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.compositing import Ground, SparingScreen
@@ -37,6 +39,7 @@ from atlas_desktop.tui.widgets.chips import Chips
 from atlas_desktop.tui.widgets.completion import CompletionMenu
 from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets.message import ErrorNote
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from atlas_desktop.tui.widgets.transcript import Transcript
@@ -112,6 +115,7 @@ class ChatScreen(
 
     def on_mount(self) -> None:
         self.prompt.completing = lambda: self.menu.is_open
+        self.prompt.completes, self.prompt.sends = self.take_completion, self.send_typed
         self.tell()
         self.refresh_list()
         if self._resume is not None:
@@ -184,6 +188,19 @@ class ChatScreen(
         key = key_words(keys_of(BY_ID["app.lock"], self.atlas.keys))
         return tr("chat.lock", key=key) if key and self.atlas.can_lock else ""
 
+    async def tell_error(self, explained: Explained) -> None:
+        """Tells of an error at the end of the conversation, unless that stands there."""
+        if self.transcript.ends_with(explained):
+            return
+        transcript = self.transcript
+        in_view = transcript.at_the_newest and transcript.scroll_y >= transcript.max_scroll_y
+        self.add_class("-talking")
+        await transcript.note(ErrorNote(explained))
+        if in_view:
+            transcript.scroll_end(animate=False)
+        else:
+            self.atlas.warn(explained.title)
+
     async def show_conversation(
         self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None" = None
     ) -> None:
@@ -237,7 +254,13 @@ class ChatScreen(
     # --- actions ---------------------------------------------------------------------------------
 
     def action_send(self) -> None:
-        self.on_prompt_sent(Prompt.Sent(self.prompt.text))
+        self.send_typed(self.prompt.text)
+
+    async def on_paste(self, event: events.Paste) -> None:
+        """Pasted while the list or the messages have the focus: it is meant for the prompt all the same."""
+        event.stop()
+        self.prompt.focus()
+        await self.prompt.take_paste(event.text)
 
     def action_stop(self) -> None:
         if self.current.busy:

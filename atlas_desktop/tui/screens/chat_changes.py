@@ -1,10 +1,10 @@
 """What changes of the room and of the memory mode share: what they do is said, or asked for, before."""
 
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.screens.chat_holding import Holding
+from atlas_desktop.tui.screens.chat_part import Act
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.words import modes
@@ -34,8 +34,21 @@ class RoomChanges(Holding):
         busy = self.current.busy or bool(self.current.waiting)
         return self.atlas.leaving or self.atlas.desk.room is None or busy
 
-    def _do(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        self.change(partial(self.atlas.attempt, group=GROUP, exclusive=True), act, asked_for=True)
+    def _do(self, act: Act, what: str, *, asked_for: bool = True) -> None:
+        """Begins a change once everything typed before its key has been dealt with: what was sent in one room
+        must not arrive in the next. A typed command is in its turn already."""
+        if self.changing:
+            self._begin(act, what, asked_for=asked_for)
+        else:
+            self.prompt.call_later(self._begin, act, what, asked_for=asked_for)
+
+    def _begin(self, act: Act, what: str, *, asked_for: bool) -> None:
+        """One change at a time. The same once more is a key that came twice: its window is about to open."""
+        under_way = [one for one in self.changing.values() if one]
+        if not under_way:
+            self.change(act, what, group=GROUP, asked_for=asked_for)
+        elif what not in under_way:
+            self.atlas.warn(tr("rooms.one_at_a_time"))
 
     async def _at_rest(self, conversation: Conversation, act: Callable[[], Awaitable[None]]) -> None:
         """Changes where a conversation is kept, with no turn of it under way: nothing may be left behind."""

@@ -25,6 +25,8 @@ class Completion(ChatPart):
 
         def attach_session(self, session_id: str) -> None: ...
 
+        def send_typed(self, text: str) -> None: ...
+
     @property
     def menu(self) -> CompletionMenu:
         return self.query_one(CompletionMenu)
@@ -85,14 +87,15 @@ class Completion(ChatPart):
 
     # --- what the prompt passes on ----------------------------------------------------------------
 
-    def on_prompt_completes(self, event: Prompt.Completes) -> None:
+    def take_completion(self, send: bool) -> None:  # noqa: FBT001 - as the prompt calls it
         """Tab, or Enter, on the mark."""
-        if event.send and (event.text in SLASH or self.menu.offered_for != event.text):
+        text = self.prompt.text
+        if send and (text in SLASH or self.menu.offered_for != text):
             # It is a command already, or was typed faster than the list could follow.
             self.menu.offer(())
-            self.prompt.post_message(Prompt.Sent(event.text))
+            self.send_typed(text)
         elif (offer := self.menu.picked) is not None:
-            self._take(offer, send=event.send)
+            self._take(offer, send=send)
 
     def on_prompt_moves(self, event: Prompt.Moves) -> None:
         self.menu.step(event.by)
@@ -110,7 +113,7 @@ class Completion(ChatPart):
             prompt.put(offer.insert)
             if send and offer.whole:
                 self.menu.offer(())
-                prompt.post_message(Prompt.Sent(offer.insert))
+                self.send_typed(offer.insert)
             return
         if (match := _MENTION.search(prompt.before_cursor)) is not None:
             prompt.replace_before_cursor(len(match.group(0)), offer.insert)

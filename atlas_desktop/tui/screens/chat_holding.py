@@ -1,16 +1,14 @@
 """What is sent while the room or the memory mode changes waits: it must not go where it was not meant to."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.screens.chat_part import ChatPart
 from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
-    from textual.worker import Worker
-
-Start = Callable[[Callable[[], Coroutine[Any, Any, None]]], "Worker[None]"]
+    from atlas_desktop.tui.screens.chat_part import Act
 
 
 class Holding(ChatPart):
@@ -19,11 +17,14 @@ class Holding(ChatPart):
     _refused = False
     _held_back: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:
+
+        def submit(self, text: str) -> None: ...
+
     @property
     def holds(self) -> bool:
         """Whether a change is under way, so that nothing may be said."""
-        # One that is cancelled before it has begun never tells that it has ended.
-        return any(not worker.is_finished for worker in self.changing.values())
+        return bool(self.changing)
 
     @property
     def _begun_off_record(self) -> bool:
@@ -38,13 +39,17 @@ class Holding(ChatPart):
         room = self.atlas.room_of(self.current).store.room
         return room, session.memory_mode if session else self.current.mode
 
-    def change(self, start: Start, act: Callable[[], Awaitable[object]], *, asked_for: bool) -> None:
+    def change(self, act: "Act", what: str, *, group: str, asked_for: bool) -> None:
         """Starts what may change where words go. What is sent meanwhile is said when that is over.
 
-        When it was `asked_for` and nothing has changed (refused, failed), that is in the prompt again.
+        When it was `asked_for` and nothing has changed (refused, failed), that is in the prompt again. What
+        is empty for a command: what that starts is a change of its own.
+
+        Nothing cancels it: Textual calls a worker that was cancelled before its first step running for ever.
         """
         token = object()
-        self.changing[token] = start(partial(self._carry_out, token, act, asked_for=asked_for))
+        self.changing[token] = what
+        self.atlas.attempt(partial(self._carry_out, token, act, asked_for=asked_for), group=group)
 
     async def _carry_out(
         self, token: object, act: Callable[[], Awaitable[object]], *, asked_for: bool
@@ -53,7 +58,7 @@ class Holding(ChatPart):
         try:
             await act()
         finally:
-            self.changing.pop(token, None)
+            del self.changing[token]
             self._refused |= asked_for and self._standing == before
             if not self.holds:
                 self._let_go()
@@ -70,4 +75,5 @@ class Holding(ChatPart):
             self.prompt.put("\n\n".join(filter(str.strip, (*texts, self.prompt.text))))
             return
         for text in texts:
-            self.send_text(text)
+            # A command among them may begin a change for which the rest waits again.
+            self.submit(text)

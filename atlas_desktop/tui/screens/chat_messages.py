@@ -1,12 +1,13 @@
 """The part of the conversation screen that does something with one message."""
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.tui.widgets.code_head import CopyCode
-from atlas_desktop.tui.widgets.message import MessageBlock
+from atlas_desktop.tui.widgets.message import SHOWN, MessageBlock
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.words.catalogue import tr
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
 
 GROUP = "message"
-_OF_WORDS = ("copy", "copy_code", "important", "why")
+_OF_WORDS = ("copy", "copy_code", "important", "why", "whole")
 """What is done with the words of a message, where any are kept."""
 
 
@@ -168,6 +169,20 @@ class MessageActions(ChatPart):
         agreed: bool = await self.atlas.push_screen_wait(asked)
         return agreed
 
+    def action_message_whole(self) -> None:
+        """Shows a message from its first word to its last, however long it is."""
+        from atlas_desktop.tui.screens.inspector import WholeScreen
+
+        roles = () if self.transcript.selected else self._of_the_longest
+        if (message := self._message_meant(*roles)) is not None:
+            self.app.push_screen(WholeScreen(message))
+
+    @property
+    def _of_the_longest(self) -> tuple[Role, ...]:
+        """Whose newest message is meant when none is selected: of one that is cut for show, its writer's."""
+        cut = (b.message.role for b in reversed(self.transcript.blocks) if len(b.message.content) > SHOWN)
+        return tuple(islice(cut, 1))
+
     def action_message_important(self) -> None:
         if (message := self._message_meant(*() if self.transcript.selected else (Role.USER,))) is not None:
             self.atlas.attempt(self._mark(message, chosen=bool(self.transcript.selected)), group=GROUP)
@@ -272,7 +287,7 @@ class MessageActions(ChatPart):
         if deed in _OF_WORDS:
             # With none selected it is the newest of those that the action is about.
             by_default = (Role.USER,) if deed == "important" else (Role.ASSISTANT,)
-            roles = () if self.transcript.selected or deed == "copy" else by_default
+            roles = () if self.transcript.selected or deed in ("copy", "whole") else by_default
             meant = self._message_meant(*roles)
             return True if meant is not None and meant.content.strip() else None
         return True

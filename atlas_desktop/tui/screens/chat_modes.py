@@ -1,5 +1,7 @@
 """The part of the conversation screen that changes what is remembered of a conversation."""
 
+from functools import partial
+
 from atlas_desktop.tui.screens.chat_changes import RoomChanges
 from atlas_desktop.tui.turns import Conversation
 from atlas_desktop.words import modes
@@ -15,7 +17,7 @@ class ModeActions(RoomChanges):
     _warned = False
 
     def action_keep(self) -> None:
-        self._do(self._keep_now)
+        self._do(self._keep_now, "keep")
 
     async def _keep_now(self) -> None:
         if self._here is not RoomKind.OFF_RECORD:
@@ -48,16 +50,16 @@ class ModeActions(RoomChanges):
         return await self._ask(tr("rooms.open"), tr("rooms.open_locked"), enter)
 
     def action_go_off_record(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.OFF))
+        self._do(partial(self._change_mode, MemoryMode.OFF), "go_off_record")
 
     def action_use_reads(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.READS))
+        self._do(partial(self._change_mode, MemoryMode.READS), "use_reads")
 
     def action_use_blank(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.BLANK))
+        self._do(partial(self._change_mode, MemoryMode.BLANK), "use_blank")
 
     def action_use_normal(self) -> None:
-        self._do(lambda: self._change_mode(MemoryMode.NORMAL))
+        self._do(partial(self._change_mode, MemoryMode.NORMAL), "use_normal")
 
     async def _change_mode(self, mode: MemoryMode) -> None:
         shown, here = self.current, self._here
@@ -75,6 +77,12 @@ class ModeActions(RoomChanges):
         else:
             shown.mode = mode
         self._told()
+        now_at, now_mode = self._standing
+        if (mode is MemoryMode.OFF) is not (now_at is RoomKind.OFF_RECORD) or (
+            mode is not MemoryMode.OFF and (now_mode or MemoryMode.NORMAL) is not mode
+        ):
+            # Another conversation has come in its place: the room of this one was closed meanwhile.
+            self.atlas.warn(tr("rooms.mode_not_set"))
 
     async def _off_the_record(self, shown: Conversation) -> None:
         room = await self._rooms.off_record()

@@ -1,21 +1,22 @@
 """What the parts of the conversation screen know of one another."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from textual.dom import DOMNode
 
 from atlas_desktop.tui.turns import Conversation, Turns
 
 if TYPE_CHECKING:
-    from textual.worker import Worker
-
     from atlas_desktop.services.branches import Branch
     from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.origins import Chosen
     from atlas_desktop.tui.widgets.prompt import Prompt
     from atlas_desktop.tui.widgets.transcript import Transcript
     from memory.entities import Message
+
+Act = Callable[[], Coroutine[Any, Any, object]]
 
 
 class ChatPart(DOMNode):
@@ -26,8 +27,9 @@ class ChatPart(DOMNode):
     turns: Turns
     current: Conversation
     turning: asyncio.Lock
-    changing: "dict[object, Worker[None]]"
-    """Changes of the room or the memory mode that are under way."""
+    changing: dict[object, str]
+    """Changes of the room or the memory mode that are under way, by what was asked for; an empty one is a
+    command that may begin one."""
 
     if TYPE_CHECKING:
 
@@ -40,8 +42,6 @@ class ChatPart(DOMNode):
         def tell(self) -> None: ...
 
         def refresh_list(self) -> None: ...
-
-        def send_text(self, text: str) -> None: ...
 
         def place_chosen(self, chosen: "Chosen | None") -> None: ...
 

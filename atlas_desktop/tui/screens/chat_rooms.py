@@ -1,5 +1,7 @@
 """The part of the conversation screen that moves conversations between rooms."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.screens.chat_changes import RoomChanges
@@ -24,7 +26,7 @@ class RoomActions(RoomChanges):
         async def _keep(self, mode: MemoryMode) -> None: ...
 
     def action_make_private(self) -> None:
-        self._do(self._make_private)
+        self._do(self._make_private, "make_private")
 
     async def _make_private(self) -> None:
         change = self._to(RoomKind.PRIVATE)
@@ -71,7 +73,7 @@ class RoomActions(RoomChanges):
 
     def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         """Opens the private room (asking for the passphrase when there is no key) for what is shown first."""
-        self._do(lambda: self._begin_private(key, resume))
+        self._do(partial(self._begin_private, key, resume), "make_private")
 
     async def _begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         opened = key is not None
@@ -87,7 +89,7 @@ class RoomActions(RoomChanges):
         self._told()
 
     def action_make_open(self) -> None:
-        self._do(self._make_open)
+        self._do(self._make_open, "make_open")
 
     async def _make_open(self) -> None:
         if not await self._agreed(tr("rooms.move_to_open"), self._to(RoomKind.OPEN)):
@@ -118,27 +120,28 @@ class RoomActions(RoomChanges):
 
     def action_close_private(self) -> None:
         """Closes the private room; without one it opens it, to look into it."""
-        self._do(self.close_or_look)
+        self.close_or_open_private()
 
-    async def close_or_look(self) -> bool:
-        """Whether the private room is open now, and was not before."""
-        opens = self._rooms.private is None
-        if not opens:
+    def close_or_open_private(self, opened: Callable[[], object] = lambda: None) -> None:
+        """Closes the private room, or asks for its passphrase; calls `opened` when that has opened it."""
+        self._do(partial(self._close_or_open, opened), "close_private", asked_for=False)
+
+    async def _close_or_open(self, opened: Callable[[], object]) -> None:
+        if self._rooms.private is not None:
             await self._rooms.leave_private()
-        elif not await self._ask_for_private(tr("rooms.listed_while_open")):
-            return False
+        elif await self._ask_for_private(tr("rooms.listed_while_open")):
+            opened()
         self._told()
-        return opens
 
     async def _private_closes(self) -> None:
-        """Nothing of the private room is shown any more when it closes."""
+        """Nothing of the private room is shown any more when it closes; what was sent in it is stored."""
+        self.atlas.room_closes()
+        await self.turns.end_in(RoomKind.PRIVATE)
         try:
             await self.atlas.drafts.keep_all()
         except (MemoryFault, OSError) as error:
             # The door closes all the same.
             self.atlas.background_failed(error)
-        for conversation in [c for c in self.turns.active if c.room is RoomKind.PRIVATE]:
-            self.turns.stop(conversation)
         if self.current.room is RoomKind.PRIVATE:
             async with self.turning:
                 await self.show_conversation(Conversation(), ())

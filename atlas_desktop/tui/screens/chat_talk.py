@@ -18,6 +18,7 @@ from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words.catalogue import tr
 from memory.background import Stage
 from memory.entities import Message, MessageStatus
+from memory.errors import RoomClosed
 from models.messages import StopReason
 
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
@@ -64,12 +65,15 @@ class TalkActions(Refusing):
         self.atlas.drafts.changed(shown)
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        text = event.text.strip()
-        if (command := typed(text)) is not None:
+        self.send_typed(event.text)
+
+    def send_typed(self, text: str) -> None:
+        """Does the command that was typed, or sends the message."""
+        text = text.strip()
+        if typed(text) is not None:
             self.prompt.remember(text)
             self.prompt.put("")
-            start = partial(self.run_worker, group="command")
-            self.change(start, partial(self._command, *command), asked_for=False)
+            self.submit(text)
             return
         if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:
             # Most likely a slip; whoever means it sends it again.
@@ -84,10 +88,16 @@ class TalkActions(Refusing):
         if text:
             self.prompt.remember(text)
             self.prompt.put("")
-            if self.holds:
-                self.hold_back(text)
-                return
-        self.send_text(text)
+        self.submit(text)
+
+    def submit(self, text: str) -> None:
+        """Says a text or does a command; while the room or the memory mode changes it waits for the end."""
+        if text and self.holds:
+            self.hold_back(text)
+        elif (command := typed(text)) is not None:
+            self.change(partial(self._command, *command), "", group="command", asked_for=False)
+        else:
+            self.send_text(text)
 
     def send_text(self, text: str) -> None:
         """Says a text, or lets it wait for its turn; none says what waits."""
@@ -230,7 +240,7 @@ class TalkActions(Refusing):
         if conversation is self.current:
             async with self.turning:
                 await self._show_end(event)
-        elif event.error is not None:
+        elif event.error is not None and not isinstance(event.error, RoomClosed):
             self.atlas.say_error(explain(event.error))
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
         # Between the end and the news of it something else may have been sent.

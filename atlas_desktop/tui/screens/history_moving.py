@@ -56,8 +56,5 @@ class MoveActions(MarkActions):
 
     def action_history_room(self) -> None:
         """Closes the private room, or opens it and lists what is in it too."""
-        self._do(self._look_into_private())
-
-    async def _look_into_private(self) -> None:
-        if (chat := self.atlas.chat) is not None and await chat.close_or_look():
-            self.reload(keep=False)
+        if (chat := self.atlas.chat) is not None:
+            chat.close_or_open_private(lambda: self.reload(keep=False))

@@ -49,6 +49,27 @@ _BOX = """
 """
 
 
+class WholeScreen(Covering, ModalScreen[None]):
+    """One message, from its first word to its last."""
+
+    DEFAULT_CSS = _BOX.format(name="WholeScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,o", "close", tr("messages.close"))]
+
+    def __init__(self, message: "Message") -> None:
+        super().__init__()
+        self._message = message
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = tr("messages.whole")
+            yield LongText(self._message.content, id="whole")
+            keys = tr("messages.whole_keys", count=len(self._message.content))
+            yield Static(keys, classes="hint", markup=False)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
 class InspectorScreen(Covering, ModalScreen[None]):
     """The meter, the summaries (Enter opens one), and the exact next prompt."""
 

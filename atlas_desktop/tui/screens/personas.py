@@ -45,9 +45,10 @@ class PersonasScreen(KeptScreen[Persona]):
         if given is None:
             return None
         service = self.room.personas
+        name, text = given
         if old is None:
-            return await service.add(NewPersona(*given))
-        return await service.change(old.id, NewPersona(*given, old.model, old.temperature))
+            return await service.add(NewPersona(name, text))
+        return await service.change(old.id, NewPersona(name, text, old.model, old.temperature))
 
     async def removed(self, one: Persona) -> None:
         await self.room.personas.remove(one.id)

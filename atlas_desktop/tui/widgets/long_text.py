@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import islice
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -13,6 +14,8 @@ from textual.strip import Strip
 from atlas_desktop.services.cleaning import clean
 
 TAB = 8
+AT_A_TIME = 2_000
+"""Lines: the first are there to be read while the others are broken."""
 
 
 class LongText(ScrollView, can_focus=True):
@@ -36,9 +39,12 @@ class LongText(ScrollView, can_focus=True):
             self.run_worker(self._break(width), exclusive=True)
 
     async def _break(self, width: int) -> None:
-        self._lines = await asyncio.to_thread(lambda: list(broken(clean(self._text), width)))
-        self.virtual_size = Size(width, len(self._lines))
-        self.refresh()
+        text = await asyncio.to_thread(clean, self._text)
+        lines, self._lines = broken(text, width), list[str]()
+        while more := await asyncio.to_thread(lambda: list(islice(lines, AT_A_TIME))):
+            self._lines += more
+            self.virtual_size = Size(width, len(self._lines))
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y
@@ -49,11 +55,11 @@ class LongText(ScrollView, can_focus=True):
 def broken(text: str, width: int) -> Iterator[str]:
     """The lines of a text in at most `width` cells, broken at spaces where there are any."""
     for line in text.split("\n"):
-        rest = line.expandtabs(TAB)
-        while cell_len(rest) > width:
-            piece = chop_cells(rest[: 2 * width], width)[0]
+        rest, at = line.expandtabs(TAB), 0
+        while len(rest) - at > 2 * width or cell_len(rest[at:]) > width:
+            piece = chop_cells(rest[at : at + 2 * width], width)[0]
             space = piece.rfind(" ")
-            cut = space + 1 if space > 0 else len(piece)
-            yield rest[:cut].rstrip(" ")
-            rest = rest[cut:]
-        yield rest
+            cut = space + 1 if space > 0 else max(len(piece), 1)
+            yield rest[at : at + cut].rstrip(" ")
+            at += cut
+        yield rest[at:]

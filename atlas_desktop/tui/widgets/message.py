@@ -17,6 +17,7 @@ from atlas_desktop.tui.widgets.growing import Growing
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.widgets.pace import PacedStream
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
@@ -45,6 +46,18 @@ def ending(message: Message) -> str:
     not, or nothing came."""
     state = _state(message)
     return tr(f"chat.end.{state}") if state not in _WORDLESS else ""
+
+
+SHOWN = 20_000
+"""So many characters of one message are shown in the conversation: laying out megabytes takes seconds."""
+
+
+def shown_of(text: str) -> str:
+    """The beginning of a text that is shown in the conversation: all of it, if it is not very long."""
+    if len(text) <= SHOWN:
+        return text
+    line, space = text.rfind("\n", SHOWN // 2, SHOWN), text.rfind(" ", SHOWN // 2, SHOWN)
+    return text[: max(line, space) if max(line, space) > 0 else SHOWN]
 
 
 def _no_words() -> Content:
@@ -122,22 +135,32 @@ class MessageBlock(Vertical):
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head")
         if self.message.role is Role.USER:
-            said = clean(self.message.content)
+            said = clean(shown_of(self.message.content))
             yield Static(Content(said) if said.strip() else _no_words(), classes="words")
         else:
             yield SafeMarkdown(self._words())
-            yield from self._end()
+        yield from self._end()
 
     def _end(self) -> Iterator[Static]:
+        whole = len(self.message.content)
+        if whole > SHOWN:
+            words = tr(
+                "chat.cut_for_show", shown=formats().number(len(shown_of(self.message.content))), count=whole
+            )
+            yield Static(Content(words), classes="end")
         if words := ending(self.message):
             yield Static(Content(words), classes="end")
 
+    @property
+    def _wordless(self) -> bool:
+        return not self.message.content or self.message.content.isspace()
+
     def _words(self) -> str:
-        if not self.message.content.strip() and self.message.status is MessageStatus.FAILED:
+        if self._wordless and self.message.status is MessageStatus.FAILED:
             return tr("chat.stopped_unbegun" if _state(self.message) == "unbegun" else "chat.nothing_came")
-        if not self.message.content.strip() and self.message.status is MessageStatus.COMPLETE:
+        if self._wordless and self.message.status is MessageStatus.COMPLETE:
             return f"*{tr('chat.no_words')}*"
-        return self.message.content
+        return shown_of(self.message.content)
 
     def _head(self) -> Content:
         mine = self.message.role is Role.USER

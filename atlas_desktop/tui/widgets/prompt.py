@@ -12,6 +12,8 @@ from textual.widgets import TextArea
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.paths_typed import pasted_file
 
+PASTED_AT_A_TIME = 50_000
+"""Characters: breaking them into lines takes a few hundredths of a second."""
 NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
@@ -39,16 +41,6 @@ class Prompt(TextArea):
         """The person pressed Enter on a text (empty text: on nothing)."""
 
         text: str
-
-    @dataclass
-    class Completes(Message):
-        """The person takes what is marked in the list of completions; with Enter, to be done at once.
-
-        `text` is what was typed by then: the list may be of what was typed a moment before.
-        """
-
-        text: str
-        send: bool
 
     @dataclass
     class Moves(Message):
@@ -79,6 +71,11 @@ class Prompt(TextArea):
         )
         self.history_of_sent: list[str] = []
         self.completing: Callable[[], bool] = lambda: False
+        self.completes: Callable[[bool], object] = lambda _send: None
+        """Takes what is marked in the list of completions; True: with Enter, to be done at once."""
+        self.sends: Callable[[str], object] = lambda text: self.post_message(self.Sent(text))
+        """Told of Enter. Both are called within the key: the next one may be there already, and is typed into
+        what they leave."""
         self._recalled: int | None = None
         self._unsent = ""
 
@@ -96,7 +93,7 @@ class Prompt(TextArea):
         elif event.key == "enter":
             event.stop()
             event.prevent_default()
-            self.post_message(self.Sent(self.text))
+            self.sends(self.text)
         elif event.key in NEW_LINE_KEYS:
             event.stop()
             event.prevent_default()
@@ -108,7 +105,7 @@ class Prompt(TextArea):
             case "up" | "down":
                 self.post_message(self.Moves(-1 if key == "up" else 1))
             case "tab" | "enter":
-                self.post_message(self.Completes(self.text, send=key == "enter"))
+                self.completes(key == "enter")
             case "escape":
                 self.post_message(self.Closes())
             case _:
@@ -134,13 +131,24 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         """The clipboard is text from outside too."""
         event.prevent_default()
-        if (path := await asyncio.to_thread(pasted_file, event.text)) is not None:
+        event.stop()
+        await self.take_paste(event.text)
+
+    async def take_paste(self, text: str) -> None:
+        """Puts what is pasted where the cursor is, or tells that it is the path of a file."""
+        if (path := await asyncio.to_thread(pasted_file, text)) is not None:
             self.post_message(self.FilePasted(path))
             return
         # Most terminals give the ends of pasted lines as Enter.
-        lines = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        if result := self._replace_via_keyboard(clean(lines), *self.selection):
-            self.move_cursor(result.end_location)
+        lines = text.replace("\r\n", "\n").replace("\r", "\n")
+        cleaned = await asyncio.to_thread(clean, lines)
+        for at in range(0, len(cleaned), PASTED_AT_A_TIME):
+            piece = cleaned[at : at + PASTED_AT_A_TIME]
+            if result := self._replace_via_keyboard(piece, *self.selection):
+                self.move_cursor(result.end_location)
+            if len(cleaned) > PASTED_AT_A_TIME:
+                # The screen stays alive; the keys that come meanwhile wait for the end of it.
+                await asyncio.sleep(0)
 
     def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002
         if select or not self.cursor_at_first_line:

@@ -213,8 +213,9 @@ class ReadingOn(Selecting):
         await self._laid_out()
         await self._trim(above=True)
 
-    async def _trim(self, *, above: bool) -> None:
-        """Lets go of the messages that are farthest above, or below, when too many are mounted."""
+    async def _trim(self, *, above: bool, following: bool = False) -> None:
+        """Lets go of the messages that are farthest above, or below, when too many are mounted; `following`
+        when the view goes to the end anyway."""
         blocks = self.blocks
         extra = len(blocks) - MOST
         if extra <= 0 or (not above and blocks[-1].streaming):
@@ -234,7 +235,7 @@ class ReadingOn(Selecting):
         # What was read above does not follow on what stays.
         self._known = []
         gone = children[1 : children.index(blocks[extra])]
-        following = self.scroll_y >= self.max_scroll_y and self.at_the_newest
+        following = following or (self.scroll_y >= self.max_scroll_y and self.at_the_newest)
         self._window.first += extra
         with nullcontext() if following else self._steady():
             with self.app.batch_update():
@@ -267,7 +268,8 @@ class ReadingOn(Selecting):
         return found
 
     async def _laid_out(self) -> None:
-        if self._asked_for:
+        # It is the screen that tells of it: who waits in the screen's own work waits for ever.
+        if self._asked_for or asyncio.current_task() is self.screen.task:
             return
         self._layout = laid_out = asyncio.Event()
         if self.call_after_refresh(laid_out.set):

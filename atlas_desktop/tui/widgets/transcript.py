@@ -125,7 +125,7 @@ class Transcript(Ground, ReadingOn):
         if not self.at_the_newest:
             await self._to_the_newest()
         async with self._changing:
-            await self._trim(above=True)
+            await self._trim(above=True, following=True)
         self.anchor()
 
     async def _to_the_newest(self) -> None:

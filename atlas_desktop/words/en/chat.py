@@ -1,6 +1,8 @@
 """The conversation: its messages, the prompt, and what is done with them."""
 
 TEXTS = {
+    "cut_for_show": "… {shown} of {count} characters are shown here. /whole, or o on the selected message, "
+    "shows all.",
     "older.one": "↑ 1 older message",
     "older.other": "↑ {count} older messages",
     "newer.one": "↓ 1 newer message",

@@ -21,6 +21,8 @@ TEXTS = {
     "no_more_variants": "There is no other variant that way.",
     "no_variants": "It has no variants.",
     "close": "Close",
+    "whole": "The whole message",
+    "whole_keys": "{count} characters · arrows and pages scroll · Esc closes",
     "branches": "Branches",
     "branches_keys": "Enter goes there · Esc closes",
     "one_branch": "{count} messages, one after the other. Editing a message (e) or answering again "

@@ -10,6 +10,9 @@ TEXTS = {
     "move_to_open": "Move to the open room",
     "saved_already": "This conversation is saved already.",
     "change_mode": "Change the memory mode",
+    "one_at_a_time": "Another change of the room or the memory mode is under way. Nothing else was changed.",
+    "mode_not_set": "The memory mode was not changed: another conversation is shown now. "
+    "The line above it says what holds for it.",
     "do_it": "Do it",
     "leave_it": "Leave it",
 }

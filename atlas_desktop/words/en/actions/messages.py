@@ -17,6 +17,10 @@ TEXTS = {
     "message.copy.name": "Copy a message",
     "message.copy.label": "Copy",
     "message.copy.help": "Put its words on the clipboard, as Markdown.",
+    "message.whole.name": "Show the whole message",
+    "message.whole.label": "Whole",
+    "message.whole.help": "Show a message from its first word to its last: of a very long one the "
+    "conversation shows the beginning.",
     "message.copy_code.name": "Copy code",
     "message.copy_code.label": "Code",
     "message.copy_code.help": "Put a block of code of the message on the clipboard.",
