@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,10 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from textual import events
 
 from atlas_desktop.hardening import remove_private_temporary_folder
+from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.failures import noted
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.reading_keys import give_back
 from atlas_desktop.tui.reporting import Reporting
 from atlas_desktop.tui.sweeping import Sweeper
 from atlas_desktop.tui.vigil import Vigil
+from atlas_desktop.tui.watchdog import Asked, Watchdog, silence
 from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 
@@ -32,6 +37,12 @@ WATCH_EVERY_S = 2.0
 CLEARED = "\x1b[2J"
 # Groups of work that a person starts and then waits for: turns, and models that are fetched.
 AWAITED = frozenset({"turns", "pull"})
+_STATUS = {
+    Asked.LOCK: 1,
+    Asked.QUIT: 1,
+    Asked.TERMINATED: 128 + signal.SIGTERM,
+    Asked.HUNG_UP: 129,
+}
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
 
 
@@ -61,6 +72,7 @@ class Leaving(Reporting):
     _turns: "Turns | None" = None
     _vigil: Vigil | None = None
     _sweeper: Sweeper | None = None
+    _watchdog: Watchdog | None = None
 
     if TYPE_CHECKING:
 
@@ -204,6 +216,8 @@ class Leaving(Reporting):
 
     async def look_around(self) -> None:
         """Locks if it is time to. Who waits for a reply, or for a model to arrive, is there."""
+        if self._watchdog is not None:
+            self._watchdog.beat()
         if self._terminal_gone and not self.leaving:
             # Nobody has told: without an end, Textual would read its empty input for ever.
             self._hung_up()
@@ -276,13 +290,51 @@ class Leaving(Reporting):
             return
         self._on_terminal = terminal_here()
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGHUP, self._hung_up)
-        loop.add_signal_handler(signal.SIGTERM, self._terminated)
+        if self._on_terminal and threading.current_thread() is threading.main_thread():
+            self._watchdog = Watchdog(loop, self._end_at_once)
+
+        def hear(what: Asked, then: Callable[[], None]) -> Callable[..., None]:
+            def heard(*_: object) -> None:
+                self.asked(what)
+                loop.call_soon_threadsafe(then)
+
+            return heard
+
+        # Not the loop's own handlers: what it is told of is heard only where it runs.
+        before = {
+            signal.SIGHUP: signal.signal(signal.SIGHUP, hear(Asked.HUNG_UP, self._hung_up)),
+            signal.SIGTERM: signal.signal(signal.SIGTERM, hear(Asked.TERMINATED, self._terminated)),
+        }
         try:
             yield
         finally:
-            loop.remove_signal_handler(signal.SIGHUP)
-            loop.remove_signal_handler(signal.SIGTERM)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if self._watchdog is not None:
+                self._watchdog.close()
+
+    # --- a loop that is stuck ----------------------------------------------------------------------
+
+    def asked(self, what: Asked) -> None:
+        """Has the program end although its loop does not answer. Called in any thread."""
+        if self._watchdog is not None:
+            self._watchdog.asked(what)
+
+    def key_read(self, key: str) -> None:
+        """Called in the thread that reads keys, before the loop hears of it."""
+        for action, what in (("app.lock", Asked.LOCK), ("app.quit", Asked.QUIT)):
+            if key in keys_of(BY_ID[action], self.keys).split(","):
+                self.asked(what)
+
+    def _end_at_once(self, what: Asked) -> None:
+        """The end of a program whose loop is stuck: all that was acknowledged is stored. In a thread."""
+        silence()
+        if what is not Asked.HUNG_UP and self._driver is not None:
+            give_back(self._driver)
+        remove_private_temporary_folder(self.desk.paths)
+        if what is Asked.LOCK and self._relaunch is not None and self.desk.room is not None:
+            self._relaunch()
+        os._exit(_STATUS[what])
 
     async def run_async(self, **options: Any) -> Any:
         """Runs until the person leaves; whatever happens, the room and the model's process are closed."""

@@ -1,9 +1,13 @@
 """What comes from the terminal, and where it is."""
 
 import codecs
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from textual.events import Key
 
 from atlas_desktop.services.cleaning import clean
 
@@ -21,7 +25,29 @@ def forgiving(driver: "type[Driver]") -> "type[Driver]":
     module: Any = sys.modules[driver.__module__]
     if hasattr(module, "getincrementaldecoder"):
         module.getincrementaldecoder = _decoder
-    return _on_standard_output(driver) if _only_standard_output() else driver
+    return _telling(_on_standard_output(driver) if _only_standard_output() else driver)
+
+
+def _telling(driver: "type[Driver]") -> "type[Driver]":
+    """Tells the application of a key within the thread that has read it, too, where it wants to know."""
+
+    def process(self: Any, message: Any) -> None:
+        if isinstance(message, Key) and (tell := getattr(self._app, "key_read", None)) is not None:
+            tell(message.key)
+        driver.process_message(self, message)
+
+    return type(driver.__name__, (driver,), {"process_message": process, "__module__": driver.__module__})
+
+
+def give_back(driver: "Driver") -> None:
+    """Gives the terminal back without the help of Textual, whose loop is stuck: emptied, and as it was."""
+    if (before := getattr(driver, "attrs_before", None)) is None:
+        return
+    import termios
+
+    with suppress(OSError, termios.error):
+        os.write(sys.__stdout__.fileno() if sys.__stdout__ is not None else 1, GIVEN_BACK)
+        termios.tcsetattr(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0, termios.TCSANOW, before)
 
 
 def _only_standard_output() -> bool:
@@ -37,6 +63,11 @@ def _on_standard_output(driver: "type[Driver]") -> "type[Driver]":
     return type(driver.__name__, (driver,), {"__init__": begin, "__module__": driver.__module__})
 
 
+GIVEN_BACK = (
+    b"\x1b[2J\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
+    b"\x1b[<u\x1b[?25h\x1b[?1049l"
+)
+"""Neither mouse nor pastes are told of, keys are plain, the cursor is seen; the screen is the other one."""
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
 
