@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from models import tuning_protocol as protocol
+from models.confinement import begin_child
 from models.errors import ModelFileError
 from models.worker import private_pipes, settle_in
 
@@ -67,6 +68,7 @@ class TuningWorker:
 
 
 def main() -> int:
+    begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = private_pipes()
     import models.llamacpp.tuning  # noqa: F401 - what is imported later could not be read any more

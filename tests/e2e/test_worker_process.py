@@ -54,7 +54,10 @@ async def test_a_worker_out_of_memory_says_so_and_the_talk_goes_on(spec: HostSpe
         worker = host.pid
         assert worker is not None
         most = psutil.Process(worker).memory_info().vms + 24_000_000
-        resource.prlimit(worker, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        bound = resource.prlimit(worker, resource.RLIMIT_AS)[1]
+        assert bound > most
+        assert bound != resource.RLIM_INFINITY
+        resource.prlimit(worker, resource.RLIMIT_AS, (most, bound))
         async with asyncio.timeout(10):
             with pytest.raises((ModelLoadFailed, WorkerCrashed), match=r"memory|status -") as caught:
                 await complete(host, says("word " * 900), lane=Lane.TASK)
