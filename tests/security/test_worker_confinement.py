@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from models.confinement import Confinement, available
+from memory.vault.system_keyring import SystemKeyring
+from models.confinement import Confinement, available, child_environment
 from models.host import ModelHost
 from models.linux import can_filter, landlock_version
 from tests.e2e.conftest import host, spec  # noqa: F401 - fixtures
@@ -78,6 +79,84 @@ def test_without_landlock_a_worker_can_read_other_files_and_no_more(tmp_path: Pa
 def test_who_tries_out_layouts_writes_in_their_folder_only(tmp_path: Path) -> None:
     allowed = LAWFUL | WRITING | {"read beside the model"}
     assert done_by_a_confined_process(tmp_path, tmp_path / "models") == allowed
+
+
+TRY = """
+import json, os, socket, sys, tempfile
+from pathlib import Path
+def could(*_):
+    attempts = {
+        "read a folder of its own": lambda: list(Path(sys.argv[1], "given").iterdir()),
+        "write there": lambda: Path(sys.argv[1], "given", "new").touch(),
+        "read outside": lambda: Path(sys.argv[1], "secret").read_bytes(),
+        "write outside": lambda: Path(sys.argv[1], "new").touch(),
+        "change modes": lambda: Path(sys.argv[1], "given").chmod(0o700),
+        "use a local socket": lambda: socket.socket(socket.AF_UNIX),
+        "use the network": lambda: socket.socket(socket.AF_INET),
+        "start a program": lambda: os.posix_spawn("/bin/true", ["true"], {}),
+        "signal the parent": lambda: os.kill(os.getppid(), 0),
+    }
+    done = []
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+        except OSError:
+            continue
+        done.append(name)
+    print(json.dumps(done), file=sys.stderr)
+"""
+
+
+@needs_landlock
+@needs_filters
+@pytest.mark.parametrize(
+    ("run", "lawful"),
+    [
+        ("from atlas_desktop.services import pdf_child as c; c.read = could; c.main()", set()),
+        (
+            "from memory.vault import keyring_child as c; c.answer = could; c.main()",
+            {"use a local socket"},
+        ),
+        (
+            "from memory.storage import file_copier as c; c.copy = could; c.main(sys.argv[2:])",
+            {"read a folder of its own", "write there"},
+        ),
+    ],
+    ids=["PDFs", "keyring", "copies"],
+)
+def test_every_child_is_confined(run: str, lawful: set[str], tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "secret").write_text("words")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", TRY + run, str(tmp_path)),
+            *(str(tmp_path / "given" / name) for name in ("from", "to")),
+        ],
+        cwd=ROOT,
+        env=child_environment(),
+        input='{"op":"backend"}',
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(json.loads(done.stderr.splitlines()[-1])) == lawful
+
+
+def test_children_are_told_nothing_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_HOME", "words")
+    monkeypatch.setenv("HOME", "words")
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "words")
+    assert "words" not in child_environment().values()
+    asked = SystemKeyring(
+        command=(
+            sys.executable,
+            "-c",
+            "import os, json; print(json.dumps({'backend': ' '.join(os.environ)}))",
+        )
+    )
+    names = set(asked.backend().split())
+    assert {"HOME", "DBUS_SESSION_BUS_ADDRESS"} <= names
+    assert "ATLAS_HOME" not in names
 
 
 @pytest.mark.real_model
