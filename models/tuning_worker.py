@@ -30,11 +30,13 @@ class TuningWorker:
 
     def listen(self, source: BinaryIO) -> None:
         """Queues requests. When the input ends so does the process, whatever it is doing."""
-        for line in source:
-            self._requests.put(protocol.decode_request(line))
-        for path in self._unfinished:
-            path.unlink(missing_ok=True)
-        os._exit(0)
+        try:
+            for line in source:
+                self._requests.put(protocol.decode_request(line))
+        finally:
+            for path in self._unfinished:
+                path.unlink(missing_ok=True)
+            os._exit(0)
 
     def next_answer(self) -> protocol.Answer:
         """Waits for a request and answers it; what goes wrong becomes an answer too."""

@@ -269,8 +269,10 @@ def main() -> int:
                 worker.accept(request)
         except ProtocolError:
             os._exit(EXIT_PROTOCOL)
-        # The application is gone, or wants this process gone: nothing here needs saving.
-        os._exit(0)
+        finally:
+            # The application is gone, or wants this process gone, or memory is too short to hear of it:
+            # nothing here needs saving.
+            os._exit(0)
 
     threading.Thread(target=listen, name="listen", daemon=True).start()
     worker.scheduler.run()

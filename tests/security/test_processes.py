@@ -138,6 +138,22 @@ def test_a_child_whose_parent_is_gone_already_does_nothing(child: tuple[str, ...
         os.close(pipe)
 
 
+def test_who_tries_out_models_ends_when_it_understands_nothing() -> None:
+    """Otherwise it would wait for ever for requests that nobody reads any more."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *CHILDREN["trying out models"]],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=child_environment(),
+    ) as started:
+        assert started.stdin is not None
+        started.stdin.write(b"nonsense\n")
+        started.stdin.flush()
+        assert started.wait(60) == 0
+
+
 PARENT = """
 import subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
