@@ -18,14 +18,19 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
+# What is built from source is built with these tools and no others: pip would fetch the newest, unchecked.
+$(VENV)/.building: requirements-build.lock | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-build.lock
+	@touch $@
+
+$(VENV)/.installed: requirements.lock pyproject.toml $(VENV)/.building
 	@echo "Installing what Atlas needs. llama.cpp is compiled for this computer, which takes some minutes."
-	$(PIP) install --quiet --require-hashes -r requirements.lock
-	$(PIP) install --quiet --no-deps --editable .
+	$(PIP) install --quiet --require-hashes --no-build-isolation -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
-	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	$(PIP) install --quiet --require-hashes --no-build-isolation -r requirements-dev.lock
 	@touch $@
 
 setup: $(VENV)/.installed ## environment, locked dependencies, default models (asks nothing)
@@ -65,9 +70,11 @@ lock: ## new versions of the dependencies (needs uv)
 		pyproject.toml -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 		--group dev pyproject.toml -o requirements-dev.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+		--group build --constraint requirements-dev.lock -o requirements-build.lock
 
-wheel: $(VENV)/bin/python ## one wheel with the three packages
-	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
+wheel: $(VENV)/.building ## one wheel with the three packages
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 deb: wheel ## a Debian package that installs into its own prefix
 	packaging/deb/build.sh dist

@@ -2,22 +2,21 @@
 
 import asyncio
 import contextlib
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from models import errors, protocol
-from models.time_limit import EXIT_TEMPLATE
+from models import errors, protocol, template_limits
+from models.confinement import child_environment
 from models.wire import error_of
 
 CLOSE_LIMIT_S = 2.0
 Answers = asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]
-# What a child may know of the environment: where its libraries are, how to use the processor and the card.
+# What a worker is told besides: where its libraries are, how to use the processor and the card.
 _ENVIRONMENT = (
-    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_PATH",
-    "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OPENBLAS_CORETYPE",
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
+    "HIP_PATH", "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT",
+    "OPENBLAS_CORETYPE",
 )  # fmt: skip
 
 
@@ -113,7 +112,7 @@ class Connection:
         if failure is None:
             failure = (
                 errors.TemplateFailed("the template takes too long")
-                if code == EXIT_TEMPLATE
+                if code in template_limits.ENDED
                 else errors.WorkerCrashed(code)
             )
         self._ended = failure
@@ -153,7 +152,4 @@ async def next_answer(
 
 
 def environment() -> dict[str, str]:
-    given = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    # The current folder must not be searched for modules, and this package must be found.
-    found = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
-    return {**given, **found}
+    return child_environment(_ENVIRONMENT)

@@ -6,27 +6,32 @@ Sources: linux/prctl.h, linux/seccomp.h, linux/filter.h, linux/landlock.h.
 """
 
 import ctypes
+import errno
 import os
 import platform
+import select
+import signal
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
-_PR_SET_SECCOMP = 22
 _PR_SET_NO_NEW_PRIVS = 38
-_SECCOMP_MODE_FILTER = 2
-_EPERM = 1
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER, _GET_ACTION_AVAILABLE = 1, 2
+_ALL_THREADS = 1
 
 # Classic BPF: load a word, compare and jump, return.
-LOAD, EQUALS, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | _EPERM
+LOAD, EQUALS, AT_LEAST, HAS_BITS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+ALLOW, _ERROR = 0x7FFF0000, 0x00050000
+REFUSE, UNKNOWN = _ERROR | errno.EPERM, _ERROR | errno.ENOSYS
 AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT = 0, 4, 16
+_ARGUMENT = 8
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# Numbers from here on are x86-64's second interface to the same calls.
-_X32 = 0x40000000
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_ONLY = 1
@@ -40,7 +45,7 @@ OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _LATEST_RIGHTS = 16
 _BIND_AND_CONNECT_TCP = 0b11
-_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+_ABSTRACT_SOCKETS, _SIGNALS = 0b01, 0b10
 
 
 def prctl(option: int, second: int, third: Any = 0) -> bool:
@@ -65,35 +70,101 @@ def forbid_memory_dumps() -> bool:
     return prctl(PR_SET_DUMPABLE, 0)
 
 
+def threads() -> int:
+    """How many threads this process has, those of libraries too; 0 where the system does not tell."""
+    folder = Path("/proc/self/task")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+def die_with_parent() -> None:
+    """The kernel ends this process when the thread that started it ends, whatever it is doing then.
+
+    Call it first, while standard output is still the pipe on which the parent reads: a parent that was gone
+    before the kernel knew is recognised by that.
+    """
+    if sys.platform != "linux" or not prctl(PR_SET_PDEATHSIG, signal.SIGKILL):
+        return
+    answers = select.poll()
+    answers.register(1, 0)
+    if any(state & select.POLLERR for _, state in answers.poll(0)):
+        os._exit(0)
+
+
 def install_filter(program: Sequence[tuple[int, int, int, int]]) -> bool:
-    """A seccomp filter of BPF instructions (code, jump if so, if not, value); it cannot be taken back."""
+    """A seccomp filter of BPF instructions (code, jump if so, if not, value) for all threads of the process;
+    it cannot be taken back."""
     if not no_new_privileges():
         return False
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
     instructions = ctypes.create_string_buffer(code, len(code))
     header = _Program(len(program), ctypes.addressof(instructions))
-    return prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(header))
+    return _seccomp(_SET_MODE_FILTER, _ALL_THREADS, ctypes.byref(header))
 
 
-def refuse_calls(numbers: Mapping[str, Sequence[int]]) -> bool:
-    """Lets system calls fail with EPERM, by their numbers on each kind of processor.
+def can_filter() -> bool:
+    """Whether this kernel filters system calls and lets this process ask for it."""
+    return _seccomp(_GET_ACTION_AVAILABLE, 0, ctypes.byref(ctypes.c_uint32(_ERROR)))
 
-    Calls in the manner of another kind of processor, which have other numbers, fail all of them.
+
+def _seccomp(operation: int, flags: int, argument: Any) -> bool:
+    number = _SECCOMP.get(platform.machine()) if sys.platform == "linux" else None
+    return number is not None and _syscall(number, operation, flags, argument) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A system call that fails, by its number on each kind of processor (None: there it does not exist).
+
+    With `argument` it depends on that argument (counted from 0; its lower 32 bits are compared): the call
+    fails if it is one of `values` or has one of `bits`; with `unless`, if it is and has not.
+    """
+
+    x86_64: int | None
+    aarch64: int | None
+    argument: int | None = None
+    values: tuple[int, ...] = ()
+    bits: int = 0
+    unless: bool = False
+    answer: int = REFUSE
+
+    def program(self, machine: str) -> list[tuple[int, int, int, int]]:
+        """Instructions that expect the number of the call, and leave it to the next ones if it is another."""
+        number = self.x86_64 if machine == "x86_64" else self.aarch64
+        if number is None:
+            return []
+        if self.argument is None:
+            return [(EQUALS, 0, 1, number), (RETURN, 0, 0, self.answer)]
+        tests = [(EQUALS, value) for value in self.values]
+        tests += [(HAS_BITS, self.bits)] if self.bits else []
+        if_so, if_not = (ALLOW, self.answer) if self.unless else (self.answer, ALLOW)
+        found = [
+            (LOAD, 0, 0, AT_FIRST_ARGUMENT + _ARGUMENT * self.argument),
+            *((code, len(tests) - n, 0, value) for n, (code, value) in enumerate(tests)),
+            (RETURN, 0, 0, if_not),
+            (RETURN, 0, 0, if_so),
+        ]
+        return [(EQUALS, 0, len(found), number), *found]
+
+
+def refuse_calls(refusals: Sequence[Refusal], first_unknown: int) -> bool:
+    """Lets system calls fail for all threads of this process.
+
+    Calls from `first_unknown` on fail as on a kernel that does not have them, and so do x86-64's second
+    interface to the same calls (its numbers are higher) and calls in the manner of another processor.
     """
     machine = platform.machine()
-    if sys.platform != "linux" or machine not in ARCHITECTURES or machine not in numbers:
+    if machine not in ARCHITECTURES:
         return False
-    refused = numbers[machine]
-    tests = [(EQUALS, len(refused) - n, 0, number) for n, number in enumerate(refused)]
     return install_filter(
         [
             (LOAD, 0, 0, AT_ARCHITECTURE),
-            (EQUALS, 0, len(refused) + 3, ARCHITECTURES[machine]),
-            (LOAD, 0, 0, AT_NUMBER),
-            (AT_LEAST, len(refused) + 1, 0, _X32),
-            *tests,
-            (RETURN, 0, 0, ALLOW),
+            (EQUALS, 1, 0, ARCHITECTURES[machine]),
             (RETURN, 0, 0, REFUSE),
+            (LOAD, 0, 0, AT_NUMBER),
+            (AT_LEAST, 0, 1, first_unknown),
+            (RETURN, 0, 0, UNKNOWN),
+            *(instruction for refusal in refusals for instruction in refusal.program(machine)),
+            (RETURN, 0, 0, ALLOW),
         ]
     )
 
@@ -105,11 +176,12 @@ def landlock_version() -> int:
     return max(0, _syscall(_CREATE_RULESET, None, 0, _VERSION_ONLY))
 
 
-def landlock(granted: Mapping[Path, int]) -> bool:
+def landlock(granted: Mapping[Path, int], *, local_sockets: bool = False) -> bool:
     """Leaves of all files only `granted`, each with what is at it or below it and the rights to that.
 
     Files that are open stay open. Where Landlock knows TCP nothing can be connected to or listened on, and
-    where it knows scopes nothing outside can be signalled. What does not exist cannot be granted and is left
+    where it knows scopes nothing outside can be signalled or, unless `local_sockets`, reached by a socket
+    without a file. What does not exist cannot be granted and is left
     out. Raises OSError when the kernel refuses although it offers Landlock: nothing is half granted.
     """
     version = landlock_version()
@@ -119,7 +191,7 @@ def landlock(granted: Mapping[Path, int]) -> bool:
     attributes = [
         handled,
         *([_BIND_AND_CONNECT_TCP] if version >= _NETWORK_SINCE else []),
-        *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= _SCOPES_SINCE else []),
+        *([_SIGNALS | (0 if local_sockets else _ABSTRACT_SOCKETS)] if version >= _SCOPES_SINCE else []),
     ]
     packed = struct.pack(f"{len(attributes)}Q", *attributes)
     ruleset = _checked(_syscall(_CREATE_RULESET, packed, len(packed), 0))

@@ -112,7 +112,8 @@ class Supervisor:
         """Loads a model and tries it out.
 
         Some machines fault in some of the processor's units (see `models.kernels`). A worker that dies while
-        it tries a model is therefore started again with weaker kernels, as long as there are any.
+        it tries a model is therefore started again with weaker kernels, as long as there are any. Where none
+        helps it was the file, and other files go on with the kernels that they had.
         """
         if not await asyncio.to_thread(path.is_file):
             raise errors.ModelFileMissing(path)
@@ -120,6 +121,7 @@ class Supervisor:
             await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
         tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
         threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
+        kernels = self._kernels
         while True:
             connection = await self._connect(path)
             request = protocol.Load(
@@ -130,7 +132,7 @@ class Supervisor:
                 threads,
                 self._spec.gpu_layers,
                 vocab_only,
-                self._kernels,
+                kernels,
                 self._spec.state_cache,
                 *(tuned.load_fields if tuned is not None and role == "chat" else ()),
             )
@@ -141,11 +143,12 @@ class Supervisor:
                 await connection.end()
                 raise errors.WorkerUnresponsive from None
             except errors.WorkerCrashed as crash:
-                weaker = self._kernels.weaker
+                weaker = kernels.weaker
                 if weaker is None or vocab_only or crash.code not in FAULTS:
                     raise
-                self._kernels = weaker
+                kernels = weaker
                 continue
+            self._kernels = kernels
             if self._kernels is not self._spec.kernels and self._spec.need_kernels is not None:
                 await asyncio.to_thread(self._spec.need_kernels, self._kernels)
             return connection, loaded

@@ -7,13 +7,13 @@ template's own.
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError
 from jinja2.ext import loopcontrols
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import TemplateFailed
@@ -27,6 +27,10 @@ CHATML = (
 )
 
 
+_MOST_BITS = 4096
+_MOST_ITEMS = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A piece of a prompt: the template's own text, or (`message` given) the content of that message."""
@@ -35,19 +39,38 @@ class Segment:
     message: int | None = None
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """A sandbox in which numbers and repeated texts stay small: what stops a template that runs for too long
+    may have to wait for a single operation."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if _grows(operator, left, right):
+            raise TemplateFailed("a number or a text in the template grows too large")
+        return super().call_binop(context, operator, left, right)
+
+
+def _grows(operator: str, left: Any, right: Any) -> bool:
+    """Whether the result of `*` or `**` is larger than any template needs."""
+    if isinstance(left, int) and isinstance(right, int):
+        bits = left.bit_length(), right.bit_length()
+        return (bits[0] * right if operator == "**" else sum(bits)) > _MOST_BITS
+    times, repeated = (left, right) if isinstance(left, int) else (right, left)
+    return isinstance(times, int) and isinstance(repeated, Sized) and times * len(repeated) > _MOST_ITEMS
+
+
 class ChatTemplate:
     """A compiled template. Raises `TemplateFailed` when it cannot be used."""
 
     def __init__(self, source: str, *, bos: str = "", eos: str = "") -> None:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
-        )
+        environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
         environment.filters["tojson"] = _tojson
         environment.globals["raise_exception"] = _raise_exception
         environment.globals["strftime_now"] = lambda form: datetime.now(UTC).strftime(form)
         try:
             self._template = environment.from_string(source)
-        except (TemplateError, RecursionError) as error:
+        except Exception as error:  # noqa: BLE001 - a foreign program may fail to compile in any way
             raise TemplateFailed(type(error).__name__) from None
         self._bos = bos
         self._eos = eos

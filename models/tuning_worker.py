@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from models import tuning_protocol as protocol
+from models.confinement import begin_child
 from models.errors import ModelFileError
 from models.worker import private_pipes, settle_in
 
@@ -29,11 +30,13 @@ class TuningWorker:
 
     def listen(self, source: BinaryIO) -> None:
         """Queues requests. When the input ends so does the process, whatever it is doing."""
-        for line in source:
-            self._requests.put(protocol.decode_request(line))
-        for path in self._unfinished:
-            path.unlink(missing_ok=True)
-        os._exit(0)
+        try:
+            for line in source:
+                self._requests.put(protocol.decode_request(line))
+        finally:
+            for path in self._unfinished:
+                path.unlink(missing_ok=True)
+            os._exit(0)
 
     def next_answer(self) -> protocol.Answer:
         """Waits for a request and answers it; what goes wrong becomes an answer too."""
@@ -67,6 +70,7 @@ class TuningWorker:
 
 
 def main() -> int:
+    begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = private_pipes()
     import models.llamacpp.tuning  # noqa: F401 - what is imported later could not be read any more

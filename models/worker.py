@@ -1,7 +1,8 @@
 """The process that holds llama.cpp: it reads requests on stdin and answers on stdout.
 
 It is given paths and text, never a key. It may read the files that its arguments name, and reach nothing else
-(`models.confinement`). It ends when its input ends, so it never outlives the application.
+(`models.confinement`). It ends when its input ends, and on Linux the kernel ends it with the application, so
+it never outlives that.
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from models import protocol
+from models.confinement import begin_child, confine
 from models.errors import (
     ModelFileError,
     ModelsError,
@@ -25,7 +27,7 @@ from models.errors import (
 )
 from models.messages import Lane
 from models.scheduler import Job, Scheduler
-from models.time_limit import time_limit
+from models.template_limits import open_sizes, template_limits
 
 if TYPE_CHECKING:
     from models.llamacpp.jobs import Embedding
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from models.llamacpp.transfer import Upload
 
 EXIT_PROTOCOL = 87
+# Addresses that libraries, and the stack and heap of each thread, reserve without using the memory.
+_RESERVED, _RESERVED_BY_A_THREAD = 4 << 30, 256 << 20
 
 
 class Worker:
@@ -90,7 +94,7 @@ class Worker:
                 yield from self._generate(request, received, cancelled)
             case protocol.Prefill():
                 speakers = self._speakers
-                with time_limit():
+                with template_limits():
                     prefix = speakers.prompts.stable_prefix(request.messages)
                 yield from speakers.prefill(request, prefix, self._send, cancelled)
             case protocol.SaveState():
@@ -110,7 +114,7 @@ class Worker:
 
     def _generate(self, request: protocol.Generate, received: float, cancelled: Callable[[], bool]) -> Job:
         speakers = self._speakers
-        with time_limit():
+        with template_limits():
             prompt = speakers.prompts.build(request.messages)
         if Lane(request.lane) is not Lane.CHAT:
             speaker = speakers.task(len(prompt) + request.params.max_tokens)
@@ -130,7 +134,7 @@ class Worker:
                 prompts = self._speakers.prompts
                 return protocol.Tokens(request.id, [prompts.plain(text) for text in request.texts])
             case protocol.Render():
-                with time_limit():
+                with template_limits():
                     return protocol.Tokens(request.id, [self._speakers.prompts.build(request.messages)])
             case protocol.DropStates():
                 self._speakers.drop_states()
@@ -206,21 +210,40 @@ def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> Non
     """
     import sysconfig
 
-    import psutil  # noqa: F401 - is asked for the memory that is free
-
-    from models.confinement import confine
-    from models.linux import forbid_memory_dumps
     from models.llamacpp import loading, transfer  # noqa: F401 - could not be read from another folder later
     from models.llamacpp.native import has_graphics, start_backend
 
-    forbid_memory_dumps()
     start_backend()
+    open_sizes()
+    if not has_graphics():
+        bound_memory(readable)
     # Codecs, and what templates use, are read when they are first asked for: installed code may be read.
     code = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     confine([*readable, *code, Path(__file__).parent], writable=writable, graphics=has_graphics())
 
 
+def bound_memory(files: Sequence[Path]) -> None:
+    """A limit of addresses (RLIMIT_AS) that no sound model meets: nothing needs more than all memory and swap
+    of the computer, its files mapped and copied once, and what libraries and threads only reserve.
+
+    Drivers of graphics cards map far more than there is, so there is no limit with them.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    import psutil
+
+    there = psutil.virtual_memory().total + psutil.swap_memory().total
+    mapped = 2 * sum(file.stat().st_size for file in files if file.is_file())
+    most = there + mapped + _RESERVED + _RESERVED_BY_A_THREAD * (os.cpu_count() or 1)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
 def main() -> int:
+    begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         # A key that is pressed must not wait for the model's threads to give up the processor.
@@ -246,8 +269,10 @@ def main() -> int:
                 worker.accept(request)
         except ProtocolError:
             os._exit(EXIT_PROTOCOL)
-        # The application is gone, or wants this process gone: nothing here needs saving.
-        os._exit(0)
+        finally:
+            # The application is gone, or wants this process gone, or memory is too short to hear of it:
+            # nothing here needs saving.
+            os._exit(0)
 
     threading.Thread(target=listen, name="listen", daemon=True).start()
     worker.scheduler.run()

@@ -1,6 +1,7 @@
 """Reading the text out of a file that a person attaches, within limits."""
 
 import asyncio
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,11 +10,13 @@ import msgspec
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.attachments.entities import NewAttachment
+from models.confinement import child_environment
 
 MOST_BYTES = 50_000_000
 MOST_CHARACTERS = 2_000_000
 MOST_PAGES = 2_000
 PDF_TIME_S = 40.0
+MOST_MEMORY = 1_500_000_000
 PDF = "application/pdf"
 _PDF_CHILD = (sys.executable, "-m", "atlas_desktop.services.pdf_child")
 _MEDIA_TYPES = {
@@ -28,6 +31,8 @@ _MEDIA_TYPES = {
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
 }
+# How the system ends a process that used more processor time than it may.
+_OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" else set[int]()
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -41,11 +46,19 @@ class Refusal(StrEnum):
     TOO_MUCH_TEXT = "too_much_text"
     TOO_MANY_PAGES = "too_many_pages"
     TOO_SLOW = "too_slow"
+    TOO_MUCH_MEMORY = "too_much_memory"
     NOT_TEXT = "not_text"
     EMPTY = "empty"
     PICTURES = "pictures"
     ENCRYPTED = "encrypted"
     DAMAGED = "damaged"
+
+
+_LIMITS = {
+    Refusal.TOO_MANY_PAGES: MOST_PAGES,
+    Refusal.TOO_MUCH_TEXT: MOST_CHARACTERS,
+    Refusal.TOO_MUCH_MEMORY: MOST_MEMORY,
+}
 
 
 class AttachmentRefused(Exception):
@@ -136,6 +149,9 @@ async def _pdf_text(data: bytes, name: str) -> str:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        env=child_environment(),
+        # Ctrl-C in the terminal is for the application.
+        start_new_session=True,
     )
     try:
         answer, _ = await asyncio.wait_for(child.communicate(data), PDF_TIME_S)
@@ -148,9 +164,10 @@ async def _pdf_text(data: bytes, name: str) -> str:
     try:
         read = msgspec.json.decode(answer, type=PdfText)
     except msgspec.DecodeError:
-        # It ran out of memory or time, or fell over: whatever the file did, it has no text for us.
+        if child.returncode in _OUT_OF_TIME:
+            raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
+        # It fell over: whatever the file did, it has no text for us.
         raise AttachmentRefused(name, Refusal.DAMAGED) from None
     if read.refusal is not None:
-        limits = {Refusal.TOO_MANY_PAGES: MOST_PAGES, Refusal.TOO_MUCH_TEXT: MOST_CHARACTERS}
-        raise AttachmentRefused(name, read.refusal, limits.get(read.refusal, 0))
+        raise AttachmentRefused(name, read.refusal, _LIMITS.get(read.refusal, 0))
     return await asyncio.to_thread(_tidy, read.text, name)

@@ -74,16 +74,20 @@ class Doctor:
         return Finding("program", Verdict.GOOD, text)
 
     def _model_process(self) -> Finding:
-        """Which of its rights the process that runs models can be made to give up on this system."""
+        """Which of their rights the processes that read files from outside can be made to give up here."""
         from models.confinement import available
 
         denied = available()
         if denied.complete:
             return Finding("model process", Verdict.GOOD, tr("doctor.confined"))
-        network = denied.tcp or denied.sockets
-        lacking = "neither" if not denied.files and not network else "network" if denied.files else "files"
-        text = tr(f"doctor.unconfined.{lacking}")
-        return Finding("model process", Verdict.WARNING, text, tr("doctor.landlock"))
+        lacking = "files" if denied.calls else "calls" if denied.files else "neither"
+        linux = sys.platform == "linux"
+        return Finding(
+            "model process",
+            Verdict.WARNING,
+            tr(f"doctor.unconfined.{lacking}" if linux else "doctor.unconfined.system"),
+            tr("doctor.landlock" if linux else "doctor.no_landlock"),
+        )
 
     def _home(self) -> list[Finding]:
         home = self._paths.home

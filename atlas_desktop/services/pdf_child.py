@@ -1,8 +1,8 @@
 """The process that reads PDFs: `python -m atlas_desktop.services.pdf_child`.
 
 A PDF comes from outside and can be made to take for ever, or all memory there is. So it is read by a process
-that has neither a key nor a network, may open no file, and is bounded: the bytes of one PDF on standard
-input, one answer on standard output.
+that has neither a key nor a network, may open no file, is bounded, and ends with the program: the bytes of
+one PDF on standard input, one answer on standard output.
 """
 
 import os
@@ -14,29 +14,33 @@ import msgspec
 
 from atlas_desktop.services.attachments import (
     MOST_CHARACTERS,
+    MOST_MEMORY,
     MOST_PAGES,
     PDF_TIME_S,
     PdfText,
     Refusal,
 )
+from models.confinement import begin_child, confine
 
-MOST_MEMORY = 1_500_000_000
 _PER_PAGE = "\n\n"
 
 
 def main() -> None:
+    begin_child()
     # Whatever the reader prints must not get into the answer.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
         _bound()
-        out.write(msgspec.json.encode(read(sys.stdin.buffer.read())))
+        try:
+            answer = read(sys.stdin.buffer.read())
+        except MemoryError:
+            answer = PdfText(refusal=Refusal.TOO_MUCH_MEMORY)
+        out.write(msgspec.json.encode(answer))
 
 
 def _bound() -> None:
     """Less than all memory, less than for ever, and nothing but what is installed."""
     import pypdf  # noqa: F401 - everything is imported before files are denied
-
-    from models.confinement import confine
 
     if os.name == "posix":
         import resource
@@ -44,14 +48,14 @@ def _bound() -> None:
         seconds = int(PDF_TIME_S)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     # Codecs and fonts' tables are read when they are first needed: installed code may be read.
     paths = sysconfig.get_paths()
     confine([Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")])
 
 
 def read(data: bytes) -> PdfText:
-    """The text of a PDF, page by page, or why it has none."""
+    """The text of a PDF, page by page, or why it has none. Raises MemoryError."""
     import io
 
     from pypdf import PdfReader
@@ -71,6 +75,8 @@ def read(data: bytes) -> PdfText:
             if size > MOST_CHARACTERS:
                 return PdfText(refusal=Refusal.TOO_MUCH_TEXT)
             texts.append(text)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - whatever a malformed file makes the reader do, it cannot be read
         return PdfText(refusal=Refusal.DAMAGED)
     joined = _PER_PAGE.join(text for text in texts if text)

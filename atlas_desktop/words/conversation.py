@@ -8,9 +8,11 @@ from atlas_desktop.services.attachments import AttachmentRefused, Refusal
 from atlas_desktop.words.catalogue import tr
 from memory import errors as memory
 
+_SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY}
+
 
 def _attachment(e: AttachmentRefused) -> Explained:
-    limit = size(e.limit) if e.reason is Refusal.TOO_LARGE else f"{e.limit:,}"
+    limit = size(e.limit) if e.reason in _SIZES else f"{e.limit:,}"
     why = tr(f"errors.attachment.{e.reason.value}", limit=limit)
     return Explained(
         f"attachment_{e.reason.value}",

@@ -11,12 +11,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import memory
 from memory.errors import NotARoom, StorageBusy, StorageFull
 from memory.storage import connection
 from memory.storage.connection import Connection
 from memory.storage.faults import translated
 from memory.vault.keys import RoomKey
+from models.confinement import child_environment
 
 LIMIT_S = 600.0
 _TRIES = 20
@@ -106,7 +106,6 @@ def _marks(path: Path) -> list[tuple[int, int, int] | None]:
 
 
 def _copy_files(*pairs: tuple[Path, Path]) -> None:
-    root = str(Path(memory.__file__).parent.parent)
     try:
         done = subprocess.run(
             [
@@ -118,11 +117,10 @@ def _copy_files(*pairs: tuple[Path, Path]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=root,
             timeout=LIMIT_S,
             check=False,
             text=True,
-            env=os.environ | {"PYTHONPATH": root, "PYTHONSAFEPATH": "1"},
+            env=child_environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StorageFull(type(error).__name__) from error

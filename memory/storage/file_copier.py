@@ -1,7 +1,8 @@
 """The process that copies files: `python -m memory.storage.file_copier FROM TO [FROM TO…]`.
 
 SQLite's locks belong to a process: one that opens a database's file by itself, and closes it again, loses
-the locks that its connections hold on it. So files of a room that may be open are copied by another process.
+the locks that its connections hold on it. So files of a room that may be open are copied by another process,
+which reaches nothing but their folders and ends with the program.
 
 A file that is not there is left out. What the system refuses is told on standard output, as its error number.
 """
@@ -10,6 +11,8 @@ import os
 import shutil
 import sys
 from pathlib import Path
+
+from models.confinement import begin_child, confine
 
 _STEP = 4 * 1024 * 1024
 
@@ -29,9 +32,14 @@ def copy(source: Path, target: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    begin_child()
+    paths = [Path(argument) for argument in arguments]
+    pairs = list(zip(paths[::2], paths[1::2], strict=True))
     try:
-        for source, target in zip(arguments[::2], arguments[1::2], strict=True):
-            copy(Path(source), Path(target))
+        # A log may come into being meanwhile, so its folder may be read.
+        confine([source.parent for source, _ in pairs], writable=[target.parent for _, target in pairs])
+        for source, target in pairs:
+            copy(source, target)
     except OSError as error:
         sys.stdout.write(str(error.errno or 0))
         return 1

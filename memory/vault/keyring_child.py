@@ -2,15 +2,20 @@
 
 A keyring whose collection is locked can wait for ever for a dialogue that nobody sees, so it is never asked
 in the process that has a person waiting. One request on standard input, one answer on standard output.
+
+It may read what is installed and configured, and talk to other programs of this computer (to the bus, behind
+which the keyring is); it writes nothing, starts nothing and has no network.
 """
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from memory.vault.ports import KeyringTrouble
+from models.confinement import begin_child, confine
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -44,12 +49,23 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     trouble: KeyringTrouble | None = None
 
 
-def main(trusted: frozenset[str] = TRUSTED) -> None:
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+def main(trusted: frozenset[str] = TRUSTED, *, confined: bool = True) -> None:
+    begin_child()
     # Whatever a backend prints must not get into the answer.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if confined:
+            give_up_rights()
+        request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
         out.write(msgspec.json.encode(answer(request, trusted)))
+
+
+def give_up_rights() -> None:
+    """Leaves what keyrings need: what is installed and configured, and the bus."""
+    from keyring.util import platform_
+
+    installed = (*filter(None, sys.path), "/usr", "/lib", "/lib64", "/etc", "/var/lib/dbus")
+    confine([*map(Path, installed), Path(platform_.config_root())], local_sockets=True)
 
 
 def answer(request: Request, trusted: frozenset[str] = TRUSTED) -> Answer:

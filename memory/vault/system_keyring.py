@@ -1,19 +1,22 @@
 """The system keyring, asked in a process of its own and never for longer than a few seconds."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
-import memory
 from memory.errors import KeyringUnavailable
 from memory.vault.keyring_child import Answer, Request
 from memory.vault.ports import KeyringTrouble
+from models.confinement import child_environment
 
 LIMIT_S = 10.0
+# Where the person's keyring is, and which is meant.
+_ENVIRONMENT = (
+    "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CURRENT_DESKTOP",
+    "DBUS_SESSION_BUS_ADDRESS", "PYTHON_KEYRING_BACKEND", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
+)  # fmt: skip
 CHILD = (sys.executable, "-m", "memory.vault.keyring_child")
 
 
@@ -52,7 +55,8 @@ class SystemKeyring:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 timeout=self._limit_s,
-                env=_environment(),
+                env=child_environment(_ENVIRONMENT),
+                start_new_session=True,
                 check=False,
             )
             answer = msgspec.json.decode(done.stdout, type=Answer)
@@ -63,10 +67,3 @@ class SystemKeyring:
         if answer.trouble is not None:
             raise KeyringUnavailable(answer.backend, answer.trouble)
         return answer
-
-
-def _environment() -> dict[str, str]:
-    """This process's environment, in which the child finds this package and nothing of the current folder."""
-    root = str(Path(memory.__file__).parent.parent)
-    paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}

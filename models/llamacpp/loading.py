@@ -12,7 +12,7 @@ from models.llamacpp.native import BATCH, Context, Model
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.speakers import Speakers
 from models.llamacpp.states import try_out
-from models.time_limit import time_limit
+from models.template_limits import template_limits
 
 EMBED_CONTEXT = 512
 LONGEST_BY_DEFAULT = 8192
@@ -48,7 +48,7 @@ def load_embedding(load: protocol.Load) -> tuple[Embedding, protocol.Loaded]:
 
 def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[Speakers, protocol.Loaded]:
     model = _model(load)
-    with time_limit():
+    with template_limits():
         prompts = PromptBuilder(model)
         base, overhead = prompts.shape()
         stable = prompts.only_appends() and not model.keeps_whole_state

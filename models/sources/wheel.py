@@ -15,7 +15,12 @@ from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
 from models.files import copy_hashed, files_below, open_private, private_folder, require_space, sync
 from models.progress import Cancelled, Progress, Report
 
-PIP: Final = (sys.executable, "-m", "pip")
+# As `python -m pip`, but it ends with the program.
+_RUN_PIP: Final = (
+    "from models.confinement import begin_child; begin_child(); "
+    "import runpy; runpy.run_module('pip', run_name='__main__', alter_sys=True)"
+)
+PIP: Final = (sys.executable, "-P", "-c", _RUN_PIP)
 _POLL_SECONDS: Final = 0.2
 
 

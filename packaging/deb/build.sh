@@ -48,7 +48,7 @@ mkdir -p "$root$prefix" "$root/DEBIAN"
 echo "environment on $("$python" --version)"
 "$python" -m venv "$root$prefix"
 inside=$root$prefix/bin/python
-"$inside" -m pip install --quiet --no-compile --require-hashes --requirement "$here/pip.lock"
+"$inside" -m pip install --quiet --no-compile --only-binary=:all: --require-hashes --requirement "$here/pip.lock"
 "$inside" -m pip uninstall --quiet --yes setuptools
 llama=$("$here/llama-wheel.sh" "$project/requirements.lock" "$work/llama" "$inside")
 # llama-cpp-python's hash was checked on its sources; what is left of the list is checked here.

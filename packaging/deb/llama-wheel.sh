@@ -21,7 +21,8 @@ entry="$work/$name.lock"
 awk -v start="^$name==" '/^[^ #]/ { keep = $0 ~ start } keep' "$lock" >"$entry"
 [ -s "$entry" ] || { echo "$lock does not hold $name" >&2; exit 1; }
 
-recipe=$({ cat "$entry"; echo "$options"; ${CC:-cc} --version; ${CXX:-c++} --version; } |
+tools="$(dirname "$lock")/requirements-build.lock"
+recipe=$({ cat "$entry" "$tools"; echo "$options"; ${CC:-cc} --version; ${CXX:-c++} --version; } |
     sha256sum | cut -c 1-16)
 store="$work/$name-$recipe"
 if [ ! -e "$store/done" ]; then
@@ -29,18 +30,22 @@ if [ ! -e "$store/done" ]; then
     rm -rf "$store" "$work/source" "$work/cmake"
     mkdir -p "$store" "$work/source" "$work/tmp"
     export TMPDIR="$work/tmp"
-    "$python" -m pip download --quiet --no-deps --no-cache-dir --no-binary="$name" --require-hashes \
-        --dest "$store" --requirement "$entry" >&2
+    # The tools that build it are locked too, and do not stay in the package.
+    "$python" -m venv --clear "$work/tools"
+    builder="$work/tools/bin/python"
+    "$builder" -m pip install --quiet --require-hashes --only-binary=:all: --requirement "$tools" >&2
+    "$builder" -m pip download --quiet --no-deps --no-cache-dir --no-binary="$name" --require-hashes \
+        --no-build-isolation --dest "$store" --requirement "$entry" >&2
     tar -xzf "$store"/*.tar.gz --strip-components 1 -C "$work/source"
     rm "$store"/*.tar.gz
     mapped="-ffile-prefix-map=$work/source=$name -ffile-prefix-map=$work/cmake=$name"
     CMAKE_ARGS="$options" CFLAGS="$mapped" CXXFLAGS="$mapped" \
-        "$python" -m pip wheel --quiet --no-deps --no-cache-dir --wheel-dir "$store" \
+        "$builder" -m pip wheel --quiet --no-deps --no-cache-dir --no-build-isolation --wheel-dir "$store" \
         --config-settings=build-dir="$work/cmake" "$work/source" >&2
     mkdir "$store/licenses"
     cp "$work/source/vendor/llama.cpp/LICENSE" "$store/licenses/LICENSE-llama.cpp"
     cp "$work/source/vendor/llama.cpp/licenses/"LICENSE-* "$store/licenses/"
-    rm -rf "$work/source" "$work/cmake" "$work/tmp"
+    rm -rf "$work/source" "$work/cmake" "$work/tmp" "$work/tools"
     touch "$store/done"
 fi
 echo "$store"

@@ -4,11 +4,13 @@ import base64
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from models.linux import can_filter
 from tests.e2e.conftest import Program
 from tests.unit.models.gguf_files import write_gguf
 
@@ -267,6 +269,32 @@ def test_doctor_is_honest_about_an_empty_home_and_a_whole_one(
     done = program.run("doctor", "--json")
     assert done.returncode == 1
     assert {f["check"] for f in json.loads(done.stdout)["findings"] if f["verdict"] == "bad"} == {"vault"}
+
+
+@pytest.mark.skipif(not can_filter(), reason="makes the kernel look older by a filter")
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        ("landlock", "This kernel has no Landlock."),
+        ("seccomp", "This kernel has no filters for system calls"),
+        ("landlock+seccomp", "neither Landlock nor filters"),
+    ],
+)
+def test_doctor_tells_what_the_system_cannot_deny(empty_program: Program, lacking: str, said: str) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.security.older_kernel", lacking),
+            *empty_program.command("doctor", "--json"),
+        ],
+        env=empty_program.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}["model process"]
+    assert found["verdict"] == "warning"
+    assert said in found["message"]
+    assert "Landlock and seccomp" in found["next_step"]
 
 
 @pytest.mark.parametrize("room", ["open", "private"])

@@ -12,7 +12,7 @@ from models.connection import Connection
 from models.errors import WorkerCrashed
 from models.host import ModelHost
 from models.kernels import Kernels, can_hide_amx
-from models.supervisor import HostSpec
+from models.supervisor import HostSpec, Supervisor
 
 pytestmark = pytest.mark.real_model
 
@@ -49,3 +49,27 @@ async def test_only_a_fault_of_the_processor_leads_to_weaker_kernels(
     assert asked == tried
     assert noted == tried[1:][-1:]
     await host.close()
+
+
+async def test_a_file_that_always_kills_leaves_other_files_their_kernels(
+    spec: HostSpec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chat_model: Path
+) -> None:
+    ask, asked, noted = Connection.ask, list[tuple[str, str]](), list[Kernels]()
+    hostile = tmp_path / "hostile.gguf"
+    hostile.symlink_to(chat_model)
+
+    async def dying(self, request, kind, path=Path()):  # type: ignore[no-untyped-def]
+        asked.append((path.name, request.kernels))
+        if path == hostile:
+            os.kill(self.process.pid, signal.SIGSEGV)
+        return await ask(self, request, kind, path)
+
+    monkeypatch.setattr(Connection, "ask", dying)
+    worker = Supervisor(replace(spec, kernels=Kernels.ALL, need_kernels=noted.append))
+    with pytest.raises(WorkerCrashed):
+        await worker.load(hostile, "chat")
+    assert asked[-1] == (hostile.name, Kernels.PLAIN)
+    await worker.load(chat_model, "chat")
+    assert asked[-1] == (chat_model.name, Kernels.ALL)
+    assert noted == []
+    await worker.close()

@@ -16,6 +16,7 @@ from models.connection import Connection
 from models.errors import (
     ModelFileMissing,
     ModelLoadFailed,
+    TemplateFailed,
     UnknownArchitecture,
     WorkerCrashed,
 )
@@ -54,7 +55,10 @@ async def test_a_worker_out_of_memory_says_so_and_the_talk_goes_on(spec: HostSpe
         worker = host.pid
         assert worker is not None
         most = psutil.Process(worker).memory_info().vms + 24_000_000
-        resource.prlimit(worker, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        bound = resource.prlimit(worker, resource.RLIMIT_AS)[1]
+        assert bound > most
+        assert bound != resource.RLIM_INFINITY
+        resource.prlimit(worker, resource.RLIMIT_AS, (most, bound))
         async with asyncio.timeout(10):
             with pytest.raises((ModelLoadFailed, WorkerCrashed), match=r"memory|status -") as caught:
                 await complete(host, says("word " * 900), lane=Lane.TASK)
@@ -142,6 +146,27 @@ def strange_model(tmp_path: Path, chat_model: Path) -> Path:
     data[at : at + 5] = b"zzzzz"
     strange.write_bytes(data)
     return strange
+
+
+def with_template(model: Path, template: str, folder: Path) -> Path:
+    """A copy of a model with another template of the same length."""
+    data = model.read_bytes()
+    key = data.index(b"tokenizer.chat_template") + len(b"tokenizer.chat_template") + 4
+    size = int.from_bytes(data[key : key + 8], "little")
+    copy = folder / "template.gguf"
+    copy.write_bytes(data[: key + 8] + template.encode().ljust(size) + data[key + 8 + size :])
+    return copy
+
+
+async def test_a_template_that_holds_the_interpreter_is_told(
+    spec: HostSpec, tmp_path: Path, chat_model: Path
+) -> None:
+    trap = with_template(chat_model, "{{ 9 ** (9 ** 9) }}{{ messages[-1].content }}", tmp_path)
+    host = ModelHost(replace(spec, chat=lambda: ("trap", trap)))
+    async with asyncio.timeout(60):
+        with pytest.raises(TemplateFailed, match="too large"):
+            await host.info()
+    await host.close()
 
 
 async def test_files_that_are_no_models_are_refused(

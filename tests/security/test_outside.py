@@ -1,15 +1,16 @@
 """What comes from outside with a model: its template is a program, its header may lie."""
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from models import template_limits
 from models.errors import TemplateFailed
 from models.messages import Role
 from models.templates import ChatTemplate
-from models.time_limit import EXIT_TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = (Role.SYSTEM, Role.USER)
@@ -43,19 +44,59 @@ def test_a_template_reaches_nothing_and_changes_nothing(source: str) -> None:
     assert [segment.text for segment in made if segment.message is None] == []
 
 
-def test_a_template_that_does_not_end_is_ended_with_its_process() -> None:
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [f"ChatTemplate({ENDLESS!r}).segments([Role.USER])", "3 ** 10**8"],
+    ids=["a loop", "one operation that holds the interpreter's lock"],
+)
+def test_a_template_that_does_not_end_is_ended_with_its_process(work: str) -> None:
     code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from models import time_limit\n"
+        "from models import template_limits\n"
         "from models.messages import Role\n"
         "from models.templates import ChatTemplate\n"
-        "time_limit.TEMPLATE_LIMIT_S = 0.2\n"
-        "loop = '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}'\n"
-        "with time_limit.time_limit():\n"
-        "    ChatTemplate(loop).segments([Role.USER])\n"
+        "template_limits.TIME_S = 0.2\n"
+        "with template_limits.template_limits():\n"
+        f"    {work}\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
-    assert done.returncode == EXIT_TEMPLATE
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
+    assert done.returncode in template_limits.ENDED
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and bounds it")
+def test_a_template_that_takes_all_memory_is_an_error() -> None:
+    growing = "{% set n = namespace(t='ab') %}{% for _ in range(60) %}{% set n.t = n.t ~ n.t %}{% endfor %}"
+    code = (
+        "import resource\n"
+        "from models.errors import TemplateFailed\n"
+        "from models.messages import Role\n"
+        "from models.template_limits import open_sizes, template_limits\n"
+        "from models.templates import ChatTemplate\n"
+        "open_sizes()\n"
+        "try:\n"
+        "    with template_limits():\n"
+        f"        ChatTemplate({growing!r}).segments([Role.USER])\n"
+        "except TemplateFailed as failure:\n"
+        "    print(failure, resource.getrlimit(resource.RLIMIT_AS)[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["MemoryError", str(resource.getrlimit(resource.RLIMIT_AS)[0])]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["{{ 9 ** (9 ** 9) }}", "{{ 'a' * 10 ** 9 }}", "{{ 10 ** 9 * [0] }}", "{{ 9 ** 1000 * 9 ** 1000 }}"],
+)
+def test_numbers_and_texts_of_a_template_stay_small(source: str) -> None:
+    with pytest.raises(TemplateFailed, match="too large"):
+        ChatTemplate(source + "{{ messages[0].content }}").segments([Role.USER])
+
+
+def test_a_template_may_calculate() -> None:
+    source = "{{ 2 ** 10 }} {{ 3 * 'ab' }} {{ 1.5 * 2 }}{{ messages[0].content }}"
+    assert ChatTemplate(source).segments([Role.USER])[0].text == "1024 ababab 3.0"
 
 
 def test_messages_that_look_like_templates_are_text() -> None:

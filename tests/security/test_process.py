@@ -29,9 +29,9 @@ CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
     "how",
     [
         "from atlas_desktop.hardening import harden; harden()",
-        "from models.worker import settle_in; settle_in([])",
+        "from models.confinement import begin_child; begin_child()",
     ],
-    ids=["application", "worker"],
+    ids=["application", "child"],
 )
 def test_nobody_else_reads_its_memory_and_its_files_are_its_owners(how: str) -> None:
     code = (

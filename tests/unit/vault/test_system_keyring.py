@@ -22,9 +22,7 @@ PATIENT_S = 120.0
 def own_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test can reach the keyring of the person who runs it."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    monkeypatch.setenv("ATLAS_TEST_KEYRING", str(tmp_path / "entries.json"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 def use(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -132,7 +130,6 @@ def test_a_child_that_cannot_be_started_is_trouble() -> None:
 def test_nothing_in_the_current_folder_can_pose_as_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("PYTHONPATH")
     for name in ("memory", "keyring"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('taken over')")

@@ -20,6 +20,8 @@ TEXTS = {
     "attachment.too_many_pages.next": _PART,
     "attachment.too_slow": "It could not be read within {limit} seconds.",
     "attachment.too_slow.next": "Attach a part of it, or its text.",
+    "attachment.too_much_memory": "It could not be read within {limit} of memory.",
+    "attachment.too_much_memory.next": "Attach a part of it, or its text.",
     "attachment.not_text": "It is not text in UTF-8, nor a PDF.",
     "attachment.not_text.next": _TEXT,
     "attachment.empty": "There are no words in it.",
