@@ -124,7 +124,7 @@ class Transcript(Ground, ReadingOn):
         """Goes to the end, follows what comes, and lets go of what is far above."""
         if not self.at_the_newest:
             await self._to_the_newest()
-        async with self._changing:
+        async with self._halted():
             await self._trim(above=True, following=True)
         self.anchor()
 
