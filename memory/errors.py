@@ -34,7 +34,11 @@ class WrongRecoveryKey(MemoryFault):
 
 
 class KeyslotsMissing(MemoryFault):
-    """A database exists, but no copy of its keyslot file does."""
+    """A room's database exists, or did, but no copy of its keyslot file does."""
+
+    def __init__(self, room: str = "open") -> None:
+        super().__init__(room)
+        self.room = room
 
 
 class KeyslotsDamaged(MemoryFault):

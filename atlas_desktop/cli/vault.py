@@ -85,14 +85,16 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
 async def status(ctx: Context, _args: argparse.Namespace) -> int:
     found = await ctx.vault().status()
     private = await ctx.vault().private_status()
+    missing = await ctx.vault().private_missing()
     noticed = await ctx.vault().rollback_noticed_at()
     ctx.emit(
         {
             **_status_json(found),
             "rollback_noticed_at": None if noticed is None else noticed.isoformat(),
             "private": None if private is None else _status_json(private),
+            "private_missing": missing,
         },
-        lambda: _status_text(found) + _private_text(private) + _rollback_text(noticed),
+        lambda: _status_text(found) + _private_text(private, missing=missing) + _rollback_text(noticed),
     )
     return Exit.DONE
 
@@ -241,9 +243,12 @@ def _rollback_text(noticed: "datetime | None") -> str:
     return f"\nOn {when} a room was found older than it had been, or its counter was gone."
 
 
-def _private_text(found: "VaultStatus | None") -> str:
+def _private_text(found: "VaultStatus | None", *, missing: bool) -> str:
+    from atlas_desktop.words.freshness import freshness_text
     from atlas_desktop.words.vault import spoilt
 
+    if missing and found is None:
+        return "\n" + freshness_text("private", "missing")
     if found is None:
         return "\nThe private room is made at the next unlock by passphrase."
     if (said := spoilt(found)) is not None:

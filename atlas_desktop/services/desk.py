@@ -37,7 +37,7 @@ class Desk:
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
     own) with each model file that is put into the folder of models, and returns how to end the watching.
-    `on_stale` is told of a room that is older than it was when it was last used, or may be.
+    `on_stale` is told of a room that is older than it was when it was last used, or may be, or is missing.
     `gate` keeps the background work of every room behind the turns; `power` tells it of the battery.
     """
 
@@ -99,7 +99,15 @@ class Desk:
         if room is RoomKind.OPEN and key is not None and self.make_backups is not None:
             from atlas_desktop.services.scheduled_backup import ScheduledBackups
 
-            ScheduledBackups(opened.background, self.make_backups, key, lambda: self.settings.backup)
+            ScheduledBackups(
+                opened.background,
+                self.make_backups,
+                key,
+                lambda: self.settings.backup,
+                lambda missing: self.on_stale(missing, Freshness.MISSING),
+            )
+        if room is RoomKind.OPEN and key is not None and await self.vault.private_missing():
+            self.on_stale(RoomKind.PRIVATE, Freshness.MISSING)
         if store.freshness is not Freshness.CURRENT:
             self.on_stale(room, store.freshness)
         self._rooms.append(opened)

@@ -91,8 +91,8 @@ class RepairService:
             for old, fresh in zip(present.rooms, made.rooms, strict=True):
                 if old.room in keys:
                     self._rekey_room(old, keys[old.room], fresh, new[old.room])
-                elif old.database_path.exists():
-                    # It has another passphrase: it goes on with the keys it has.
+                elif old.exists() or present.open.keyslots().private_made:
+                    # It has another passphrase, or is lost: it goes on with what there is of it.
                     fresh.discard()
                     _carry_over(exchange, self._rooms, old.room)
             slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)

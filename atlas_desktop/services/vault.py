@@ -76,6 +76,10 @@ class VaultService:
         except (VaultMissing, KeyslotsMissing, KeyslotsDamaged):
             return None
 
+    async def private_missing(self) -> bool:
+        """Whether there should be a private room, and its database or its key file is not there."""
+        return await asyncio.to_thread(self._vaults.private_missing)
+
     async def rollback_noticed_at(self) -> datetime | None:
         """When a room was last found older than it had been, as far as can be told without a key."""
         found = [await asyncio.to_thread(noticed_at, vault.database_path) for vault in self._vaults.rooms]

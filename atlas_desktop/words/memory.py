@@ -34,7 +34,7 @@ WORDS: Words = {
     memory.WrongPassphrase: named("wrong_passphrase", Exit.LOCKED),
     memory.RecoveryKeyMistyped: named("recovery_key_mistyped", Exit.LOCKED),
     memory.WrongRecoveryKey: named("wrong_recovery_key", Exit.LOCKED),
-    memory.KeyslotsMissing: named("keyslots_missing", Exit.DAMAGED),
+    memory.KeyslotsMissing: lambda e: told("keyslots_missing", Exit.DAMAGED, file=f"{e.room}.keys"),
     memory.KeyslotsDamaged: named("keyslots_damaged", Exit.DAMAGED),
     memory.WeakPassphrase: lambda e: told("weak_passphrase", Exit.USAGE, minimum=e.minimum),
     memory.KeyringUnavailable: _keyring,

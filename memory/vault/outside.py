@@ -3,7 +3,10 @@
 from enum import StrEnum
 from pathlib import Path
 
+from memory.errors import KeyslotsDamaged
+from memory.kinds import RoomKind
 from memory.vault.keys import SALT_BYTES
+from memory.vault.keyslots import KeyslotFile
 
 PAGE = 4096
 
@@ -14,6 +17,21 @@ class Flaw(StrEnum):
     EMPTY = "empty"
     CUT = "cut"
     FOREIGN = "foreign"
+
+
+def private_missing(folder: Path) -> bool:
+    """Whether the rooms in a folder have, or had, a private room of which the database or the key file is not
+    there or holds nothing. False where the open room's keys cannot be read: then there is more to worry
+    about."""
+    database = folder / f"{RoomKind.PRIVATE}.db"
+    there = database.exists() and flaw(database, b"") is not Flaw.EMPTY
+    keys = KeyslotFile(folder / f"{RoomKind.PRIVATE}.keys")
+    try:
+        if keys.exists():
+            return keys.read()[0].room_made and not there
+        return database.exists() or KeyslotFile(folder / f"{RoomKind.OPEN}.keys").read()[0].private_made
+    except KeyslotsDamaged:
+        return keys.exists()
 
 
 def flaw(database: Path, salt: bytes) -> Flaw | None:

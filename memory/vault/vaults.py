@@ -30,6 +30,7 @@ from memory.vault import recovery
 from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import Keyslots
+from memory.vault.outside import private_missing
 from memory.vault.passphrase import Passphrase, as_passphrase
 from memory.vault.slots import PassphraseSlot, RecoverySlot, Slot
 from memory.vault.vault import Vault
@@ -81,7 +82,7 @@ class Vaults:
         self._clear_what_was_never_finished()
         ways = Ways(self._kdf)
         private, _ = self.private.create(given, confirm=confirm, ways=ways)
-        opened, text = self.open.create(given, confirm=confirm, ways=ways)
+        opened, text = self.open.create(given, confirm=confirm, ways=ways, private_made=True)
         return Keys(opened, private), text
 
     def take_back(self, keys: Keys) -> bool:
@@ -112,12 +113,15 @@ class Vaults:
         return key
 
     def unlock_private(self, passphrase: str | Passphrase) -> RoomKey:
-        """The private room's key. Raises `WrongPassphrase`."""
+        """The private room's key. Raises `WrongPassphrase`; `KeyslotsMissing` when its keys were there
+        once."""
         given = as_passphrase(passphrase)
         if not self.private.exists():
             # Whoever makes the room must know the passphrase that is in force.
             self.open.unlock(given)
             self._make_private(given)
+            if not self.private.exists():
+                raise KeyslotsMissing(self.private.room)
         with suppress(StorageFull):
             self.settle()
         return self.private.unlock(given)
@@ -140,13 +144,23 @@ class Vaults:
         except (*_NOT_THERE, WrongRecoveryKey):
             return Keys(opened)
 
+    def private_missing(self) -> bool:
+        """As `memory.vault.outside.private_missing`."""
+        return private_missing(self.open.database_path.parent)
+
     def _make_private(self, given: Passphrase) -> None:
-        if self.private.exists():
+        found = self.open.keyslots()
+        # One that was lost is not replaced by an empty one as if nothing had happened.
+        if self.private.exists() or found.private_made:
             return
-        for slot in self.open.keyslots().slots:
+        for slot in found.slots:
             if isinstance(slot, PassphraseSlot):
                 self.private.create(given, ways=Ways(slot.params, slot.salt), recoverable=False)
+                self._note_private_made()
                 return
+
+    def _note_private_made(self) -> None:
+        self.open.rewrite(lambda found: msgspec.structs.replace(found, private_made=True))
 
     # --- changed -----------------------------------------------------------------------------------
 
@@ -182,6 +196,7 @@ class Vaults:
         with suppress(*_NOT_THERE):
             shared = _salts(self.open.keyslots().slots)
             self.private.rewrite(lambda keyslots: _only(keyslots, shared))
+            self._note_private_made()
 
     def _change(self, keys: Keys, kind: type[Slot], make: MakeSlot) -> None:
         # Made beforehand: what can fail for want of memory fails before anything is changed.

@@ -25,6 +25,7 @@ _SAMPLES: dict[str, Any] = {
     "change_id": "0192",
     "suggestions": ("abcd",),
     "role": "chat",
+    "room": "private",
     "source": "somewhere",
     "code": -11,
     "tokens": 9,

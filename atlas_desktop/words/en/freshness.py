@@ -3,5 +3,7 @@
 TEXTS = {
     "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
     "place, or the last changes were lost. If you did not do that, restore a backup.",
+    "missing": "The {room} room cannot be opened: its database or its key file is missing. Backups that are "
+    "made now do not hold it. Put one back that does: `atlas vault restore`.",
     "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
 }

@@ -234,3 +234,20 @@ def test_only_what_reads_may_run_beside_an_open_program() -> None:
     ]
     shared = [line for line in commands if not parser.parse_args(["vault", *line.split()]).exclusive]
     assert shared == ["status", "backup"]
+
+
+@pytest.mark.parametrize("gone", ["private.db", "private.keys*", "private*"])
+async def test_a_missing_private_room_is_called_that_and_keeps_no_backup_from_the_open_one(
+    run: Run, secret: Path, tmp_path: Path, gone: str
+) -> None:
+    by = ("--passphrase-file", secret)
+    await run("create", *by)
+    for file in (tmp_path / "home" / "rooms").glob(gone):
+        file.unlink()
+    status, printed = await run("backup", *by, "--json")
+    assert (status, printed["verified"], printed["missing"]) == (4, False, ["private"])
+    assert printed["rooms"] == ["open"]
+    assert "The private room is not in it" in (await run("backup", *by))[1]
+    text = (await run("status"))[1]
+    assert "private room cannot be opened" in text or "the database is not (private.db)" in text
+    assert (await run("status", "--json"))[1]["private_missing"] is True

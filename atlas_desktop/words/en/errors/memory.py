@@ -23,8 +23,8 @@ TEXTS = {
     "Nothing was changed.",
     "wrong_recovery_key.next": "Look for the newest recovery key of this vault, or use the passphrase.",
     "keyslots_missing.title": "The key file is missing",
-    "keyslots_missing.what": "There is a database, but neither copy of its key file, without which nobody "
-    "can open it. Nothing was changed.",
+    "keyslots_missing.what": "Neither copy of {file} is there, without which nobody can open the database. "
+    "Nothing was changed.",
     "keyslots_missing.next": _RESTORE,
     "keyslots_damaged.title": "The key file is damaged",
     "keyslots_damaged.what": "Neither copy of it can be read, so no passphrase can be checked. Nothing was "
