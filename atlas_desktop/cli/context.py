@@ -20,6 +20,7 @@ from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.vault import VaultService
     from atlas_desktop.settings import CheckKeys
@@ -188,15 +189,23 @@ class Context:
             use_private_temporary_folder(self.paths)
             self._desk = build_desk(self.paths)
             self._desk.on_stale = self._tell_stale
+            self._desk.on_held_back = self._tell_held_back
         return self._desk
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Told whatever is printed: as an event among events, else on stderr."""
         from atlas_desktop.words.freshness import freshness_text
 
-        text = freshness_text(room, freshness)
+        self._tell(freshness.value, freshness_text(room, freshness))
+
+    def _tell_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
+        from atlas_desktop.words.freshness import held_back_text
+
+        self._tell("held_back", held_back_text(held))
+
+    def _tell(self, code: str, text: str) -> None:
         if self.jsonl:
-            print(dumps({"type": "notice", "code": freshness.value, "text": text}), flush=True)
+            print(dumps({"type": "notice", "code": code, "text": text}), flush=True)
         else:
             print(clean(text), file=sys.stderr, flush=True)
 

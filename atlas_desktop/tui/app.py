@@ -73,6 +73,7 @@ class AtlasApp(Modelling):
         super().__init__()
         self.desk = desk
         desk.on_stale = self.say_stale
+        desk.on_held_back = self.say_held_back
         self._shelf = models
         self.now = now
         self.arrivals = Arrivals(self)

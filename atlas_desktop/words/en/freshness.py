@@ -5,5 +5,8 @@ TEXTS = {
     "place, or the last changes were lost. If you did not do that, restore a backup.",
     "missing": "The {room} room cannot be opened: its database or its key file is missing. Backups that are "
     "made now do not hold it. Put one back that does: `atlas vault restore`.",
+    "held_back": "{sessions} would now be erased for their age, but the clock is {days} later than Atlas "
+    "expected, so they stay. If the date is right, `atlas sessions retention --apply` erases them. Otherwise "
+    "set the clock; nothing is lost.",
     "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
 }
