@@ -58,6 +58,8 @@ class Attempts:
 
     def _write(self, wrong: int) -> None:
         self.path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+        handle = os.open(
+            self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE
+        )
         with os.fdopen(handle, "w", encoding="ascii") as out:
             out.write(f"{wrong} {self.now():.0f}\n")

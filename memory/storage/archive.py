@@ -198,6 +198,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     """A backup's parts and the list of them. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
     try:
+        if not path.is_file() and path.exists():
+            raise NotABackup("it is no file")
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile:
         raise _refusal(path) from None

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import KeyslotsDamaged, StorageFull
-from memory.vault.files import sync_folder, translated_os, write_durably
+from memory.vault.files import open_regular, sync_folder, translated_os, write_durably
 from memory.vault.kdf import KdfParams
 from memory.vault.keys import SALT_BYTES
 from memory.vault.slots import KDF_SALT_BYTES, NONCE_BYTES, WRAPPED_BYTES, PassphraseSlot, Place, Slot
@@ -115,7 +115,7 @@ class _Trouble(msgspec.Struct, frozen=True):
 
 def _read_copy(path: Path) -> "Keyslots | _Trouble":
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return _Trouble(path.name, "missing", missing=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory.errors import KeyslotsDamaged
 from memory.kinds import RoomKind
+from memory.vault.files import open_regular
 from memory.vault.keys import SALT_BYTES
 from memory.vault.keyslots import KeyslotFile
 
@@ -24,7 +25,7 @@ def private_missing(folder: Path) -> bool:
     there or holds nothing. False where the open room's keys cannot be read: then there is more to worry
     about."""
     database = folder / f"{RoomKind.PRIVATE}.db"
-    there = database.exists() and flaw(database, b"") is not Flaw.EMPTY
+    there = database.is_file() and flaw(database, b"") is not Flaw.EMPTY
     keys = KeyslotFile(folder / f"{RoomKind.PRIVATE}.keys")
     try:
         if keys.exists():
@@ -42,10 +43,13 @@ def flaw(database: Path, salt: bytes) -> Flaw | None:
     """
     try:
         size = database.stat().st_size
-        with database.open("rb") as file:
+        with open_regular(database) as file:
             head = file.read(SALT_BYTES)
     except FileNotFoundError:
         return None
+    except OSError:
+        # It cannot be read, or is no file at all.
+        return Flaw.FOREIGN
     if size == 0:
         return Flaw.EMPTY
     if head != salt:
