@@ -25,6 +25,14 @@ class WrongPassphrase(MemoryFault):
     """The passphrase opens no slot (the file itself is sound)."""
 
 
+class TooManyAttempts(MemoryFault):
+    """After several wrong passphrases or recovery keys the next may be given in so many seconds only."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class RecoveryKeyMistyped(MemoryFault):
     """The recovery key's own checksum does not hold: it was mistyped."""
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -177,6 +177,26 @@ class Context:
             raise UsageError("The two entries differ.", "Nothing was changed; try again.")
         return secret
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Inside, a passphrase or recovery key is asked for and tried. A wrong one is counted, as at the
+        unlock screen. Raises `TooManyAttempts` before anything is asked for, while the next one has to
+        wait."""
+        from atlas_desktop.services.attempts import Attempts
+        from memory.errors import TooManyAttempts, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
+
+        attempts = Attempts(self.paths.attempts)
+        if left := attempts.left():
+            raise TooManyAttempts(left)
+        try:
+            yield
+        except (WrongPassphrase, WrongRecoveryKey, WrongBackupPassphrase):
+            with suppress(OSError):
+                attempts.wrong()
+            raise
+        with suppress(OSError):
+            attempts.right()
+
     # --- services ---------------------------------------------------------------------------------
 
     @property
@@ -219,14 +239,14 @@ class Context:
         vault = self.vault()
         if not await vault.exists():
             raise VaultMissing
-        if self.has_passphrase:
+        if not self.has_passphrase:
+            try:
+                return await vault.unlock_with_keyring()
+            except (KeyringOff, KeyringUnavailable):
+                if not sys.stdin.isatty():
+                    raise
+        with self.attempt():
             return await vault.unlock(self.passphrase())
-        try:
-            return await vault.unlock_with_keyring()
-        except (KeyringOff, KeyringUnavailable):
-            if not sys.stdin.isatty():
-                raise
-        return await vault.unlock(self.passphrase())
 
     async def unlock(self) -> "OpenRoom":
         """The room to work in: the open one, or with `--private` the private one, beside the open one."""
@@ -237,7 +257,8 @@ class Context:
         if not await self.vault().exists():
             raise VaultMissing
         # The keyring never opens this room: whoever wants it knows the passphrase.
-        room = await self.desk.rooms.enter_both(self.passphrase())
+        with self.attempt():
+            room = await self.desk.rooms.enter_both(self.passphrase())
         if self.desk.rooms.stuck:
             from atlas_desktop.words import modes
 
@@ -271,7 +292,8 @@ class Context:
         """The private room, beside what is open already."""
         if (opened := self.desk.rooms.private) is not None:
             return opened
-        return await self.desk.rooms.enter_private(self.passphrase())
+        with self.attempt():
+            return await self.desk.rooms.enter_private(self.passphrase())
 
     async def close(self) -> None:
         from atlas_desktop.hardening import remove_private_temporary_folder

@@ -154,19 +154,20 @@ async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
 async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
     """The keys, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
     vault = ctx.vault()
-    if args.recovery_key_file is not None:
-        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_file))
-    if args.recovery_key_fd is not None:
-        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
-    if args.recovery_key:
-        return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
     if args.use_keyring:
         from memory.vault.vaults import Keys
 
         return Keys(await vault.unlock_with_keyring())
-    # Nobody should type a passphrase to learn that there is nothing to unlock.
+    # Nobody should type a secret to learn that there is nothing to unlock.
     await vault.status()
-    return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
+    with ctx.attempt():
+        if args.recovery_key_file is not None:
+            return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_file))
+        if args.recovery_key_fd is not None:
+            return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
+        if args.recovery_key:
+            return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
+        return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
 
 
 async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:

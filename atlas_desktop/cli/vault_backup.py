@@ -1,6 +1,7 @@
 """`atlas vault backup` and `atlas vault restore`."""
 
 import argparse
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +80,12 @@ def _made_text(made: "BackupMade", amount: int, *, private: bool) -> str:
 
 async def restore(ctx: Context, args: argparse.Namespace) -> int:
     service = ctx.desk.backups
-    async with service.restoring(
-        _path(args.file), unlocking(ctx, args, "Passphrase of the backup: "), private=ctx.private
-    ) as found:
+    async with AsyncExitStack() as stack:
+        with ctx.attempt():
+            unlock = unlocking(ctx, args, "Passphrase of the backup: ")
+            found = await stack.enter_async_context(
+                service.restoring(_path(args.file), unlock, private=ctx.private)
+            )
         if not args.dry_run:
             if found.replaces:
                 ctx.confirm(f"{_question(found)} Put the backup in place?")

@@ -158,7 +158,8 @@ def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
 
 async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
     await ctx.vault().status()
-    done = await _repairs(ctx).rekey(ctx.passphrase("Passphrase: "))
+    with ctx.attempt():
+        done = await _repairs(ctx).rekey(ctx.passphrase("Passphrase: "))
     text = (
         "Every page is written anew under a new key; the old one opens nothing but older backups.\n"
         "Your new recovery key, shown this once; the old one opens nothing now:\n\n"

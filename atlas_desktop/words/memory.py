@@ -32,6 +32,7 @@ WORDS: Words = {
     memory.VaultMissing: named("no_vault", Exit.LOCKED),
     memory.VaultExists: named("vault_exists"),
     memory.WrongPassphrase: named("wrong_passphrase", Exit.LOCKED),
+    memory.TooManyAttempts: lambda e: told("too_many_attempts", Exit.LOCKED, seconds=e.seconds),
     memory.RecoveryKeyMistyped: named("recovery_key_mistyped", Exit.LOCKED),
     memory.WrongRecoveryKey: named("wrong_recovery_key", Exit.LOCKED),
     memory.KeyslotsMissing: lambda e: told("keyslots_missing", Exit.DAMAGED, file=f"{e.room}.keys"),

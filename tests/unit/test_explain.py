@@ -26,6 +26,7 @@ _SAMPLES: dict[str, Any] = {
     "suggestions": ("abcd",),
     "role": "chat",
     "room": "private",
+    "seconds": 8,
     "source": "somewhere",
     "code": -11,
     "tokens": 9,

@@ -16,6 +16,7 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.vault import recovery
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
@@ -251,3 +252,57 @@ async def test_a_missing_private_room_is_called_that_and_keeps_no_backup_from_th
     text = (await run("status"))[1]
     assert "private room cannot be opened" in text or "the database is not (private.db)" in text
     assert (await run("status", "--json"))[1]["private_missing"] is True
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("verify",),
+        ("backup",),
+        ("change-passphrase", "--new-passphrase-file", "/dev/null"),
+        ("recovery-key",),
+    ],
+    ids=lambda words: words[0],
+)
+async def test_after_three_wrong_passphrases_the_next_has_to_wait(
+    run: Run, secret: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    wrong, attempts = tmp_path / "wrong", tmp_path / "home" / "cache" / "attempts"
+    wrong.write_text("none of them at all")
+    for _ in range(3):
+        status, printed = await run(*command, "--passphrase-file", wrong, "--json")
+        assert (status, printed["error"]["code"]) == (3, "wrong_passphrase")
+    # Nothing is looked at, nothing is waited for, and what is refused does not count.
+    for given in (wrong, secret, wrong):
+        status, printed = await run(*command, "--passphrase-file", given, "--json")
+        assert (status, printed["error"]["code"]) == (3, "too_many_attempts")
+    assert attempts.read_text().split()[0] == "3"
+    attempts.write_text("3 0")
+    await run("verify", "--passphrase-file", secret)
+    assert not attempts.exists()
+
+
+async def test_wrong_recovery_keys_are_counted_too_and_slips_are_not(
+    run: Run, secret: Path, tmp_path: Path
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    given, attempts = tmp_path / "given", tmp_path / "home" / "cache" / "attempts"
+    given.write_text(recovery.to_text(bytes(20)))
+    status, printed = await run("recovery-key", "--recovery-key-file", given, "--json")
+    assert (status, printed["error"]["code"]) == (3, "wrong_recovery_key")
+    given.write_text("AAAA")
+    assert (await run("recovery-key", "--recovery-key-file", given))[0] == 3
+    assert attempts.read_text().split()[0] == "1"
+
+
+async def test_a_backup_is_no_way_around_the_waits(run: Run, secret: Path, tmp_path: Path) -> None:
+    await run("create", "--passphrase-file", secret)
+    _, made = await run("backup", "--passphrase-file", secret, "--json")
+    wrong = tmp_path / "wrong"
+    wrong.write_text("none of them at all")
+    codes = [
+        (await run("restore", made["path"], "--passphrase-file", wrong, "--json"))[1]["error"]["code"]
+        for _ in range(4)
+    ]
+    assert codes == ["wrong_backup_passphrase"] * 3 + ["too_many_attempts"]

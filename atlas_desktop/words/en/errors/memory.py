@@ -22,6 +22,10 @@ TEXTS = {
     "wrong_recovery_key.what": "It is well formed but opens nothing here; a newer one may have replaced it. "
     "Nothing was changed.",
     "wrong_recovery_key.next": "Look for the newest recovery key of this vault, or use the passphrase.",
+    "too_many_attempts.title": "Too many wrong attempts",
+    "too_many_attempts.what": "The next passphrase or recovery key can be given in {seconds} s. This one was "
+    "not looked at.",
+    "too_many_attempts.next": "Wait, then run the command again.",
     "keyslots_missing.title": "The key file is missing",
     "keyslots_missing.what": "Neither copy of {file} is there, without which nobody can open the database. "
     "Nothing was changed.",
