@@ -121,12 +121,17 @@ class Context:
     def fail(self, error: BaseException) -> int:
         """Prints an error as its words and returns the exit status."""
         words = explain(error)
-        if self.json:
-            kind = {"type": "error"} if self.jsonl else {}
-            print(dumps({**kind, **words.as_json()}), flush=True)
-        else:
-            text = clean(f"{words.title}: {words.message}\n{words.next_step}")
-            print(text, file=sys.stderr, flush=True)
+        text = clean(f"{words.title}: {words.message}\n{words.next_step}")
+        try:
+            if self.json:
+                kind = {"type": "error"} if self.jsonl else {}
+                print(dumps({**kind, **words.as_json()}), flush=True)
+            else:
+                print(text, file=sys.stderr, flush=True)
+        except OSError:
+            # Standard output takes nothing (a full disk): then it is said where somebody may read it.
+            with suppress(OSError):
+                print(text, file=sys.stderr, flush=True)
         return int(words.status)
 
     def progress(self, label: str) -> Progress:
@@ -145,6 +150,13 @@ class Context:
             answer = sys.stdin.readline()
         if answer.strip().lower() not in ("y", "yes"):
             raise Declined
+
+    def show_key(self, value: Any, human: str) -> None:
+        """Shows a recovery key. Raises OSError when it cannot be printed, and `Declined` when a person at the
+        terminal has not written it down: it must not come into force then."""
+        self.emit(value, human)
+        if not self.json and sys.stdin.isatty() and sys.stdout.isatty():
+            self.confirm("Have you written it down?")
 
     @property
     def has_passphrase(self) -> bool:

@@ -70,15 +70,17 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
         raise VaultExists
     passphrase = await _ask(ctx.passphrase, "New passphrase: ", confirm=True)
     strength = await vault.strength(passphrase)
-    created = await vault.create(passphrase)
     if strength.score < WEAK_SCORE:
         ctx.note(
             f"This passphrase is easy to guess (about {strength.crack_time_text}). {strength.warning}".strip()
         )
-    ctx.emit(
-        {"created": True, "recovery_key": created.recovery_key},
-        "The vault is ready.\n" + _RECOVERY_WORDS.format(key=created.recovery_key),
-    )
+    async with vault.creating(passphrase) as created:
+        ctx.show_key(
+            {"created": True, "recovery_key": created.recovery_key},
+            _RECOVERY_WORDS.format(key=created.recovery_key),
+        )
+    if not ctx.json:
+        ctx.emit(None, "\nThe vault is ready.")
     return Exit.DONE
 
 
@@ -117,12 +119,11 @@ async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
 
 async def new_recovery_key(ctx: Context, args: argparse.Namespace) -> int:
     keys = await _authorised(ctx, args)
-    text = await ctx.vault().new_recovery_key(keys)
-    ctx.emit(
-        {"recovery_key": text, "rooms": _rooms(keys)},
-        _RECOVERY_WORDS.format(key=text)
-        + ("\n\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")),
-    )
+    async with ctx.vault().replacing_recovery_key(keys) as text:
+        ctx.show_key({"recovery_key": text, "rooms": _rooms(keys)}, _RECOVERY_WORDS.format(key=text))
+    if not ctx.json:
+        ended = "\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")
+        ctx.emit(None, ended)
     return Exit.DONE
 
 

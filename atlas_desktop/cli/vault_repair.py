@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
@@ -158,27 +159,30 @@ def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
 
 async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
     await ctx.vault().status()
-    with ctx.attempt():
-        done = await _repairs(ctx).rekey(ctx.passphrase("Passphrase: "))
+    async with AsyncExitStack() as stack:
+        with ctx.attempt():
+            rekeying = _repairs(ctx).rekeying(ctx.passphrase("Passphrase: "))
+            made = await stack.enter_async_context(rekeying)
+        ctx.show_key(
+            {
+                "rekeyed": True,
+                "rooms": list(made.rooms),
+                "recovery_key": made.recovery_key,
+                "keyring": made.keyring,
+                "keyring_lost": made.keyring_lost,
+            },
+            f"Your new recovery key, shown this once:\n\n    {made.recovery_key}\n",
+        )
     text = (
-        "Every page is written anew under a new key; the old one opens nothing but older backups.\n"
-        "Your new recovery key, shown this once; the old one opens nothing now:\n\n"
-        f"    {done.recovery_key}\n"
+        "Every page is written anew under a new key; the old one, and the old recovery key, open nothing but "
+        "older backups."
     )
-    if done.keyring_lost:
+    if made.keyring_lost:
         text += "\nThe system keyring did not take the new secret: `atlas vault keyring on` tries again."
-    if len(done.rooms) == 1:
+    if len(made.rooms) == 1:
         text += "\nThe private room keeps its key: what you gave does not open it."
-    ctx.emit(
-        {
-            "rekeyed": True,
-            "rooms": list(done.rooms),
-            "recovery_key": done.recovery_key,
-            "keyring": done.keyring,
-            "keyring_lost": done.keyring_lost,
-        },
-        text,
-    )
+    if not ctx.json:
+        ctx.emit(None, text)
     return Exit.DONE
 
 

@@ -1,11 +1,13 @@
 """New keys, rescue of damaged rooms, and the end of everything."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from atlas_desktop.services.backup import by_room
+from atlas_desktop.services.unbroken import unbroken
 from memory.entities import RoomKind
 from memory.errors import KeyringUnavailable, MemoryFault, NothingToSalvage, VaultMissing
 from memory.ports import Clock
@@ -72,15 +74,30 @@ class RepairService:
     # --- new keys ---------------------------------------------------------------------------------
 
     async def rekey(self, passphrase: str) -> Rekeyed:
+        """As `rekeying`, without showing anything."""
+        async with self.rekeying(passphrase) as made:
+            return made
+
+    @asynccontextmanager
+    async def rekeying(self, passphrase: str) -> AsyncIterator[Rekeyed]:
         """Gives every room that the passphrase opens a new key, and the vault a new recovery key.
 
-        Killed at any moment, the rooms open with the old keys or with the new ones. What is under the old
-        keys is destroyed at the end; states of the model are made anew. Raises `WrongPassphrase`,
-        `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
+        Inside, everything is prepared and the recovery key is shown; leaving puts it in place, an error
+        changes nothing. Killed at any moment, the rooms open with the old keys or with the new ones. What is
+        under the old keys is destroyed at the end; states of the model are made anew. Raises
+        `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
         """
-        return await asyncio.to_thread(self._rekey, passphrase)
+        working = self._rekeying(passphrase)
+        made = await asyncio.to_thread(working.__enter__)
+        try:
+            yield made
+        except BaseException as error:
+            await unbroken(asyncio.to_thread(working.__exit__, type(error), error, error.__traceback__))
+            raise
+        await unbroken(asyncio.to_thread(working.__exit__, None, None, None))
 
-    def _rekey(self, passphrase: str) -> Rekeyed:
+    @contextmanager
+    def _rekeying(self, passphrase: str) -> Iterator[Rekeyed]:
         present = self._vaults_of(self._rooms)
         keys = by_room(present.unlock_both(passphrase))
         exchange = Exchange(self._rooms)
@@ -97,10 +114,15 @@ class RepairService:
                     _carry_over(exchange, self._rooms, old.room)
             slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)
             backend = _keyring_on(made.open, new_keys) if slot is not None else None
-            exchange.put_in_place()
+            try:
+                yield Rekeyed(text, tuple(keys), backend, slot is not None and backend is None)
+                exchange.put_in_place()
+            except BaseException:
+                for slot_id in _keyring_slots(made.open):
+                    made.open.forget_keyring_entry(slot_id)
+                raise
         if slot is not None:
             present.open.forget_keyring_entry(slot.id)
-        return Rekeyed(text, tuple(keys), backend, slot is not None and backend is None)
 
     def _rekey_room(self, old: Vault, key: RoomKey, fresh: Vault, new: RoomKey) -> None:
         if not old.database_path.exists():

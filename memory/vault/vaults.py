@@ -27,6 +27,7 @@ from memory.errors import (
 )
 from memory.vault import passphrase as words
 from memory.vault import recovery
+from memory.vault.files import translated_os
 from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import Keyslots
@@ -92,6 +93,20 @@ class Vaults:
         if keys.private is not None:
             self.private.take_back(keys.private)
         return True
+
+    def undo_create(self, keys: Keys) -> None:
+        """Removes rooms that were just made, with their keys. Killed on the way, they are a creation that was
+        cut short. Raises `StorageFull`."""
+        for vault, key in ((self.open, keys.open), (self.private, keys.private)):
+            if key is None:
+                continue
+            vault.matching(key)
+            vault.rewrite(lambda found: msgspec.structs.replace(found, room_made=False))
+            with translated_os():
+                for file in vault.database_path.parent.glob(f"{vault.room}*"):
+                    if ".keys" not in file.name:
+                        file.unlink(missing_ok=True)
+            vault.discard()
 
     def _clear_what_was_never_finished(self) -> None:
         """Removes private keyslots of a creation that was cut short before the open room had its own."""
@@ -182,6 +197,30 @@ class Vaults:
             lambda keyslots, key: ways.by_recovery_key(keyslots.place, key, self._clock.now()),
         )
         return recovery.to_text(ways.secret)
+
+    def add_recovery_key(self, keys: Keys) -> tuple[str, bytes]:
+        """A recovery key beside the one that there is, for every room whose key is given, and what it is
+        known by. Both open until `end_recovery_keys`. Raises `StorageFull`."""
+        ways = Ways(self._kdf)
+
+        def add(vault: Vault, key: RoomKey) -> bytes:
+            slot = ways.by_recovery_key(vault.matching(key).place, key, self._clock.now())
+            vault.rewrite(lambda found: _with(found, (*found.slots, slot)))
+            return slot.salt
+
+        if keys.private is not None:
+            add(self.private, keys.private)
+        return recovery.to_text(ways.secret), add(self.open, keys.open)
+
+    def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
+        """Ends the recovery key of `add_recovery_key` when it was `added` in vain, else all others."""
+
+        def stays(slot: Slot) -> bool:
+            return not isinstance(slot, RecoverySlot) or (slot.salt == salt) is not added
+
+        self.open.rewrite(lambda found: _with(found, tuple(filter(stays, found.slots))))
+        with suppress(StorageFull):
+            self.settle()
 
     def recovery_key_seen(self) -> None:
         self.open.recovery_key_seen()

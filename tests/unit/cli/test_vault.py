@@ -1,7 +1,9 @@
 """`atlas vault`, run in this process on a home of its own."""
 
 import argparse
+import contextlib
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -306,3 +308,43 @@ async def test_a_backup_is_no_way_around_the_waits(run: Run, secret: Path, tmp_p
         for _ in range(4)
     ]
     assert codes == ["wrong_backup_passphrase"] * 3 + ["too_many_attempts"]
+
+
+# --- recovery keys that nobody has seen -------------------------------------------------------------
+
+
+@pytest.fixture
+def run_unseen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """As `run`, with a standard output that takes nothing."""
+
+    async def run_one(*words: str | Path) -> tuple[int, Any]:
+        with monkeypatch.context() as patch, Path("/dev/full").open("w") as full:  # noqa: ASYNC230
+            patch.setattr(sys, "stdout", full)
+            status, printed = await run(*words)
+            with contextlib.suppress(OSError):
+                full.close()
+        return status, printed
+
+    return run_one
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+async def test_a_recovery_key_that_could_not_be_shown_is_not_in_force(
+    run: Run, run_unseen: Run, secret: Path, tmp_path: Path
+) -> None:
+    by = ("--passphrase-file", secret)
+    status, text = await run_unseen("create", *by)
+    assert (status, "disk is full" in text) == (1, True)
+    assert (await run("status"))[0] == 3
+    assert not list((tmp_path / "home" / "rooms").iterdir())
+
+    (tmp_path / "known").write_text((await run("create", *by, "--json"))[1]["recovery_key"])
+    for command in ("recovery-key", "rekey"):
+        status, text = await run_unseen(command, *by)
+        assert (status, "disk is full" in text) == (1, True)
+        slots = (await run("status", "--json"))[1]
+        for found in (slots, slots["private"]):
+            assert [slot["kind"] for slot in found["slots"]] == ["passphrase", "recovery"]
+    assert (await run("verify", *by))[0] == 0
+    status, printed = await run("recovery-key", "--recovery-key-file", tmp_path / "known", "--json")
+    assert (status, printed["rooms"]) == (0, ["open", "private"])
