@@ -211,6 +211,16 @@ class NothingToSalvage(MemoryFault):
     """The room is sound: there is nothing to be recovered from it."""
 
 
+class NothingReadable(MemoryFault):
+    """Nothing can be brought out of a damaged room: no new one was put in its place."""
+
+    def __init__(self, room: str, pages: int, bad_pages: int) -> None:
+        super().__init__(f"{bad_pages} of {pages} pages")
+        self.room = room
+        self.pages = pages
+        self.bad_pages = bad_pages
+
+
 class ExchangeUnfinished(MemoryFault):
     """Another process is putting other rooms in place of these."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
-from atlas_desktop.explain import Declined, Exit, UsageError, size
+from atlas_desktop.explain import Declined, Exit, UsageError, explain, size
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -111,26 +111,42 @@ def _report_text(
 
 async def salvage(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
-    from memory.errors import NothingToSalvage
+    from memory.errors import NothingReadable, NothingToSalvage
 
     keys = {room: key for room, key in by_room(await present_keys(ctx)).items() if args.room in (None, room)}
     repairs = _repairs(ctx)
-    done = {
-        room: await repairs.salvage(room, key)
-        for room, key in keys.items()
-        if await repairs.damaged(room, key)
-    }
+    done: dict[RoomKind, Rescued] = {}
+    lost: list[NothingReadable] = []
+    for room, key in keys.items():
+        if await repairs.damaged(room, key):
+            try:
+                done[room] = await repairs.salvage(room, key)
+            except NothingReadable as error:
+                lost.append(error)
     if not done:
-        raise NothingToSalvage
+        raise lost[0] if lost else NothingToSalvage
+
+    def told(room: "RoomKind") -> bool:
+        """How much there is in a room that is closed is not told, unless it is asked for."""
+        return room == "open" or ctx.private or args.room == room
+
     ctx.emit(
-        {"salvaged": [_rescued_json(room, one) for room, one in done.items()]},
-        lambda: "\n".join(_rescued_text(room, one) for room, one in done.items()),
+        {
+            "salvaged": [_rescued_json(room, one, told=told(room)) for room, one in done.items()],
+            "unreadable": [one.room for one in lost],
+        },
+        lambda: "\n".join(_rescued_text(room, one, told=told(room)) for room, one in done.items()),
     )
-    return Exit.DONE
+    for one in lost:
+        words = explain(one)
+        ctx.note(f"{words.title}: {words.message}\n{words.next_step}")
+    return Exit.DAMAGED if lost else Exit.DONE
 
 
-def _rescued_json(room: "RoomKind", one: "Rescued") -> dict[str, Any]:
+def _rescued_json(room: "RoomKind", one: "Rescued", *, told: bool) -> dict[str, Any]:
     found = one.salvaged
+    if not told:
+        return {"room": room.value, "kept": str(one.kept)}
     return {
         "room": room.value,
         "pages": found.pages,
@@ -144,8 +160,13 @@ def _rescued_json(room: "RoomKind", one: "Rescued") -> dict[str, Any]:
     }
 
 
-def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
+def _rescued_text(room: "RoomKind", one: "Rescued", *, told: bool) -> str:
     found = one.salvaged
+    if not told:
+        return (
+            f"What can be read of the {room} room is in a new room; --private says how much that is. "
+            f"The old files are in {one.kept.name}."
+        )
     return (
         f"{found.bad_pages} of {found.pages} pages of the {room} room cannot be read.\n"
         f"{found.messages} of {found.expected} messages in {found.sessions} conversations are in a new room; "
@@ -229,7 +250,8 @@ def _destroyed_json(done: "Destroyed") -> dict[str, Any]:
 def _destroyed_text(done: "Destroyed") -> str:
     gone = done.shredded
     lines = [
-        f"{gone.keys} key files are overwritten; {gone.files} files ({size(gone.bytes)}) are removed.",
+        f"{gone.keys} key files are overwritten.",
+        f"Every room is removed; of the open one {gone.files} files ({size(gone.bytes)}).",
         "Without the keys, what may be left of the rest on the disk can be read by nobody.",
     ]
     if done.keyring_entry_removed is False:

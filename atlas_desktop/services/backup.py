@@ -172,6 +172,12 @@ class BackupService:
         unread = sorted(set(self.folder.glob(f"{PREFIX}*{SUFFIX}")) - known.keys())
         return [*unread, *sorted(known, key=lambda file: _order(known[file]))]
 
+    def remove_drafts(self) -> None:
+        """Removes what backups that were killed left in the folder, if it is in the home: a start does not
+        wait for a stick or a network."""
+        if self.folder.is_relative_to(self._rooms.parent):
+            self._files.remove_drafts(self.folder)
+
     def held(self, rooms: Iterable[RoomKind]) -> tuple[int, int]:
         """How many backups there are in the folder, and how many bytes are of these rooms in them."""
         known = self._known(self.folder).values()

@@ -1,5 +1,6 @@
 """Everything an interface needs, in one object, built in one place and handed to the TUI or a command."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
@@ -109,6 +110,7 @@ class Desk:
                 lambda: self.settings.backup,
                 lambda missing: self.on_stale(missing, Freshness.MISSING),
             )
+            await asyncio.to_thread(self.backups.remove_drafts)
         if room is RoomKind.OPEN and key is not None and await self.vault.private_missing():
             self.on_stale(RoomKind.PRIVATE, Freshness.MISSING)
         if store.freshness is not Freshness.CURRENT:

@@ -9,7 +9,7 @@ from pathlib import Path
 from atlas_desktop.services.backup import by_room
 from atlas_desktop.services.unbroken import unbroken
 from memory.entities import RoomKind
-from memory.errors import KeyringUnavailable, MemoryFault, NothingToSalvage, VaultMissing
+from memory.errors import KeyringUnavailable, MemoryFault, NothingReadable, NothingToSalvage, VaultMissing
 from memory.ports import Clock
 from memory.vault.exchange import Exchange
 from memory.vault.files import translated_os
@@ -145,7 +145,8 @@ class RepairService:
     async def salvage(self, room: RoomKind, key: RoomKey, *, always: bool = False) -> Rescued:
         """Puts a new room with all that can be read in place of a damaged one; its files are kept aside.
 
-        Raises `NothingToSalvage` for a sound room, unless `always`; `StorageFull`, `ExchangeUnfinished`.
+        Raises `NothingToSalvage` for a sound room, unless `always`; `NothingReadable` when there is nothing
+        to put in place; `StorageFull`, `ExchangeUnfinished`. Then nothing was changed.
         """
         if not always and not await self.damaged(room, key):
             raise NothingToSalvage
@@ -157,6 +158,8 @@ class RepairService:
         with exchange.prepared() as folder:
             target = folder / f"{room}.db"
             salvaged = self._repairs.salvage(self._rooms / target.name, key, target)
+            if not salvaged.rows and (salvaged.bad_pages or not salvaged.pages):
+                raise NothingReadable(room, salvaged.pages, salvaged.bad_pages)
             for file in sorted(self._rooms.iterdir()):
                 if not file.name.startswith((f"{room}.db", f"{room}-states.db", f"{room}.count")):
                     exchange.carry_over(file.name)

@@ -115,7 +115,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         if not path.parent.exists():
             make_private_folder(path.parent)
-        _remove_drafts(path)
+        remove_drafts(path.parent, path.name)
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise OutputRefused(error.strerror or type(error).__name__) from error
@@ -139,13 +139,13 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     sync_folder(path.parent)
 
 
-def _remove_drafts(path: Path) -> None:
-    """Removes what backups that were killed left behind: of this name, and of any backup's in this folder.
-
-    A draft that another process is at work on is held by it, and stays.
-    """
-    patterns = (f".{glob.escape(path.name)}.{_DRAFT}", f".*{SUFFIX}.{_DRAFT}")
-    for stale in {found for pattern in patterns for found in path.parent.glob(pattern)}:
+def remove_drafts(folder: Path, name: str | None = None) -> None:
+    """Removes what backups that were killed left behind in a folder: of any that has a backup's usual ending,
+    and of this name. A draft that another process is at work on is held by it, and stays."""
+    patterns = [f".*{SUFFIX}.{_DRAFT}"]
+    if name is not None:
+        patterns.append(f".{glob.escape(name)}.{_DRAFT}")
+    for stale in {found for pattern in patterns for found in folder.glob(pattern)}:
         with suppress(OSError):
             descriptor = os.open(stale, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             try:

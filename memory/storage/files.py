@@ -4,7 +4,7 @@ from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.ports import Clock
-from memory.storage import backup, connection
+from memory.storage import archive, backup, connection
 from memory.storage.freshness import start_counting
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked
@@ -23,6 +23,9 @@ class SqlRoomFiles:
 
     def unpack(self, file: Path, folder: Path) -> Unpacked:
         return backup.unpack(file, folder)
+
+    def remove_drafts(self, folder: Path) -> None:
+        archive.remove_drafts(folder)
 
     def facts(self, file: Path) -> BackupFacts:
         return backup.facts(file)

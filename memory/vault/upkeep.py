@@ -106,6 +106,10 @@ class RoomFiles(Protocol):
         `StorageFull`."""
         ...
 
+    def remove_drafts(self, folder: Path) -> None:
+        """Removes what backups that were killed left in a folder; a draft that is being written stays."""
+        ...
+
     def facts(self, file: Path) -> BackupFacts:
         """Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
         ...

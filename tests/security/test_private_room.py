@@ -170,3 +170,7 @@ def test_closed_it_is_told_of_as_in_a_vault_whose_private_room_was_never_used(
             for place in (home.home, never)
         ]
         assert printed[0] == printed[1], words
+    ends = [
+        json.loads(run("vault", "destroy", "--with-backups", at=place)[1]) for place in (home.home, never)
+    ]
+    assert ends[0] == ends[1]

@@ -27,6 +27,8 @@ _SAMPLES: dict[str, Any] = {
     "role": "chat",
     "room": "private",
     "seconds": 8,
+    "pages": 12,
+    "bad_pages": 12,
     "source": "somewhere",
     "code": -11,
     "tokens": 9,

@@ -311,3 +311,5 @@ async def test_drafts_of_a_killed_backup_go_with_the_next_and_one_at_work_stays(
         fcntl.flock(held, fcntl.LOCK_EX)
         backup = await made.backups().make(by_room(made.keys), folder / "mine")
     assert set(folder.iterdir()) == {at_work, another, backup.path}
+    made.backups().remove_drafts()
+    assert set(folder.iterdir()) == {another, backup.path}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
-from memory.errors import NothingToSalvage
+from memory.errors import NothingReadable, NothingToSalvage
 from memory.storage.salvage import salvage
 from models.messages import Role
 from tests.upkeep.conftest import Home
@@ -144,3 +144,20 @@ async def test_many_rooms_with_spoilt_pages(made: Home, seed: int) -> None:
     spoil(made.rooms / "open.db", 0.01 + seed / 200, seed)
     await made.repairs().salvage(RoomKind.OPEN, made.key())
     assert (await read(made)).items() <= said.items()
+
+
+@pytest.mark.parametrize("gone", ["every page", "empty", "missing"])
+async def test_where_nothing_can_be_read_no_empty_room_is_put_in_place(made: Home, gone: str) -> None:
+    path = made.rooms / "open.db"
+    if gone == "every page":
+        spoil(path, 1.0, seed=1)
+    elif gone == "empty":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+    before = {file: file.read_bytes() for file in made.rooms.iterdir()}
+    assert await made.repairs().damaged(RoomKind.OPEN, made.key())
+    with pytest.raises(NothingReadable):
+        await made.repairs().salvage(RoomKind.OPEN, made.key())
+    assert {file: file.read_bytes() for file in made.rooms.iterdir()} == before
+    assert [folder.name for folder in made.folder.iterdir() if folder.is_dir()] == ["rooms"]

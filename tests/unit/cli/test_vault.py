@@ -348,3 +348,15 @@ async def test_a_recovery_key_that_could_not_be_shown_is_not_in_force(
     assert (await run("verify", *by))[0] == 0
     status, printed = await run("recovery-key", "--recovery-key-file", tmp_path / "known", "--json")
     assert (status, printed["rooms"]) == (0, ["open", "private"])
+
+
+async def test_salvage_of_what_cannot_be_read_is_refused_with_its_own_status(
+    run: Run, secret: Path, tmp_path: Path
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    path = tmp_path / "home" / "rooms" / "open.db"
+    path.write_bytes(bytes(path.stat().st_size))
+    before = path.read_bytes()
+    status, printed = await run("salvage", "--passphrase-file", secret, "--json")
+    assert (status, printed["error"]["code"]) == (4, "nothing_readable")
+    assert path.read_bytes() == before
