@@ -1,7 +1,8 @@
 """The system's clock as a `memory.ports.Clock`, its moments as whole numbers, and whether to believe it."""
 
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -10,6 +11,31 @@ _MICROSECOND = timedelta(microseconds=1)
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+class LocalZone(tzinfo):
+    """The time zone of this computer, with its summer times.
+
+    `astimezone()` without a zone gives a time the offset of that moment for good: a day in March, counted
+    from a day in November, would begin an hour too late.
+    """
+
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        if moment is None:
+            return timedelta(seconds=-time.timezone)
+        # A naive moment is local, and of an hour that comes twice the one that `fold` says.
+        return moment.replace(tzinfo=None).astimezone().utcoffset() or timedelta(0)
+
+    def dst(self, _moment: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def tzname(self, _moment: datetime | None) -> str:
+        return "local"
+
+    def fromutc(self, moment: datetime) -> datetime:
+        at = moment.replace(tzinfo=UTC)
+        local = at.astimezone().replace(tzinfo=None)
+        return local.replace(tzinfo=self, fold=int(local.astimezone() != at))
 
 
 def micros(moment: datetime) -> int:
