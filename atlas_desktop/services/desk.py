@@ -126,8 +126,7 @@ class Desk:
         room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
         # A disk that takes nothing must not keep anyone out.
         with suppress(StorageFull):
-            if (held := await room.retention.held_back()) is not None:
-                room.retention.on_held_back(held)
+            await room.retention.tell_held_back()
 
     async def leave(self, room: "OpenRoom") -> None:
         """Closes one of several rooms. What the model still holds of it goes too."""

@@ -51,7 +51,8 @@ class RetentionService:
         self._epochs = epochs
         self._settings = settings
         self.on_held_back: Callable[[HeldBack], None] = lambda _held: None
-        """Told by the daily work of what stays because the clock may have been set ahead."""
+        """Told of what stays because the clock may have been set ahead."""
+        self._told = False
         # What is off the record has no tomorrow.
         if store.room is not RoomKind.OFF_RECORD:
             background.register(KIND, self._do)
@@ -94,8 +95,14 @@ class RetentionService:
     async def _do(self, _job: Job) -> None:
         seen = await self._store.retention.look_at_clock(self._clock.now())
         await self._erase(seen.passed)
-        if (held := await self.held_back()) is not None:
+        await self.tell_held_back()
+
+    async def tell_held_back(self) -> None:
+        """Tells `on_held_back`, once until nothing is held back any more."""
+        held = await self.held_back()
+        if held is not None and not self._told:
             self.on_held_back(held)
+        self._told = held is not None
 
     async def _erase(self, now: datetime) -> Removed:
         sessions = messages = 0

@@ -5,8 +5,8 @@ TEXTS = {
     "place, or the last changes were lost. If you did not do that, restore a backup.",
     "missing": "The {room} room cannot be opened: its database or its key file is missing. Backups that are "
     "made now do not hold it. Put one back that does: `atlas vault restore`.",
-    "held_back": "{sessions} would now be erased for their age, but the clock is {days} later than Atlas "
-    "expected, so they stay. If the date is right, `atlas sessions retention --apply` erases them. Otherwise "
-    "set the clock; nothing is lost.",
+    "held_back": "{sessions} would be erased for age now, but the clock is {days} later than expected, so "
+    "nothing was erased. If the date is right, `atlas sessions retention --apply` erases what is due. Otherwise "
+    "set the clock.",
     "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
 }
