@@ -23,6 +23,11 @@ def register(add: Any) -> None:
     add("verify", verify, "check every page, key, reference and index of every room; mends nothing but keys")
     salvaging = add("salvage", salvage, "make a new room of all that can be read of a damaged one")
     salvaging.add_argument("--room", choices=("open", "private"), help="only this room")
+    salvaging.add_argument(
+        "--new-private",
+        action="store_true",
+        help="put an empty private room in place of one that is lost; asks, and keeps the old files aside",
+    )
     add("rekey", rekey, "give every room a new key; needs the passphrase and shows a new recovery key")
     destroying = add("destroy", destroy, "overwrite the keys and remove every room, for good")
     destroying.add_argument("--with-backups", action="store_true", help="the dated backups, too")
@@ -41,11 +46,13 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
 
     vault = ctx.vault()
-    before = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    missing = [room for room in ("private",) if await vault.private_missing()]
+    rooms = [one.room for one in vault.rooms if one.room not in missing]
+    before = {room: await vault.copies(room) for room in rooms}
     keys = await present_keys(ctx)
-    reports = [await vault.verify(key, room) for room, key in by_room(keys).items()]
+    reports = [await vault.verify(key, room) for room, key in by_room(keys).items() if room in rooms]
     # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
-    after = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    after = {room: await vault.copies(room) for room in rooms}
     healed = [
         name
         for room, copies in before.items()
@@ -53,10 +60,11 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
         if state != "sound" and after[room].get(name) == "sound"
     ]
     copies = {name: state for one in after.values() for name, state in one.items()}
-    sound = all(report.sound for report in reports) and all(state == "sound" for state in copies.values())
+    whole = not missing and all(state == "sound" for state in copies.values())
+    sound = whole and all(report.sound for report in reports)
     ctx.emit(
-        {**_report_json(reports, copies, healed), "sound": sound},
-        lambda: _report_text(reports, copies, healed, sound=sound),
+        {**_report_json(reports, copies, healed), "missing": missing, "sound": sound},
+        lambda: _report_text(reports, copies, healed, missing, sound=sound),
     )
     return Exit.DONE if sound else Exit.DAMAGED
 
@@ -86,9 +94,15 @@ def _report_json(reports: list["VaultReport"], copies: dict[str, str], healed: l
 
 
 def _report_text(
-    reports: list["VaultReport"], copies: dict[str, str], healed: list[str], *, sound: bool
+    reports: list["VaultReport"],
+    copies: dict[str, str],
+    healed: list[str],
+    missing: list[str],
+    *,
+    sound: bool,
 ) -> str:
     from atlas_desktop.words.amounts import held
+    from atlas_desktop.words.freshness import freshness_text
 
     opened = reports[0].room
     lines = [f"{held(opened.sessions, opened.messages)}."]
@@ -96,11 +110,10 @@ def _report_text(
     lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
     for report in reports:
         lines += [f"{report.room.room}: {problem}" for problem in report.room.problems]
-        from atlas_desktop.words.freshness import freshness_text
-
         if words := freshness_text(report.room.room, report.room.freshness):
             lines.append(words)
-    if len(reports) == 1:
+    lines += [freshness_text(room, "missing") for room in missing]
+    if len(reports) == 1 and not missing:
         lines.append("The private room was not looked into: that takes the passphrase.")
     lines.append("Everything is sound." if sound else "The vault is damaged; `atlas vault salvage` helps.")
     return "\n".join(lines)
@@ -111,8 +124,10 @@ def _report_text(
 
 async def salvage(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
-    from memory.errors import NothingReadable, NothingToSalvage
+    from memory.errors import KeyslotsMissing, NothingReadable, NothingToSalvage
 
+    if args.new_private:
+        return await _new_private(ctx)
     keys = {room: key for room, key in by_room(await present_keys(ctx)).items() if args.room in (None, room)}
     repairs = _repairs(ctx)
     done: dict[RoomKind, Rescued] = {}
@@ -123,6 +138,8 @@ async def salvage(ctx: Context, args: argparse.Namespace) -> int:
                 done[room] = await repairs.salvage(room, key)
             except NothingReadable as error:
                 lost.append(error)
+    if not done and not lost and args.room != "open" and await ctx.vault().private_missing():
+        raise KeyslotsMissing("private")
     if not done:
         raise lost[0] if lost else NothingToSalvage
 
@@ -141,6 +158,19 @@ async def salvage(ctx: Context, args: argparse.Namespace) -> int:
         words = explain(one)
         ctx.note(f"{words.title}: {words.message}\n{words.next_step}")
     return Exit.DAMAGED if lost else Exit.DONE
+
+
+async def _new_private(ctx: Context) -> int:
+    await ctx.vault().status()
+    ctx.confirm("This puts an empty private room in place of the one that is lost. Go on?")
+    with ctx.attempt():
+        kept = await _repairs(ctx).new_private_room(ctx.passphrase())
+    ctx.emit(
+        {"new_private": True, "kept": str(kept)},
+        f"An empty private room is in place; what was there is in {kept.name}.\n"
+        "Your recovery key does not open it yet: `atlas vault recovery-key` makes one for both rooms.",
+    )
+    return Exit.DONE
 
 
 def _rescued_json(room: "RoomKind", one: "Rescued", *, told: bool) -> dict[str, Any]:

@@ -6,10 +6,18 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from atlas_desktop.services.backup import by_room
 from atlas_desktop.services.unbroken import unbroken
 from memory.entities import RoomKind
-from memory.errors import KeyringUnavailable, MemoryFault, NothingReadable, NothingToSalvage, VaultMissing
+from memory.errors import (
+    KeyringUnavailable,
+    MemoryFault,
+    NothingReadable,
+    NothingToSalvage,
+    VaultMissing,
+)
 from memory.ports import Clock
 from memory.vault.exchange import Exchange
 from memory.vault.files import translated_os
@@ -154,7 +162,7 @@ class RepairService:
 
     def _salvage(self, room: RoomKind, key: RoomKey) -> Rescued:
         exchange = Exchange(self._rooms)
-        kept = f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
+        kept = self._aside()
         with exchange.prepared() as folder:
             target = folder / f"{room}.db"
             salvaged = self._repairs.salvage(self._rooms / target.name, key, target)
@@ -166,6 +174,32 @@ class RepairService:
             self._files.start_counting(target, room, key)
             exchange.put_in_place(keep=kept)
         return Rescued(salvaged, self._rooms.with_name(kept))
+
+    async def new_private_room(self, passphrase: str) -> Path:
+        """Puts an empty private room in place of one that is missing; returns the folder in which all files
+        stay as they were. Raises `NothingToSalvage` when it is not missing, `WrongPassphrase`, `StorageFull`,
+        `ExchangeUnfinished`."""
+        return await asyncio.to_thread(self._new_private_room, passphrase)
+
+    def _new_private_room(self, passphrase: str) -> Path:
+        present = self._vaults_of(self._rooms)
+        present.open.unlock(passphrase)
+        if not present.private_missing():
+            raise NothingToSalvage
+        exchange = Exchange(self._rooms)
+        kept = self._aside()
+        with exchange.prepared() as folder:
+            for file in sorted(self._rooms.iterdir()):
+                if not file.name.startswith(RoomKind.PRIVATE):
+                    exchange.carry_over(file.name)
+            made = self._vaults_of(folder)
+            made.open.rewrite(lambda found: msgspec.structs.replace(found, private_made=False))
+            made.unlock(passphrase)
+            exchange.put_in_place(keep=kept)
+        return self._rooms.with_name(kept)
+
+    def _aside(self) -> str:
+        return f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
 
     # --- the end ----------------------------------------------------------------------------------
 

@@ -254,6 +254,11 @@ async def test_a_missing_private_room_is_called_that_and_keeps_no_backup_from_th
     text = (await run("status"))[1]
     assert "private room cannot be opened" in text or "the database is not (private.db)" in text
     assert (await run("status", "--json"))[1]["private_missing"] is True
+    status, printed = await run("verify", *by, "--json")
+    assert (status, printed["sound"], printed["missing"]) == (4, False, ["private"])
+    assert [one["room"] for one in printed["rooms"] if one["sound"]] == ["open"]
+    status, printed = await run("salvage", "--room", "private", *by, "--json")
+    assert (status, printed["error"]["code"] in ("keyslots_missing", "nothing_readable")) == (4, True)
 
 
 @pytest.mark.parametrize(
