@@ -115,7 +115,10 @@ def _report_text(
     lines += [freshness_text(room, "missing") for room in missing]
     if len(reports) == 1 and not missing:
         lines.append("The private room was not looked into: that takes the passphrase.")
-    lines.append("Everything is sound." if sound else "The vault is damaged; `atlas vault salvage` helps.")
+    if sound:
+        lines.append("Everything is sound.")
+    elif not missing or not all(report.sound for report in reports):
+        lines.append("The vault is damaged; `atlas vault salvage` helps.")
     return "\n".join(lines)
 
 
