@@ -12,7 +12,7 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.errors import RoomClosed, StorageFull
+from memory.errors import RoomClosed, StorageBusy, StorageFull
 from memory.gate import ForegroundGate, Power
 from memory.kinds import Freshness, RoomKind
 from memory.vault.keys import RoomKey
@@ -125,7 +125,7 @@ class Desk:
     async def _look_at_clock(self, room: "OpenRoom") -> None:
         room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
         # A disk that takes nothing must not keep anyone out.
-        with suppress(StorageFull):
+        with suppress(StorageFull, StorageBusy):
             await room.retention.tell_held_back()
 
     async def leave(self, room: "OpenRoom") -> None:

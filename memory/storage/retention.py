@@ -50,13 +50,15 @@ class SqlRetentionStore:
         ]
 
     async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
+        known = None if believe else await self._database.read(_seen)
+        if known and timedelta(0) <= now - known.at < _NOTED_EVERY and known.passed <= known.at:
+            # As good as noted: a command that only reads writes nothing.
+            return known.looked(now)
+
         def work(conn: Connection) -> Seen:
             before = _seen(conn)
             if before is None or believe:
                 seen = Seen(now, now)
-            elif timedelta(0) <= now - before.at < _NOTED_EVERY and before.passed <= before.at:
-                # As good as noted: a command that only reads writes nothing.
-                return before.looked(now)
             else:
                 seen = before.looked(now)
                 _mend_bin(conn, before, seen)
