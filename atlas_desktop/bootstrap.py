@@ -100,9 +100,9 @@ def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
     """Works also where the settings cannot be read."""
     from atlas_desktop.services.doctor import Doctor
 
-    return Doctor(
-        paths, SettingsFile(paths.config, check_keys=check_keys), build_vault(paths), build_models(paths)
-    )
+    settings = SettingsFile(paths.config, check_keys=check_keys)
+    backups = build_backups(paths, settings)
+    return Doctor(paths, settings, build_vault(paths), build_models(paths), backups)
 
 
 def build_models(paths: Paths) -> "ModelService":

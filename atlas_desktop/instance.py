@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from atlas_desktop.explain import AlreadyRunning
-from atlas_desktop.paths import Paths
+from atlas_desktop.paths import PRIVATE_FILE, Paths
 
 WAIT_S = 3.0
 
@@ -37,7 +37,9 @@ class InstanceLock:
         self._lock = lock
         # Only tells others who holds the lock: a full disk is no reason to read nothing any more.
         with suppress(OSError):
-            self._owner.write_text(str(os.getpid()), encoding="ascii")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+            with os.fdopen(os.open(self._owner, flags, PRIVATE_FILE), "w", encoding="ascii") as out:
+                out.write(str(os.getpid()))
         return self
 
     def _holder(self) -> int | None:

@@ -4,7 +4,9 @@ Nothing is ever written outside the home, except a file that a person names.
 """
 
 import os
+import stat
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 ENV_HOME = "ATLAS_HOME"
@@ -14,6 +16,25 @@ PRIVATE_FILE = 0o600
 
 class NoSuchHome(Exception):
     """The home's path begins with a user that does not exist."""
+
+
+class Danger(StrEnum):
+    """writable: others can write there; owner: it belongs to another user; link: a symbolic link, through
+    which something else would be written; kind: neither a file nor a link (a pipe, a folder, a device)."""
+
+    WRITABLE = "writable"
+    OWNER = "owner"
+    LINK = "link"
+    KIND = "kind"
+
+
+class UnsafeHome(Exception):
+    """Something in the home is not as this program makes it, and must not be used."""
+
+    def __init__(self, path: Path, danger: Danger) -> None:
+        super().__init__(danger)
+        self.path = path
+        self.danger = danger
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +77,42 @@ class Paths:
         return self.home / "lock"
 
     def ensure(self) -> None:
-        """Creates the folders, readable by their owner alone."""
+        """Creates the folders, readable by their owner alone. Raises `UnsafeHome`, as `check`."""
+        self.check()
         for folder in (self.home, self.rooms, self.models, self.logs, self.cache, self.temporary):
             folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+
+    def check(self) -> None:
+        """Looks at what is there before it is used; reads and changes nothing. Raises `UnsafeHome`."""
+        if os.name == "nt":
+            return
+        for folder in (self.home, self.rooms, self.logs, self.cache, self.temporary):
+            if folder.exists():
+                _check_folder(folder)
+        files = (self.lock, self.lock.with_suffix(".owner"), self.config, self.attempts)
+        beside = self.home.glob(f"{self.rooms.name}.*")
+        for file in (*files, *(one for one in beside if not one.is_dir()), *self.rooms.glob("*")):
+            _check_file(file, link=file == self.config)
+
+
+def _check_folder(folder: Path) -> None:
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise UnsafeHome(folder, Danger.OWNER)
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeHome(folder, Danger.WRITABLE)
+
+
+def _check_file(file: Path, *, link: bool) -> None:
+    """`link`: it may be a symbolic link to a file."""
+    try:
+        found = file.stat() if link else file.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise UnsafeHome(file, Danger.LINK)
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeHome(file, Danger.KIND)
 
 
 def find_home(given: str | None = None) -> Path:

@@ -25,6 +25,14 @@ class WrongPassphrase(MemoryFault):
     """The passphrase opens no slot (the file itself is sound)."""
 
 
+class TooManyAttempts(MemoryFault):
+    """After several wrong passphrases or recovery keys the next may be given in so many seconds only."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class RecoveryKeyMistyped(MemoryFault):
     """The recovery key's own checksum does not hold: it was mistyped."""
 
@@ -34,7 +42,11 @@ class WrongRecoveryKey(MemoryFault):
 
 
 class KeyslotsMissing(MemoryFault):
-    """A database exists, but no copy of its keyslot file does."""
+    """A room's database exists, or did, but no copy of its keyslot file does."""
+
+    def __init__(self, room: str = "open") -> None:
+        super().__init__(room)
+        self.room = room
 
 
 class KeyslotsDamaged(MemoryFault):
@@ -197,6 +209,16 @@ class CannotMerge(MemoryFault):
 
 class NothingToSalvage(MemoryFault):
     """The room is sound: there is nothing to be recovered from it."""
+
+
+class NothingReadable(MemoryFault):
+    """Nothing can be brought out of a damaged room: no new one was put in its place."""
+
+    def __init__(self, room: str, pages: int, bad_pages: int) -> None:
+        super().__init__(f"{bad_pages} of {pages} pages")
+        self.room = room
+        self.pages = pages
+        self.bad_pages = bad_pages
 
 
 class ExchangeUnfinished(MemoryFault):

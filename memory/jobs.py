@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
+
+CLOCK_WAS_AHEAD = timedelta(hours=1)
+"""What was last changed so much later than now was changed by a clock that was ahead."""
 
 
 class JobState(StrEnum):
@@ -81,7 +84,8 @@ class JobStore(Protocol):
         ...
 
     async def claim(self, now: datetime, *, kinds: Collection[str] | None = None) -> Job | None:
-        """The most urgent queued job that is due (the oldest of equals), which is running from now on.
+        """The most urgent queued job that is due (the oldest of equals), which is running from now on. One
+        that was queued by a clock that was ahead (`CLOCK_WAS_AHEAD`) is due, however long it was to wait.
 
         With `kinds` only jobs of these. None when there is none.
         """

@@ -19,8 +19,10 @@ class MemoryMode(StrEnum):
 
 
 class Freshness(StrEnum):
-    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone."""
+    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone;
+    missing: its database or its key file is not there."""
 
     CURRENT = "current"
     ROLLED_BACK = "rolled_back"
     UNKNOWN = "unknown"
+    MISSING = "missing"

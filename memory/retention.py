@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from memory.clock import Seen
+
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
@@ -75,6 +77,15 @@ class RetentionStore(Protocol):
 
     async def projects(self) -> dict[str, int]:
         """Days by the name of the project, of projects that have their own."""
+        ...
+
+    async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
+        """Notes the time, and says up to when time has passed for certain: things age by that (`Seen`). With
+        `believe` all of it has.
+
+        Where the clock is found to have been ahead or behind, conversations that were put into the bin
+        meanwhile count as put there now.
+        """
         ...
 
     async def set_project(self, project: str, days: int | None) -> None:

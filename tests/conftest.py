@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,11 @@ def installed_models() -> Path:
 # A shell that runs the suite in the background has it ignore Ctrl-C, and all that it starts would do so too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Days of the tests begin where those of no computer in particular do; `test_zones.py` tries others.
+if sys.platform != "win32":
+    os.environ["TZ"] = "UTC"
+    time.tzset()
 
 # Found before any test changes the environment.
 _models_of_the_person = Paths(find_home()).models

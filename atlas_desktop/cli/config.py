@@ -33,6 +33,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def _file(ctx: Context) -> "SettingsFile":
     from atlas_desktop.settings import SettingsFile, any_keys
 
+    ctx.paths.check()
     return SettingsFile(ctx.paths.config, check_keys=ctx.check_keys or any_keys)
 
 
@@ -40,6 +41,7 @@ def _load(ctx: Context) -> "SettingsFile":
     """To be read: a keymap that cannot be used is no hindrance to that."""
     from atlas_desktop.settings import SettingsFile
 
+    ctx.paths.check()
     file = SettingsFile(ctx.paths.config)
     file.load()
     return file

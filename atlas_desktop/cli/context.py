@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,6 +20,7 @@ from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import OpenRoom
     from atlas_desktop.services.vault import VaultService
     from atlas_desktop.settings import CheckKeys
@@ -120,12 +121,17 @@ class Context:
     def fail(self, error: BaseException) -> int:
         """Prints an error as its words and returns the exit status."""
         words = explain(error)
-        if self.json:
-            kind = {"type": "error"} if self.jsonl else {}
-            print(dumps({**kind, **words.as_json()}), flush=True)
-        else:
-            text = clean(f"{words.title}: {words.message}\n{words.next_step}")
-            print(text, file=sys.stderr, flush=True)
+        text = clean(f"{words.title}: {words.message}\n{words.next_step}")
+        try:
+            if self.json:
+                kind = {"type": "error"} if self.jsonl else {}
+                print(dumps({**kind, **words.as_json()}), flush=True)
+            else:
+                print(text, file=sys.stderr, flush=True)
+        except OSError:
+            # Standard output takes nothing (a full disk): then it is said where somebody may read it.
+            with suppress(OSError):
+                print(text, file=sys.stderr, flush=True)
         return int(words.status)
 
     def progress(self, label: str) -> Progress:
@@ -144,6 +150,13 @@ class Context:
             answer = sys.stdin.readline()
         if answer.strip().lower() not in ("y", "yes"):
             raise Declined
+
+    def show_key(self, value: Any, human: str) -> None:
+        """Shows a recovery key. Raises OSError when it cannot be printed, and `Declined` when a person at the
+        terminal has not written it down: it must not come into force then."""
+        self.emit(value, human)
+        if not self.json and sys.stdin.isatty() and sys.stdout.isatty():
+            self.confirm("Have you written it down?")
 
     @property
     def has_passphrase(self) -> bool:
@@ -176,6 +189,26 @@ class Context:
             raise UsageError("The two entries differ.", "Nothing was changed; try again.")
         return secret
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Inside, a passphrase or recovery key is asked for and tried. A wrong one is counted, as at the
+        unlock screen. Raises `TooManyAttempts` before anything is asked for, while the next one has to
+        wait."""
+        from atlas_desktop.services.attempts import Attempts
+        from memory.errors import TooManyAttempts, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
+
+        attempts = Attempts(self.paths.attempts)
+        if left := attempts.left():
+            raise TooManyAttempts(left)
+        try:
+            yield
+        except (WrongPassphrase, WrongRecoveryKey, WrongBackupPassphrase):
+            with suppress(OSError):
+                attempts.wrong()
+            raise
+        with suppress(OSError):
+            attempts.right()
+
     # --- services ---------------------------------------------------------------------------------
 
     @property
@@ -188,15 +221,23 @@ class Context:
             use_private_temporary_folder(self.paths)
             self._desk = build_desk(self.paths)
             self._desk.on_stale = self._tell_stale
+            self._desk.on_held_back = self._tell_held_back
         return self._desk
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Told whatever is printed: as an event among events, else on stderr."""
         from atlas_desktop.words.freshness import freshness_text
 
-        text = freshness_text(room, freshness)
+        self._tell(freshness.value, freshness_text(room, freshness))
+
+    def _tell_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
+        from atlas_desktop.words.freshness import held_back_text
+
+        self._tell("held_back", held_back_text(held))
+
+    def _tell(self, code: str, text: str) -> None:
         if self.jsonl:
-            print(dumps({"type": "notice", "code": freshness.value, "text": text}), flush=True)
+            print(dumps({"type": "notice", "code": code, "text": text}), flush=True)
         else:
             print(clean(text), file=sys.stderr, flush=True)
 
@@ -210,14 +251,14 @@ class Context:
         vault = self.vault()
         if not await vault.exists():
             raise VaultMissing
-        if self.has_passphrase:
+        if not self.has_passphrase:
+            try:
+                return await vault.unlock_with_keyring()
+            except (KeyringOff, KeyringUnavailable):
+                if not sys.stdin.isatty():
+                    raise
+        with self.attempt():
             return await vault.unlock(self.passphrase())
-        try:
-            return await vault.unlock_with_keyring()
-        except (KeyringOff, KeyringUnavailable):
-            if not sys.stdin.isatty():
-                raise
-        return await vault.unlock(self.passphrase())
 
     async def unlock(self) -> "OpenRoom":
         """The room to work in: the open one, or with `--private` the private one, beside the open one."""
@@ -228,7 +269,8 @@ class Context:
         if not await self.vault().exists():
             raise VaultMissing
         # The keyring never opens this room: whoever wants it knows the passphrase.
-        room = await self.desk.rooms.enter_both(self.passphrase())
+        with self.attempt():
+            room = await self.desk.rooms.enter_both(self.passphrase())
         if self.desk.rooms.stuck:
             from atlas_desktop.words import modes
 
@@ -262,7 +304,8 @@ class Context:
         """The private room, beside what is open already."""
         if (opened := self.desk.rooms.private) is not None:
             return opened
-        return await self.desk.rooms.enter_private(self.passphrase())
+        with self.attempt():
+            return await self.desk.rooms.enter_private(self.passphrase())
 
     async def close(self) -> None:
         from atlas_desktop.hardening import remove_private_temporary_folder

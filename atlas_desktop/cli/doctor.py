@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit
+from atlas_desktop.explain import Exit, explain
 
 _SIGNS = {"good": "ok  ", "warning": "note", "bad": "BAD "}
 
@@ -21,9 +21,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.bootstrap import build_doctor
+    from atlas_desktop.paths import UnsafeHome
+    from atlas_desktop.services.doctor import Finding, Verdict
     from atlas_desktop.settings import any_keys
 
-    found = await build_doctor(ctx.paths, ctx.check_keys or any_keys).examine()
+    try:
+        ctx.paths.check()
+        found = await build_doctor(ctx.paths, ctx.check_keys or any_keys).examine()
+    except UnsafeHome as error:
+        # Nothing else in it is looked at: a pipe in place of a file could be waited for, for ever.
+        words = explain(error)
+        found = [Finding("home", Verdict.BAD, words.message, words.next_step)]
     bad = any(f.verdict == "bad" for f in found)
     ctx.emit(
         {

@@ -200,9 +200,10 @@ async def _found_ids(store: "SessionStore", text: str) -> list[str]:
     """Ids of all sessions that a query finds, the oldest use first. Raises `QueryUnclear`."""
     from datetime import datetime
 
+    from memory.clock import LocalZone
     from memory.search.language import parse
 
-    query = parse(text, datetime.now().astimezone())
+    query = parse(text, datetime.now(LocalZone()))
     if query.question:
         raise UsageError(
             "A question (~) finds what is like it, more or less; that chooses nothing to export.",

@@ -40,7 +40,7 @@ async def insights(ctx: Context, args: argparse.Namespace) -> int:
     since = _since(args.since)
     await ctx.unlock()
     stores = [room.store for room in ctx.desk.open_rooms]
-    found = await compute(stores, since=since, home=ctx.paths.home)
+    found = await compute(stores, since=since, home=ctx.paths.home, backups=ctx.desk.backups)
     ctx.emit(shape(found), lambda: text(found))
     return Exit.DONE
 

@@ -21,7 +21,9 @@ def register(add: Any) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="remove nothing (it does so only with --apply)"
     )
-    parser.add_argument("--apply", action="store_true", help="remove it now rather than once a day")
+    parser.add_argument(
+        "--apply", action="store_true", help="remove it now, and believe the clock from now on"
+    )
     parser.add_argument("--project", metavar="NAME", help="set the days of this project")
     parser.add_argument(
         "--days", metavar="N", help="days since the last use; `forever`, or `default` for the room's own"
@@ -42,11 +44,14 @@ async def retention(ctx: Context, args: argparse.Namespace) -> int:
         await room.retention.set_project(args.project, None if days is None or days < 0 else days)
     policy = await room.retention.policy()
     due = [expired for one in ctx.opened for expired in await one.retention.preview()]
+    waiting = [await one.retention.held_back() for one in ctx.opened]
+    held = sum(one.sessions for one in waiting if one is not None)
     removed = None
-    if args.apply and due:
-        ctx.confirm(f"{len(due)} conversations would be erased for good. Go on?")
+    if args.apply:
+        if due:
+            ctx.confirm(f"{len(due)} conversations would be erased for good. Go on?")
         removed = [await one.retention.apply() for one in ctx.opened]
-    ctx.emit(_json(policy, due, removed), lambda: _text(policy, due, removed))
+    ctx.emit({**_json(policy, due, removed), "held_back": held}, lambda: _text(policy, due, removed))
     return Exit.DONE
 
 

@@ -70,29 +70,33 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
         raise VaultExists
     passphrase = await _ask(ctx.passphrase, "New passphrase: ", confirm=True)
     strength = await vault.strength(passphrase)
-    created = await vault.create(passphrase)
     if strength.score < WEAK_SCORE:
         ctx.note(
             f"This passphrase is easy to guess (about {strength.crack_time_text}). {strength.warning}".strip()
         )
-    ctx.emit(
-        {"created": True, "recovery_key": created.recovery_key},
-        "The vault is ready.\n" + _RECOVERY_WORDS.format(key=created.recovery_key),
-    )
+    async with vault.creating(passphrase) as created:
+        ctx.show_key(
+            {"created": True, "recovery_key": created.recovery_key},
+            _RECOVERY_WORDS.format(key=created.recovery_key),
+        )
+    if not ctx.json:
+        ctx.emit(None, "\nThe vault is ready.")
     return Exit.DONE
 
 
 async def status(ctx: Context, _args: argparse.Namespace) -> int:
     found = await ctx.vault().status()
     private = await ctx.vault().private_status()
+    missing = await ctx.vault().private_missing()
     noticed = await ctx.vault().rollback_noticed_at()
     ctx.emit(
         {
             **_status_json(found),
             "rollback_noticed_at": None if noticed is None else noticed.isoformat(),
             "private": None if private is None else _status_json(private),
+            "private_missing": missing,
         },
-        lambda: _status_text(found) + _private_text(private) + _rollback_text(noticed),
+        lambda: _status_text(found) + _private_text(private, missing=missing) + _rollback_text(noticed),
     )
     return Exit.DONE
 
@@ -115,12 +119,11 @@ async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
 
 async def new_recovery_key(ctx: Context, args: argparse.Namespace) -> int:
     keys = await _authorised(ctx, args)
-    text = await ctx.vault().new_recovery_key(keys)
-    ctx.emit(
-        {"recovery_key": text, "rooms": _rooms(keys)},
-        _RECOVERY_WORDS.format(key=text)
-        + ("\n\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")),
-    )
+    async with ctx.vault().replacing_recovery_key(keys) as text:
+        ctx.show_key({"recovery_key": text, "rooms": _rooms(keys)}, _RECOVERY_WORDS.format(key=text))
+    if not ctx.json:
+        ended = "\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")
+        ctx.emit(None, ended)
     return Exit.DONE
 
 
@@ -152,19 +155,20 @@ async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
 async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
     """The keys, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
     vault = ctx.vault()
-    if args.recovery_key_file is not None:
-        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_file))
-    if args.recovery_key_fd is not None:
-        return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
-    if args.recovery_key:
-        return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
     if args.use_keyring:
         from memory.vault.vaults import Keys
 
         return Keys(await vault.unlock_with_keyring())
-    # Nobody should type a passphrase to learn that there is nothing to unlock.
+    # Nobody should type a secret to learn that there is nothing to unlock.
     await vault.status()
-    return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
+    with ctx.attempt():
+        if args.recovery_key_file is not None:
+            return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_file))
+        if args.recovery_key_fd is not None:
+            return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
+        if args.recovery_key:
+            return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
+        return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
 
 
 async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:
@@ -241,9 +245,12 @@ def _rollback_text(noticed: "datetime | None") -> str:
     return f"\nOn {when} a room was found older than it had been, or its counter was gone."
 
 
-def _private_text(found: "VaultStatus | None") -> str:
+def _private_text(found: "VaultStatus | None", *, missing: bool) -> str:
+    from atlas_desktop.words.freshness import freshness_text
     from atlas_desktop.words.vault import spoilt
 
+    if missing and found is None:
+        return "\n" + freshness_text("private", "missing")
     if found is None:
         return "\nThe private room is made at the next unlock by passphrase."
     if (said := spoilt(found)) is not None:

@@ -44,5 +44,6 @@ async def present_keys(ctx: Context) -> "Keys":
 
     if ctx.has_passphrase:
         await ctx.vault().status()
-        return await ctx.vault().unlock_both(ctx.passphrase())
+        with ctx.attempt():
+            return await ctx.vault().unlock_both(ctx.passphrase())
     return Keys(await ctx.key())

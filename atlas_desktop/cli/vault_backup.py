@@ -1,6 +1,7 @@
 """`atlas vault backup` and `atlas vault restore`."""
 
 import argparse
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.vault_authority import add_authority, present_keys, unlocking
 from atlas_desktop.explain import Exit, size
 from atlas_desktop.words.catalogue import tr
+from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import Loss, Restoration
@@ -40,27 +42,37 @@ async def backup(ctx: Context, args: argparse.Namespace) -> int:
     if target.exists():
         ctx.confirm(f"{target.name} exists. Replace it?")
     made = await service.make(by_room(keys), target)
-    ctx.emit(_made_json(made), lambda: _made_text(made))
-    return Exit.DONE
+    # How much there is in a room that is closed is not told.
+    amount = made.bytes if ctx.private else made.sizes[RoomKind.OPEN]
+    ctx.emit(_made_json(made, amount), lambda: _made_text(made, amount, private=ctx.private))
+    return Exit.DONE if made.verified else Exit.DAMAGED
 
 
 def _path(given: str) -> Path:
     return Path(given).expanduser().absolute()
 
 
-def _made_json(made: "BackupMade") -> dict[str, Any]:
+def _made_json(made: "BackupMade", amount: int) -> dict[str, Any]:
     return {
         "path": str(made.path),
-        "bytes": made.bytes,
+        "bytes": amount,
         "made_at": made.made_at.isoformat(),
         "rooms": list(made.rooms),
         "checked": list(made.checked),
-        "verified": True,
+        "missing": list(made.missing),
+        "verified": made.verified,
     }
 
 
-def _made_text(made: "BackupMade") -> str:
-    text = f"{made.path}\n{size(made.bytes)}, encrypted, read back and verified. Your passphrase opens it."
+def _made_text(made: "BackupMade", amount: int, *, private: bool) -> str:
+    held = size(amount) if private or RoomKind.PRIVATE not in made.rooms else f"Open room: {size(amount)}"
+    verified = "read back and verified" if made.verified else "read back, but not complete"
+    text = f"{made.path}\n{held}, encrypted, {verified}. Your passphrase opens it."
+    for room in made.missing:
+        text += (
+            f"\nThe {room} room is not in it: its database or its key file is missing. Older backups that "
+            "hold it stay in the folder; put one back with `atlas vault restore`."
+        )
     if set(made.rooms) - set(made.checked):
         text += "\nThe private room is in it as encrypted bytes; only with the passphrase is it checked."
     return text
@@ -68,9 +80,12 @@ def _made_text(made: "BackupMade") -> str:
 
 async def restore(ctx: Context, args: argparse.Namespace) -> int:
     service = ctx.desk.backups
-    async with service.restoring(
-        _path(args.file), unlocking(ctx, args, "Passphrase of the backup: "), private=ctx.private
-    ) as found:
+    async with AsyncExitStack() as stack:
+        with ctx.attempt():
+            unlock = unlocking(ctx, args, "Passphrase of the backup: ")
+            found = await stack.enter_async_context(
+                service.restoring(_path(args.file), unlock, private=ctx.private)
+            )
         if not args.dry_run:
             if found.replaces:
                 ctx.confirm(f"{_question(found)} Put the backup in place?")

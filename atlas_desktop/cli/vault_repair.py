@@ -2,11 +2,12 @@
 
 import argparse
 import sys
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
-from atlas_desktop.explain import Declined, Exit, UsageError, size
+from atlas_desktop.explain import Declined, Exit, UsageError, explain, size
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ def register(add: Any) -> None:
     add("verify", verify, "check every page, key, reference and index of every room; mends nothing but keys")
     salvaging = add("salvage", salvage, "make a new room of all that can be read of a damaged one")
     salvaging.add_argument("--room", choices=("open", "private"), help="only this room")
+    salvaging.add_argument(
+        "--new-private",
+        action="store_true",
+        help="put an empty private room in place of one that is lost; asks, and keeps the old files aside",
+    )
     add("rekey", rekey, "give every room a new key; needs the passphrase and shows a new recovery key")
     destroying = add("destroy", destroy, "overwrite the keys and remove every room, for good")
     destroying.add_argument("--with-backups", action="store_true", help="the dated backups, too")
@@ -40,11 +46,13 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
 
     vault = ctx.vault()
-    before = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    missing = [room for room in ("private",) if await vault.private_missing()]
+    rooms = [one.room for one in vault.rooms if one.room not in missing]
+    before = {room: await vault.copies(room) for room in rooms}
     keys = await present_keys(ctx)
-    reports = [await vault.verify(key, room) for room, key in by_room(keys).items()]
+    reports = [await vault.verify(key, room) for room, key in by_room(keys).items() if room in rooms]
     # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
-    after = {one.room: await vault.copies(one.room) for one in vault.rooms}
+    after = {room: await vault.copies(room) for room in rooms}
     healed = [
         name
         for room, copies in before.items()
@@ -52,10 +60,11 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
         if state != "sound" and after[room].get(name) == "sound"
     ]
     copies = {name: state for one in after.values() for name, state in one.items()}
-    sound = all(report.sound for report in reports) and all(state == "sound" for state in copies.values())
+    whole = not missing and all(state == "sound" for state in copies.values())
+    sound = whole and all(report.sound for report in reports)
     ctx.emit(
-        {**_report_json(reports, copies, healed), "sound": sound},
-        lambda: _report_text(reports, copies, healed, sound=sound),
+        {**_report_json(reports, copies, healed), "missing": missing, "sound": sound},
+        lambda: _report_text(reports, copies, healed, missing, sound=sound),
     )
     return Exit.DONE if sound else Exit.DAMAGED
 
@@ -85,9 +94,15 @@ def _report_json(reports: list["VaultReport"], copies: dict[str, str], healed: l
 
 
 def _report_text(
-    reports: list["VaultReport"], copies: dict[str, str], healed: list[str], *, sound: bool
+    reports: list["VaultReport"],
+    copies: dict[str, str],
+    healed: list[str],
+    missing: list[str],
+    *,
+    sound: bool,
 ) -> str:
     from atlas_desktop.words.amounts import held
+    from atlas_desktop.words.freshness import freshness_text
 
     opened = reports[0].room
     lines = [f"{held(opened.sessions, opened.messages)}."]
@@ -95,13 +110,15 @@ def _report_text(
     lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
     for report in reports:
         lines += [f"{report.room.room}: {problem}" for problem in report.room.problems]
-        from atlas_desktop.words.freshness import freshness_text
-
         if words := freshness_text(report.room.room, report.room.freshness):
             lines.append(words)
-    if len(reports) == 1:
+    lines += [freshness_text(room, "missing") for room in missing]
+    if len(reports) == 1 and not missing:
         lines.append("The private room was not looked into: that takes the passphrase.")
-    lines.append("Everything is sound." if sound else "The vault is damaged; `atlas vault salvage` helps.")
+    if sound:
+        lines.append("Everything is sound.")
+    elif not missing or not all(report.sound for report in reports):
+        lines.append("The vault is damaged; `atlas vault salvage` helps.")
     return "\n".join(lines)
 
 
@@ -110,26 +127,59 @@ def _report_text(
 
 async def salvage(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
-    from memory.errors import NothingToSalvage
+    from memory.errors import KeyslotsMissing, NothingReadable, NothingToSalvage
 
+    if args.new_private:
+        return await _new_private(ctx)
     keys = {room: key for room, key in by_room(await present_keys(ctx)).items() if args.room in (None, room)}
     repairs = _repairs(ctx)
-    done = {
-        room: await repairs.salvage(room, key)
-        for room, key in keys.items()
-        if await repairs.damaged(room, key)
-    }
+    done: dict[RoomKind, Rescued] = {}
+    lost: list[NothingReadable] = []
+    for room, key in keys.items():
+        if await repairs.damaged(room, key):
+            try:
+                done[room] = await repairs.salvage(room, key)
+            except NothingReadable as error:
+                lost.append(error)
+    if not done and not lost and args.room != "open" and await ctx.vault().private_missing():
+        raise KeyslotsMissing("private")
     if not done:
-        raise NothingToSalvage
+        raise lost[0] if lost else NothingToSalvage
+
+    def told(room: "RoomKind") -> bool:
+        """How much there is in a room that is closed is not told, unless it is asked for."""
+        return room == "open" or ctx.private or args.room == room
+
     ctx.emit(
-        {"salvaged": [_rescued_json(room, one) for room, one in done.items()]},
-        lambda: "\n".join(_rescued_text(room, one) for room, one in done.items()),
+        {
+            "salvaged": [_rescued_json(room, one, told=told(room)) for room, one in done.items()],
+            "unreadable": [one.room for one in lost],
+        },
+        lambda: "\n".join(_rescued_text(room, one, told=told(room)) for room, one in done.items()),
+    )
+    for one in lost:
+        words = explain(one)
+        ctx.note(f"{words.title}: {words.message}\n{words.next_step}")
+    return Exit.DAMAGED if lost else Exit.DONE
+
+
+async def _new_private(ctx: Context) -> int:
+    await ctx.vault().status()
+    ctx.confirm("This puts an empty private room in place of the one that is lost. Go on?")
+    with ctx.attempt():
+        kept = await _repairs(ctx).new_private_room(ctx.passphrase())
+    ctx.emit(
+        {"new_private": True, "kept": str(kept)},
+        f"An empty private room is in place; what was there is in {kept.name}.\n"
+        "Your recovery key does not open it yet: `atlas vault recovery-key` makes one for both rooms.",
     )
     return Exit.DONE
 
 
-def _rescued_json(room: "RoomKind", one: "Rescued") -> dict[str, Any]:
+def _rescued_json(room: "RoomKind", one: "Rescued", *, told: bool) -> dict[str, Any]:
     found = one.salvaged
+    if not told:
+        return {"room": room.value, "kept": str(one.kept)}
     return {
         "room": room.value,
         "pages": found.pages,
@@ -143,8 +193,13 @@ def _rescued_json(room: "RoomKind", one: "Rescued") -> dict[str, Any]:
     }
 
 
-def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
+def _rescued_text(room: "RoomKind", one: "Rescued", *, told: bool) -> str:
     found = one.salvaged
+    if not told:
+        return (
+            f"What can be read of the {room} room is in a new room; --private says how much that is. "
+            f"The old files are in {one.kept.name}."
+        )
     return (
         f"{found.bad_pages} of {found.pages} pages of the {room} room cannot be read.\n"
         f"{found.messages} of {found.expected} messages in {found.sessions} conversations are in a new room; "
@@ -158,26 +213,30 @@ def _rescued_text(room: "RoomKind", one: "Rescued") -> str:
 
 async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
     await ctx.vault().status()
-    done = await _repairs(ctx).rekey(ctx.passphrase("Passphrase: "))
+    async with AsyncExitStack() as stack:
+        with ctx.attempt():
+            rekeying = _repairs(ctx).rekeying(ctx.passphrase("Passphrase: "))
+            made = await stack.enter_async_context(rekeying)
+        ctx.show_key(
+            {
+                "rekeyed": True,
+                "rooms": list(made.rooms),
+                "recovery_key": made.recovery_key,
+                "keyring": made.keyring,
+                "keyring_lost": made.keyring_lost,
+            },
+            f"Your new recovery key, shown this once:\n\n    {made.recovery_key}\n",
+        )
     text = (
-        "Every page is written anew under a new key; the old one opens nothing but older backups.\n"
-        "Your new recovery key, shown this once; the old one opens nothing now:\n\n"
-        f"    {done.recovery_key}\n"
+        "Every page is written anew under a new key; the old one, and the old recovery key, open nothing but "
+        "older backups."
     )
-    if done.keyring_lost:
+    if made.keyring_lost:
         text += "\nThe system keyring did not take the new secret: `atlas vault keyring on` tries again."
-    if len(done.rooms) == 1:
+    if len(made.rooms) == 1:
         text += "\nThe private room keeps its key: what you gave does not open it."
-    ctx.emit(
-        {
-            "rekeyed": True,
-            "rooms": list(done.rooms),
-            "recovery_key": done.recovery_key,
-            "keyring": done.keyring,
-            "keyring_lost": done.keyring_lost,
-        },
-        text,
-    )
+    if not ctx.json:
+        ctx.emit(None, text)
     return Exit.DONE
 
 
@@ -224,7 +283,8 @@ def _destroyed_json(done: "Destroyed") -> dict[str, Any]:
 def _destroyed_text(done: "Destroyed") -> str:
     gone = done.shredded
     lines = [
-        f"{gone.keys} key files are overwritten; {gone.files} files ({size(gone.bytes)}) are removed.",
+        f"{gone.keys} key files are overwritten.",
+        f"Every room is removed; of the open one {gone.files} files ({size(gone.bytes)}).",
         "Without the keys, what may be left of the rest on the disk can be read by nobody.",
     ]
     if done.keyring_entry_removed is False:

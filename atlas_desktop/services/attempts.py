@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +33,13 @@ class Attempts:
     def left(self) -> int:
         """Whole seconds until the next attempt may be made; 0: now."""
         wrong, last = self._read()
-        delay = delay_after(wrong)
-        # A clock that was set back must not lock anyone out for longer.
-        return math.ceil(min(delay, max(0.0, last + delay - self.now())))
+        now = self.now()
+        if last > now:
+            # A clock that was set back must not lock anyone out for longer: the wait begins now.
+            with suppress(OSError):
+                self._write(wrong)
+            last = now
+        return math.ceil(max(0.0, last + delay_after(wrong) - now))
 
     def wrong(self) -> None:
         """Counts one. Raises OSError."""
@@ -53,6 +58,8 @@ class Attempts:
 
     def _write(self, wrong: int) -> None:
         self.path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+        handle = os.open(
+            self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE
+        )
         with os.fdopen(handle, "w", encoding="ascii") as out:
             out.write(f"{wrong} {self.now():.0f}\n")

@@ -1,9 +1,12 @@
 """Backups of all rooms: made while they are in use, kept in turn, and put back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import count
+from operator import attrgetter
 from pathlib import Path
 
 from memory.entities import RoomKind
@@ -20,12 +23,11 @@ from memory.ports import Clock
 from memory.vault.exchange import Exchange
 from memory.vault.files import sync_folder, translated_os
 from memory.vault.keys import RoomKey
-from memory.vault.upkeep import BackupMade, RoomContents, RoomFiles, RoomKeys, Unpacked
+from memory.vault.upkeep import SUFFIX, BackupFacts, BackupMade, RoomContents, RoomFiles, RoomKeys, Unpacked
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 
 PREFIX = "atlas-"
-SUFFIX = ".atlas-backup"
 
 Unlock = Callable[[Vaults], Keys]
 """Opens vaults with what the person gave. Raises `WrongPassphrase`, `WrongRecoveryKey`, …"""
@@ -127,49 +129,91 @@ class BackupService:
 
     def target(self, output: Path | None = None) -> Path:
         """The file that a backup would be: a dated name in the folder, unless `output` names a file."""
-        name = f"{PREFIX}{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}{SUFFIX}"
-        if output is None:
-            return self.folder / name
-        return output / name if output.is_dir() else output
+        if output is not None and not output.is_dir():
+            return output
+        folder = self.folder if output is None else output
+        name = f"{PREFIX}{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
+        # The same time comes again when a clock is set back: no backup takes the place of another.
+        names = (f"{name}{SUFFIX}" if n == 1 else f"{name}-{n}{SUFFIX}" for n in count(1))
+        return next(folder / one for one in names if not (folder / one).exists())
 
     async def make(self, keys: RoomKeys, target: Path | None = None) -> BackupMade:
         """Backs up every room. Those in `keys` are opened and checked, the others copied as they are.
 
-        The rooms may be in use, here or in another process. Raises as `RoomFiles.back_up`.
+        It is not `verified` when it lacks a room that there should be, or that the last backup in the same
+        folder has. The rooms may be in use, here or in another process. Raises as `RoomFiles.back_up`.
         """
-        return await asyncio.to_thread(
-            self._files.back_up, self._rooms, keys, target or self.target(), program=self._program
+        return await asyncio.to_thread(self._make, keys, target or self.target())
+
+    def _make(self, keys: RoomKeys, target: Path) -> BackupMade:
+        last = max(self._known(target.parent).values(), key=_order, default=None)
+        made = self._files.back_up(
+            self._rooms,
+            keys,
+            target,
+            program=self._program,
+            sequence=1 if last is None else last.sequence + 1,
         )
+        gone = () if last is None else tuple(room for room in last.rooms if room not in made.rooms)
+        return replace(made, missing=tuple(dict.fromkeys((*made.missing, *gone))))
+
+    def _known(self, folder: Path) -> dict[Path, BackupFacts]:
+        """The dated backups in a folder that can be read, and what they say of themselves."""
+        found = {}
+        for file in folder.glob(f"{PREFIX}*{SUFFIX}"):
+            with suppress(NotABackup, BackupDamaged, FutureBackup):
+                found[file] = self._files.facts(file)
+        return found
 
     def kept(self) -> list[Path]:
-        """The dated backups in the folder, oldest first."""
-        return sorted(self.folder.glob(f"{PREFIX}*{SUFFIX}"))
+        """The dated backups in the folder, in the order in which they were made, whatever the clock said
+        then. Those that cannot be read come first."""
+        known = self._known(self.folder)
+        unread = sorted(set(self.folder.glob(f"{PREFIX}*{SUFFIX}")) - known.keys())
+        return [*unread, *sorted(known, key=lambda file: _order(known[file]))]
+
+    def remove_drafts(self) -> None:
+        """Removes what backups that were killed left in the folder, if it is in the home: a start does not
+        wait for a stick or a network."""
+        if self.folder.is_relative_to(self._rooms.parent):
+            self._files.remove_drafts(self.folder)
+
+    def held(self, rooms: Iterable[RoomKind]) -> tuple[int, int]:
+        """How many backups there are in the folder, and how many bytes are of these rooms in them."""
+        known = self._known(self.folder).values()
+        return len(known), sum(one.sizes.get(room, 0) for one in known for room in rooms)
+
+    def lacking(self) -> tuple[RoomKind, ...]:
+        """The rooms that older backups in the folder hold and the newest does not."""
+        known = sorted(self._known(self.folder).values(), key=_order)
+        held = {room for one in known for room in one.rooms}
+        return tuple(room for room in RoomKind if room in held and room not in known[-1].rooms)
 
     async def make_in_turn(self, keys: RoomKeys, keep: int) -> BackupMade:
-        """A new backup; when it has been verified, all but the newest `keep` go. Raises as `make`.
+        """A new backup; when it has been read back, all but the newest `keep` go. Raises as `make`.
 
-        The newest one whose copy of the private room was checked stays besides: without that room's key a
-        copy of it may be damaged, and every new one with it.
+        Besides, for each room the newest backup stays that holds it, and the newest whose copy of it was
+        checked: without the room's key a copy of it may be damaged, and every new one with it. What cannot be
+        read stays.
         """
         made = await self.make(keys)
         await asyncio.to_thread(self._drop_old, keep)
         return made
 
     def _drop_old(self, keep: int) -> None:
-        kept = self.kept()
-        sound = next((file for file in reversed(kept) if self._was_checked(file)), None)
-        old = [file for file in kept[: -max(keep, 1)] if file != sound]
+        known = self._known(self.folder)
+        newest = sorted(known, key=lambda file: _order(known[file]), reverse=True)
+        needed = {
+            next((file for file in newest if room in rooms_of(known[file])), None)
+            for room in RoomKind
+            for rooms_of in (attrgetter("rooms"), attrgetter("checked"))
+        }
+        old = [file for file in newest[max(keep, 1) :] if file not in needed]
         with translated_os():
             for file in old:
                 file.unlink(missing_ok=True)
         if old:
             sync_folder(self.folder)
-
-    def _was_checked(self, file: Path) -> bool:
-        try:
-            return RoomKind.PRIVATE in self._files.checked(file)
-        except (NotABackup, BackupDamaged, FutureBackup):
-            return False
 
     # --- put back ---------------------------------------------------------------------------------
 
@@ -203,13 +247,13 @@ class BackupService:
             keys = unlock(vaults)
         except (WrongPassphrase, WrongRecoveryKey) as error:
             raise WrongBackupPassphrase from error
+        self._files.check_seals(file, by_room(keys))
         opened = vaults.open.database_path
         contents = self._files.contents(opened, keys.open)
         for vault in vaults.rooms:
             key = by_room(keys).get(vault.room)
             if key is None or vault.room not in unpacked.rooms:
                 continue
-            self._files.check_seal(file, vault.room, key)
             self._files.check(vault.database_path, key)
             self._files.start_counting(vault.database_path, vault.room, key)
         present = self._vaults_of(self._rooms)
@@ -255,6 +299,10 @@ class BackupService:
         for file in self._rooms.glob(f"{RoomKind.PRIVATE}*"):
             exchange.carry_over(file.name)
         return (RoomKind.PRIVATE,)
+
+
+def _order(found: BackupFacts) -> tuple[int, datetime]:
+    return (found.sequence, found.made_at)
 
 
 def _leave(preparing: AbstractContextManager[Path]) -> None:

@@ -1,7 +1,8 @@
 """Everything an interface needs, in one object, built in one place and handed to the TUI or a command."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +12,7 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_types import Settings
 from atlas_desktop.settings import SettingsFile
 from memory.clock import SystemClock
-from memory.errors import RoomClosed
+from memory.errors import RoomClosed, StorageBusy, StorageFull
 from memory.gate import ForegroundGate, Power
 from memory.kinds import Freshness, RoomKind
 from memory.vault.keys import RoomKey
@@ -20,6 +21,7 @@ from models.errors import NoModel
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.models import ModelService
+    from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import Model, OpenRoom, RoomParts
     from atlas_desktop.services.rooms import RoomsService
     from atlas_desktop.services.tuning import TuningService
@@ -37,7 +39,8 @@ class Desk:
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
     own) with each model file that is put into the folder of models, and returns how to end the watching.
-    `on_stale` is told of a room that is older than it was when it was last used, or may be.
+    `on_stale` is told of a room that is older than it was when it was last used, or may be, or is missing;
+    `on_held_back` of what is not erased for its age because the clock may have been set ahead.
     `gate` keeps the background work of every room behind the turns; `power` tells it of the battery.
     """
 
@@ -58,6 +61,7 @@ class Desk:
     tuning: Callable[[Settings], "TuningService"] | None = None
     make_backups: Callable[[], "BackupService"] | None = None
     on_stale: Callable[[RoomKind, Freshness], None] = lambda _room, _freshness: None
+    on_held_back: "Callable[[RoomKind, HeldBack], None]" = lambda _room, _held: None
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms_service: "RoomsService | None" = field(default=None, repr=False)
@@ -99,13 +103,30 @@ class Desk:
         if room is RoomKind.OPEN and key is not None and self.make_backups is not None:
             from atlas_desktop.services.scheduled_backup import ScheduledBackups
 
-            ScheduledBackups(opened.background, self.make_backups, key, lambda: self.settings.backup)
+            ScheduledBackups(
+                opened.background,
+                self.make_backups,
+                key,
+                lambda: self.settings.backup,
+                lambda missing: self.on_stale(missing, Freshness.MISSING),
+            )
+            await asyncio.to_thread(self.backups.remove_drafts)
+        if room is RoomKind.OPEN and key is not None and await self.vault.private_missing():
+            self.on_stale(RoomKind.PRIVATE, Freshness.MISSING)
         if store.freshness is not Freshness.CURRENT:
             self.on_stale(room, store.freshness)
+        if key is not None:
+            await self._look_at_clock(opened)
         self._rooms.append(opened)
         if self.room is None:
             self.room = opened
         return opened
+
+    async def _look_at_clock(self, room: "OpenRoom") -> None:
+        room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
+        # A disk that takes nothing must not keep anyone out.
+        with suppress(StorageFull, StorageBusy):
+            await room.retention.tell_held_back()
 
     async def leave(self, room: "OpenRoom") -> None:
         """Closes one of several rooms. What the model still holds of it goes too."""

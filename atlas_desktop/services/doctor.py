@@ -11,13 +11,16 @@ from pathlib import Path
 
 from atlas_desktop.explain import explain, size
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.backup import BackupService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.setting_environment import unknown_variables
 from atlas_desktop.settings import SettingsFile
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.freshness import freshness_text
 from atlas_desktop.words.program import unknown_variable
 from atlas_desktop.words.vault import spoilt
+from memory.kinds import RoomKind
 from memory.vault.status import VaultStatus
 from models.errors import ModelDamaged
 
@@ -45,18 +48,25 @@ class Doctor:
     """Looks at everything and changes nothing."""
 
     def __init__(
-        self, paths: Paths, settings: SettingsFile, vault: VaultService, models: ModelService
+        self,
+        paths: Paths,
+        settings: SettingsFile,
+        vault: VaultService,
+        models: ModelService,
+        backups: BackupService | None = None,
     ) -> None:
         self._paths = paths
         self._settings = settings
         self._vault = vault
         self._models = models
+        self._backups = backups
 
     async def examine(self) -> list[Finding]:
         found = [self._python(), self._model_process()]
         found += await asyncio.to_thread(self._home)
         found.append(self._guarded("settings", self._config))
         found += await self._vault_findings()
+        found += await asyncio.to_thread(self._backup_findings)
         found += await asyncio.to_thread(self._model_findings)
         return found
 
@@ -146,12 +156,26 @@ class Doctor:
                 words = explain(error)
                 found = f"{vault.room.value}.keys: {words.title}: {words.message}"
                 return [Finding("vault", Verdict.BAD, found, words.next_step)]
+        if await self._vault.private_missing() and not any(room.room is RoomKind.PRIVATE for room in rooms):
+            return [Finding("vault", Verdict.BAD, freshness_text("private", "missing"), tr("doctor.restore"))]
         if spoilt := [finding for room in rooms if (finding := _spoilt(room)) is not None]:
             return spoilt
         if not all(room.copies_sound for room in rooms):
             return [Finding("vault", Verdict.WARNING, tr("doctor.copy"), tr("doctor.unlock"))]
         kinds = ", ".join(slot.kind for slot in rooms[0].slots)
         return [Finding("vault", Verdict.GOOD, tr("doctor.sound", kinds=kinds))]
+
+    def _backup_findings(self) -> list[Finding]:
+        """Whether the newest dated backup holds every room that an older one does."""
+        try:
+            lacking = () if self._backups is None else self._backups.lacking()
+        except Exception as error:  # noqa: BLE001 - as above
+            words = explain(error)
+            return [Finding("backups", Verdict.BAD, f"{words.title}: {words.message}", words.next_step)]
+        return [
+            Finding("backups", Verdict.BAD, tr("doctor.lacking", room=room), tr("doctor.restore_older"))
+            for room in lacking
+        ]
 
     def _model_findings(self) -> list[Finding]:
         found = [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]

@@ -1,13 +1,13 @@
 """Finding in all the rooms that are open, by the language of queries: by words, by marks, and by meaning."""
 
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.services.cleaning import clean_line
+from memory.clock import LocalZone
 from memory.errors import SavedSearchNotFound
 from memory.search.entities import (
     All,
@@ -34,26 +34,6 @@ H = TypeVar("H", MessageHit, SessionHit)
 _ASKED = 200
 """Messages that are nearest to a question, of which those are shown that fit the rest of the query."""
 _SAVED = re.compile(r'\s*@(?:"([^"]+)"|(\S+))\s*')
-
-
-class LocalZone(tzinfo):
-    """The time zone of this computer, with its summer times."""
-
-    def utcoffset(self, moment: datetime | None) -> timedelta:
-        if moment is None:
-            return timedelta(seconds=-time.timezone)
-        fields = (*moment.timetuple()[:8], -1)
-        return timedelta(seconds=time.localtime(time.mktime(fields)).tm_gmtoff)
-
-    def dst(self, _moment: datetime | None) -> timedelta:
-        return timedelta(0)
-
-    def tzname(self, _moment: datetime | None) -> str:
-        return "local"
-
-    def fromutc(self, moment: datetime) -> datetime:
-        local = moment.replace(tzinfo=UTC).astimezone()
-        return local.replace(tzinfo=self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from memory.insights.entities import DayCount, Growth, Speed, Stored, Timed, Top
 from models.files import files_below
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.backup import BackupService
     from memory.ports import SessionStore
 
 CLUSTERED = 300
@@ -49,14 +50,20 @@ async def insights(
     *,
     since: datetime | None = None,
     home: Path | None = None,
+    backups: "BackupService | None" = None,
     clusters: bool = True,
 ) -> Insights:
-    """Everything of these rooms together, by the days of `zone` (None: this computer's). `home` is
-    looked at for what lies beside the rooms; without `clusters` no groups are looked for."""
+    """Everything of these rooms together, by the days of `zone` (None: this computer's). `home` and `backups`
+    are looked at for what lies beside the rooms, but for what is of other rooms; without `clusters` no groups
+    are looked for."""
     began = time.perf_counter()
     each = [await _of(store, zone, since, clusters=clusters) for store in stores]
     days = _days(one for found in each for one in found.days)
-    beside = await asyncio.to_thread(_beside, home) if home is not None else []
+    rooms = [store.room for store in stores]
+    beside = await asyncio.to_thread(_beside, home, rooms) if home is not None else []
+    if backups is not None:
+        count, amount = await asyncio.to_thread(backups.held, rooms)
+        beside += [Stored("backups", amount, count)] if count else []
     return Insights(
         rooms=tuple(store.room for store in stores),
         since=since,
@@ -232,15 +239,15 @@ def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
     return tuple(merged)
 
 
-def _beside(home: Path) -> list[Stored]:
-    """What lies beside the rooms' own files, by kind."""
+def _beside(home: Path, rooms: Sequence[RoomKind]) -> list[Stored]:
+    """What lies beside these rooms' own files, by kind."""
     found = []
-    for kind, folder, pattern in (
-        ("snapshots", "rooms", "*-states.db*"),
-        ("models", "models", "*"),
-        ("backups", "backups", "*"),
+    for kind, folder, patterns in (
+        ("snapshots", "rooms", [f"{room}-states.db*" for room in rooms]),
+        ("models", "models", ["*"]),
     ):
-        sizes = [size for path, size in files_below(home / folder) if path.match(pattern)]
+        files = files_below(home / folder)
+        sizes = [size for path, size in files if any(path.match(pattern) for pattern in patterns)]
         if sizes:
             found.append(Stored(kind, sum(sizes), len(sizes)))
     return found

@@ -1,13 +1,23 @@
 """New keys, rescue of damaged rooms, and the end of everything."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from atlas_desktop.services.backup import by_room
+from atlas_desktop.services.unbroken import unbroken
 from memory.entities import RoomKind
-from memory.errors import KeyringUnavailable, MemoryFault, NothingToSalvage, VaultMissing
+from memory.errors import (
+    KeyringUnavailable,
+    MemoryFault,
+    NothingReadable,
+    NothingToSalvage,
+    VaultMissing,
+)
 from memory.ports import Clock
 from memory.vault.exchange import Exchange
 from memory.vault.files import translated_os
@@ -72,15 +82,30 @@ class RepairService:
     # --- new keys ---------------------------------------------------------------------------------
 
     async def rekey(self, passphrase: str) -> Rekeyed:
+        """As `rekeying`, without showing anything."""
+        async with self.rekeying(passphrase) as made:
+            return made
+
+    @asynccontextmanager
+    async def rekeying(self, passphrase: str) -> AsyncIterator[Rekeyed]:
         """Gives every room that the passphrase opens a new key, and the vault a new recovery key.
 
-        Killed at any moment, the rooms open with the old keys or with the new ones. What is under the old
-        keys is destroyed at the end; states of the model are made anew. Raises `WrongPassphrase`,
-        `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
+        Inside, everything is prepared and the recovery key is shown; leaving puts it in place, an error
+        changes nothing. Killed at any moment, the rooms open with the old keys or with the new ones. What is
+        under the old keys is destroyed at the end; states of the model are made anew. Raises
+        `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
         """
-        return await asyncio.to_thread(self._rekey, passphrase)
+        working = self._rekeying(passphrase)
+        made = await asyncio.to_thread(working.__enter__)
+        try:
+            yield made
+        except BaseException as error:
+            await unbroken(asyncio.to_thread(working.__exit__, type(error), error, error.__traceback__))
+            raise
+        await unbroken(asyncio.to_thread(working.__exit__, None, None, None))
 
-    def _rekey(self, passphrase: str) -> Rekeyed:
+    @contextmanager
+    def _rekeying(self, passphrase: str) -> Iterator[Rekeyed]:
         present = self._vaults_of(self._rooms)
         keys = by_room(present.unlock_both(passphrase))
         exchange = Exchange(self._rooms)
@@ -91,16 +116,21 @@ class RepairService:
             for old, fresh in zip(present.rooms, made.rooms, strict=True):
                 if old.room in keys:
                     self._rekey_room(old, keys[old.room], fresh, new[old.room])
-                elif old.database_path.exists():
-                    # It has another passphrase: it goes on with the keys it has.
+                elif old.exists() or present.open.keyslots().private_made:
+                    # It has another passphrase, or is lost: it goes on with what there is of it.
                     fresh.discard()
                     _carry_over(exchange, self._rooms, old.room)
             slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)
             backend = _keyring_on(made.open, new_keys) if slot is not None else None
-            exchange.put_in_place()
+            try:
+                yield Rekeyed(text, tuple(keys), backend, slot is not None and backend is None)
+                exchange.put_in_place()
+            except BaseException:
+                for slot_id in _keyring_slots(made.open):
+                    made.open.forget_keyring_entry(slot_id)
+                raise
         if slot is not None:
             present.open.forget_keyring_entry(slot.id)
-        return Rekeyed(text, tuple(keys), backend, slot is not None and backend is None)
 
     def _rekey_room(self, old: Vault, key: RoomKey, fresh: Vault, new: RoomKey) -> None:
         if not old.database_path.exists():
@@ -123,7 +153,8 @@ class RepairService:
     async def salvage(self, room: RoomKind, key: RoomKey, *, always: bool = False) -> Rescued:
         """Puts a new room with all that can be read in place of a damaged one; its files are kept aside.
 
-        Raises `NothingToSalvage` for a sound room, unless `always`; `StorageFull`, `ExchangeUnfinished`.
+        Raises `NothingToSalvage` for a sound room, unless `always`; `NothingReadable` when there is nothing
+        to put in place; `StorageFull`, `ExchangeUnfinished`. Then nothing was changed.
         """
         if not always and not await self.damaged(room, key):
             raise NothingToSalvage
@@ -131,16 +162,44 @@ class RepairService:
 
     def _salvage(self, room: RoomKind, key: RoomKey) -> Rescued:
         exchange = Exchange(self._rooms)
-        kept = f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
+        kept = self._aside()
         with exchange.prepared() as folder:
             target = folder / f"{room}.db"
             salvaged = self._repairs.salvage(self._rooms / target.name, key, target)
+            if not salvaged.rows and (salvaged.bad_pages or not salvaged.pages):
+                raise NothingReadable(room, salvaged.pages, salvaged.bad_pages)
             for file in sorted(self._rooms.iterdir()):
                 if not file.name.startswith((f"{room}.db", f"{room}-states.db", f"{room}.count")):
                     exchange.carry_over(file.name)
             self._files.start_counting(target, room, key)
             exchange.put_in_place(keep=kept)
         return Rescued(salvaged, self._rooms.with_name(kept))
+
+    async def new_private_room(self, passphrase: str) -> Path:
+        """Puts an empty private room in place of one that is missing; returns the folder in which all files
+        stay as they were. Raises `NothingToSalvage` when it is not missing, `WrongPassphrase`, `StorageFull`,
+        `ExchangeUnfinished`."""
+        return await asyncio.to_thread(self._new_private_room, passphrase)
+
+    def _new_private_room(self, passphrase: str) -> Path:
+        present = self._vaults_of(self._rooms)
+        present.open.unlock(passphrase)
+        if not present.private_missing():
+            raise NothingToSalvage
+        exchange = Exchange(self._rooms)
+        kept = self._aside()
+        with exchange.prepared() as folder:
+            for file in sorted(self._rooms.iterdir()):
+                if not file.name.startswith(RoomKind.PRIVATE):
+                    exchange.carry_over(file.name)
+            made = self._vaults_of(folder)
+            made.open.rewrite(lambda found: msgspec.structs.replace(found, private_made=False))
+            made.unlock(passphrase)
+            exchange.put_in_place(keep=kept)
+        return self._rooms.with_name(kept)
+
+    def _aside(self) -> str:
+        return f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
 
     # --- the end ----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.epochs import EpochService
@@ -26,6 +26,14 @@ class Removed:
     verified: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """So many conversations would go by the clock, and stay: `ahead` of its time is not believed yet."""
+
+    sessions: int
+    ahead: timedelta
+
+
 class RetentionService:
     """Of one room. With `background` it registers the daily duty."""
 
@@ -42,6 +50,9 @@ class RetentionService:
         self._background = background
         self._epochs = epochs
         self._settings = settings
+        self.on_held_back: Callable[[HeldBack], None] = lambda _held: None
+        """Told of what stays because the clock may have been set ahead."""
+        self._told = False
         # What is off the record has no tomorrow.
         if store.room is not RoomKind.OFF_RECORD:
             background.register(KIND, self._do)
@@ -58,22 +69,45 @@ class RetentionService:
         await self._store.retention.set_project(project, days)
 
     async def preview(self) -> list[Expired]:
-        """What the policy would remove now; nothing is removed."""
-        candidates = await self._store.retention.candidates()
-        return expired(candidates, await self.policy(), self._clock.now())
+        """What the policy would remove now if the clock is right; nothing is removed."""
+        return await self._due(self._clock.now())
 
     async def apply(self) -> Removed:
-        """Erases what the policy removes, as if each had been erased by hand."""
+        """Erases what the policy removes, as if each had been erased by hand. From then on the clock is
+        believed: whoever does this has been told what goes."""
         async with self._background.stopped():
-            return await self._erase()
+            seen = await self._store.retention.look_at_clock(self._clock.now(), believe=True)
+            return await self._erase(seen.passed)
+
+    async def held_back(self) -> HeldBack | None:
+        """What is due by the clock and stays, because the clock may have been set ahead; None when nothing
+        is."""
+        seen = await self._store.retention.look_at_clock(self._clock.now())
+        if not seen.ahead:
+            return None
+        now = {one.candidate.session_id for one in await self._due(seen.passed)}
+        held = [one for one in await self._due(seen.at) if one.candidate.session_id not in now]
+        return HeldBack(len(held), seen.ahead) if held else None
+
+    async def _due(self, now: datetime) -> list[Expired]:
+        return expired(await self._store.retention.candidates(), await self.policy(), now)
 
     async def _do(self, _job: Job) -> None:
-        await self._erase()
+        seen = await self._store.retention.look_at_clock(self._clock.now())
+        await self._erase(seen.passed)
+        await self.tell_held_back()
 
-    async def _erase(self) -> Removed:
+    async def tell_held_back(self) -> None:
+        """Tells `on_held_back`, once until nothing is held back any more."""
+        held = await self.held_back()
+        if held is not None and not self._told:
+            self.on_held_back(held)
+        self._told = held is not None
+
+    async def _erase(self, now: datetime) -> Removed:
         sessions = messages = 0
         verified = True
-        for one in await self.preview():
+        for one in await self._due(now):
             await self._background.gate.checkpoint()
             session_id = one.candidate.session_id
             await self._epochs.forget([session_id])

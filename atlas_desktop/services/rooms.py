@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.services.unbroken import unbroken
 from memory.attachments.entities import NewAttachment
 from memory.entities import MemoryMode, RoomKind, Session, SessionPatch
-from memory.errors import AmbiguousId, ParcelUnreadable, SessionNotFound, WrongPassphrase
+from memory.errors import AmbiguousId, ParcelUnreadable, SessionNotFound
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import Desk
@@ -55,14 +55,14 @@ class RoomsService:
     async def enter_both(self, passphrase: str) -> "OpenRoom":
         """Opens the open room and the private one with one passphrase; returns the private one.
 
-        Raises `WrongPassphrase`, also when the passphrase opens the open room alone.
+        Raises `WrongPassphrase`, also when the passphrase opens the open room alone; `KeyslotsMissing` or
+        `KeyslotsDamaged` when it is the private room's key file that fails.
         """
         keys = await self._desk.vault.unlock_both(passphrase)
-        if keys.private is None:
-            raise WrongPassphrase
+        private = keys.private or await self._desk.vault.unlock_private(passphrase)
         if self._find(RoomKind.OPEN) is None:
             await self._desk.enter(keys.open)
-        return await self.enter_private_with(keys.private)
+        return await self.enter_private_with(private)
 
     async def enter_private(self, passphrase: str) -> "OpenRoom":
         """Opens the private room beside the ones that are open. Raises `WrongPassphrase`."""

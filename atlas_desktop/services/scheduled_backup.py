@@ -27,7 +27,10 @@ class ScheduledBackups:
         backups: Callable[[], BackupService],
         key: RoomKey,
         settings: Callable[[], BackupSettings],
+        on_missing: Callable[[RoomKind], None] = lambda _room: None,
     ) -> None:
+        """`on_missing` is told of a room that should be in a new backup and is not."""
+        self._on_missing = on_missing
         self._backups = backups
         self._key = key
         self._settings = settings
@@ -37,4 +40,6 @@ class ScheduledBackups:
 
     async def _do(self, _job: Job) -> None:
         # The private room is copied as it is: its key is not kept for this.
-        await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
+        made = await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
+        for room in made.missing:
+            self._on_missing(room)

@@ -1,12 +1,13 @@
 """The vault as the interfaces use it. Deriving a key takes time, so all of it runs in threads."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from atlas_desktop.services.unbroken import unbroken
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
 from memory.vault.counter import noticed_at
@@ -31,6 +32,7 @@ class Created:
 
     key: RoomKey
     recovery_key: str
+    keys: Keys | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class VaultService:
         except (VaultMissing, KeyslotsMissing, KeyslotsDamaged):
             return None
 
+    async def private_missing(self) -> bool:
+        """Whether there should be a private room, and its database or its key file is not there."""
+        return await asyncio.to_thread(self._vaults.private_missing)
+
     async def rollback_noticed_at(self) -> datetime | None:
         """When a room was last found older than it had been, as far as can be told without a key."""
         found = [await asyncio.to_thread(noticed_at, vault.database_path) for vault in self._vaults.rooms]
@@ -101,7 +107,20 @@ class VaultService:
             # to note it: the recovery key has to be shown, and the next unlock does the rest.
             if taken_back or not isinstance(error, StorageFull):
                 raise
-        return Created(keys.open, recovery_key)
+        return Created(keys.open, recovery_key, keys)
+
+    @asynccontextmanager
+    async def creating(self, passphrase: str) -> AsyncIterator[Created]:
+        """As `create`: inside, the recovery key is shown. When that fails there is no vault; killed
+        meanwhile, the status says `recovery_unseen`."""
+        created = await self.create(passphrase, confirm=True)
+        try:
+            yield created
+        except BaseException:
+            if created.keys is not None:
+                await unbroken(asyncio.to_thread(self._vaults.undo_create, created.keys))
+            raise
+        await self.recovery_key_seen()
 
     async def unlock(self, passphrase: str) -> RoomKey:
         given = Passphrase(passphrase)
@@ -148,6 +167,20 @@ class VaultService:
         text = await asyncio.to_thread(self._vaults.new_recovery_key, self._known(keys))
         self._unseen = None
         return text
+
+    @asynccontextmanager
+    async def replacing_recovery_key(self, keys: RoomKey | Keys) -> AsyncIterator[str]:
+        """A new recovery key for every room whose key is given: inside, it is shown. Only then the old one
+        stops working; when showing it fails the old one stays, and killed meanwhile both work."""
+        text, salt = await asyncio.to_thread(self._vaults.add_recovery_key, self._known(keys))
+        try:
+            yield text
+        except BaseException:
+            await unbroken(asyncio.to_thread(self._vaults.end_recovery_keys, salt, added=True))
+            raise
+        await asyncio.to_thread(self._vaults.end_recovery_keys, salt, added=False)
+        await self.recovery_key_seen()
+        self._unseen = None
 
     def _known(self, keys: RoomKey | Keys) -> Keys:
         if isinstance(keys, Keys):

@@ -12,6 +12,7 @@ from atlas_desktop.tui.arrivals import Arrivals
 from atlas_desktop.tui.leaving import Relaunch
 from atlas_desktop.tui.modelling import Modelling
 from atlas_desktop.tui.ports import ModelShelf, Now
+from memory.clock import LocalZone
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _local_now() -> datetime:
-    return datetime.now().astimezone()
+    return datetime.now(LocalZone())
 
 
 def _action_commands() -> "type[Provider]":
@@ -73,6 +74,7 @@ class AtlasApp(Modelling):
         super().__init__()
         self.desk = desk
         desk.on_stale = self.say_stale
+        desk.on_held_back = self.say_held_back
         self._shelf = models
         self.now = now
         self.arrivals = Arrivals(self)

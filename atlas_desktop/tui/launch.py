@@ -44,7 +44,8 @@ def launch(
         if ctx.has_passphrase and not off_record:
             key = asyncio.run(ctx.key())
             if private:
-                private = asyncio.run(ctx.vault().unlock_private(ctx.passphrase()))
+                with ctx.attempt():
+                    private = asyncio.run(ctx.vault().unlock_private(ctx.passphrase()))
         again = relaunch if can_relaunch() else None
         return show(
             ctx,

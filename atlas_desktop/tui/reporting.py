@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen, ScreenResultType
 
     from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.tui.screens.chat import ChatScreen
     from memory.entities import Freshness, RoomKind
 
@@ -179,6 +180,12 @@ class Reporting(LettingGo):
         from atlas_desktop.words.freshness import freshness_text
 
         self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
+
+    def say_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
+        """Tells that nothing is erased for its age while the clock may be wrong."""
+        from atlas_desktop.words.freshness import held_back_text
+
+        self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 
     def get_driver_class(self) -> "type[Driver]":
         return forgiving(super().get_driver_class())

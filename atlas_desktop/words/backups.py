@@ -10,5 +10,8 @@ WORDS: Words = {
     memory.WrongBackupPassphrase: named("wrong_backup_passphrase", Exit.LOCKED),
     memory.OutputRefused: lambda e: told("output_refused", detail=e.detail),
     memory.NothingToSalvage: named("nothing_to_salvage"),
+    memory.NothingReadable: lambda e: told(
+        "nothing_readable", Exit.DAMAGED, room=e.room, pages=e.pages, bad_pages=e.bad_pages
+    ),
     memory.ExchangeUnfinished: named("exchange_unfinished"),
 }

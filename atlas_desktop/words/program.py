@@ -1,6 +1,7 @@
 """Words for what can go wrong with the program itself."""
 
 import errno
+import shlex
 
 from atlas_desktop.explain import (
     AlreadyRunning,
@@ -13,7 +14,7 @@ from atlas_desktop.explain import (
     named,
     told,
 )
-from atlas_desktop.paths import NoSuchHome
+from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.settings import KEYS, SettingsError, UnknownSetting
 from atlas_desktop.words.catalogue import tr
 
@@ -27,6 +28,15 @@ def _system(error: OSError) -> Explained:
 def _running(e: AlreadyRunning) -> Explained:
     who = aside(e.holder and tr("errors.already_running.who", id=e.holder))
     return told("already_running", who=who)
+
+
+def _unsafe(e: UnsafeHome) -> Explained:
+    where = shlex.quote(str(e.path))
+    return told(
+        "unsafe_home",
+        what=tr(f"errors.unsafe_home.{e.danger}", path=e.path),
+        next_step=tr(f"errors.unsafe_home.{e.danger}_next", path=where),
+    )
 
 
 def unknown_variable(name: str, near: str) -> str:
@@ -56,6 +66,7 @@ WORDS: Words = {
     UsageError: lambda e: told("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
     AlreadyRunning: _running,
     NoSuchHome: named("no_such_home", Exit.USAGE),
+    UnsafeHome: _unsafe,
     Declined: named("declined"),
     KeyboardInterrupt: named("interrupted", Exit.INTERRUPTED),
     OSError: _system,

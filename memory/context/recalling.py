@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from memory.clock import LocalZone
 from memory.context.budget import Limits
 from memory.context.considering import Considered, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
@@ -41,7 +42,7 @@ class Recalling:
         self._counter = counter
         self._clock = clock
         self._recall = recall
-        self._zone = zone
+        self._zone = zone or LocalZone()
 
     async def preface(
         self,

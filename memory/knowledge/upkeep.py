@@ -159,11 +159,13 @@ class Upkeep:
 
     async def collect(self, *, dry_run: bool = False) -> Plan:
         """Archives what has run out, gives time to what comes up often, and erases what was archived longer
-        ago than the settings say; `dry_run` only says what would be done."""
-        made = await self._plan(self._clock.now())
+        ago than the settings say; `dry_run` only says what would be done. A clock that was set ahead makes
+        nothing older (`memory.clock.Seen`)."""
+        now = (await self._store.retention.look_at_clock(self._clock.now())).passed
+        made = await self._plan(now)
         if dry_run:
             return made
-        now, rules = self._clock.now(), self._rules()
+        rules = self._rules()
         if made.archive:
             gone = [(fate.memory.id, archived()) for fate in made.archive]
             await self._memories.change_many(gone, action=ARCHIVE, automatic=True)

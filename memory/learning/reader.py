@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from memory.clock import LocalZone
 from memory.knowledge.entities import MemoryKind, MemoryOrigin
 from memory.knowledge.wording import ONESELF
 from memory.learning.dating import held
@@ -222,7 +223,7 @@ def statement(
 
 def _dated(candidate: Candidate) -> Candidate:
     """With the time that its words name; else it holds from when it was said."""
-    time = held(candidate.text, candidate.said_at)
+    time = held(candidate.text, candidate.said_at.astimezone(LocalZone()))
     if time.since is None and time.until is None:
         return replace(candidate, valid_from=candidate.said_at)
     if candidate.kind is MemoryKind.EVENT or time.until is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memory.clock import micros
+from memory.clock import LocalZone, micros
 from memory.ports import Clock
 from memory.recall.asking import Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Recalled
@@ -149,7 +149,7 @@ class RecallEngine:
             frozenset(exclude_sessions),
             since,
             before,
-            now or self._clock.now(),
+            (now or self._clock.now()).astimezone(LocalZone()),
             widen,
             recent_first,
         )

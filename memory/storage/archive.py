@@ -2,18 +2,21 @@
 
     open.keys  open.db  [private.keys  private.db  [private.db-wal]]  manifest.json
 
-The list names each part with its size and SHA-256. It tells nothing else but when the backup was made and
-by which version; who has a room's key can also tell by its seals whether the list was changed.
+The list names each part with its size and SHA-256. It tells nothing else but when the backup was made, the
+how-many-th of its folder it is, and by which version. Its seals show whether it was changed. The open room's
+seal is always there, so no part can be exchanged for one of another backup, whichever room it belongs to.
 """
 
+import glob
 import hashlib
 import hmac
 import os
 import secrets
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -24,6 +27,7 @@ from memory.entities import RoomKind
 from memory.errors import BackupDamaged, FutureBackup, NotABackup, OutputRefused, StorageFull
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
+from memory.vault.upkeep import SUFFIX
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -34,6 +38,7 @@ _MOST_KEYS = 65_536
 _MOST_ROOM = 1 << 40
 _STEP = 4 * 1024 * 1024
 _SEAL = b"atlas backup manifest 1"
+_DRAFT = "[0-9a-f]" * 16 + ".tmp"
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,18 +50,28 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`seals` maps rooms to authentication codes of the other fields, made with the rooms' keys."""
+    """`seals` maps rooms to authentication codes of the other fields, made with the rooms' keys. `checked`
+    names the rooms that have one: those whose key was at hand, so that their copies were checked as well.
+
+    `sequence` grows from backup to backup in one folder, whatever the clock says.
+    """
 
     atlas_backup: int
     made_at: datetime
     program: str
     parts: tuple[Part, ...]
+    sequence: int = 0
+    checked: tuple[RoomKind, ...] = ()
     seals: dict[str, str] = {}
 
     @property
     def rooms(self) -> tuple[RoomKind, ...]:
         names = {part.name for part in self.parts}
         return tuple(room for room in KEPT_ROOMS if f"{room}.db" in names)
+
+    def bytes_of(self, room: RoomKind) -> int:
+        """The size of a room's parts."""
+        return sum(part.bytes for part in self.parts if part.name.startswith(f"{room}."))
 
     def seal(self, key: RoomKey) -> str:
         """The authentication code of this list: HMAC-SHA256 with a key derived from the room's."""
@@ -67,13 +82,23 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return hmac.new(HKDF(SHA256(), 32, key.salt, _SEAL).derive(key.data), text, "sha256").hexdigest()
 
     def sealed(self, keys: Mapping[RoomKind, RoomKey]) -> "Manifest":
-        return msgspec.structs.replace(self, seals={str(room): self.seal(key) for room, key in keys.items()})
+        """With a seal for each of these rooms, the open one among them."""
+        whole = msgspec.structs.replace(self, checked=tuple(room for room in self.rooms if room in keys))
+        seals = {str(room): whole.seal(keys[room]) for room in whole.checked}
+        return msgspec.structs.replace(whole, seals=seals)
 
-    def check_seal(self, room: RoomKind, key: RoomKey) -> None:
-        """Raises `BackupDamaged` when the list is not the one that was made with this room's key."""
-        found = self.seals.get(str(room))
-        if found is not None and not hmac.compare_digest(found, self.seal(key)):
-            raise BackupDamaged("the list of parts was changed")
+    def check_seals(self, keys: Mapping[RoomKind, RoomKey]) -> None:
+        """Raises `BackupDamaged` when the list is not the one that was made with these rooms' keys.
+
+        A seal that should be there and is not is a broken one. Only a room whose key nobody had when the
+        backup was made has none of its own; which rooms these are is sealed with the open room's key.
+        """
+        if set(self.seals) != {str(room) for room in self.checked} or RoomKind.OPEN not in self.checked:
+            raise BackupDamaged("a seal of its list of parts is missing")
+        for room in self.checked:
+            key = keys.get(room)
+            if key is not None and not hmac.compare_digest(self.seals[room], self.seal(key)):
+                raise BackupDamaged("the list of parts was changed")
 
 
 class _Format(msgspec.Struct):
@@ -90,6 +115,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         if not path.parent.exists():
             make_private_folder(path.parent)
+        remove_drafts(path.parent, path.name)
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise OutputRefused(error.strerror or type(error).__name__) from error
@@ -97,6 +123,9 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise OutputRefused(error.detail) from error
     try:
         with translated_os(), os.fdopen(descriptor, "w+b") as file:
+            with suppress(OSError):
+                # Not every file system can: then a draft that is left behind stays.
+                _hold(descriptor)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 yield archive
             file.flush()
@@ -108,6 +137,31 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         draft.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def remove_drafts(folder: Path, name: str | None = None) -> None:
+    """Removes what backups that were killed left behind in a folder: of any that has a backup's usual ending,
+    and of this name. A draft that another process is at work on is held by it, and stays."""
+    patterns = [f".*{SUFFIX}.{_DRAFT}"]
+    if name is not None:
+        patterns.append(f".{glob.escape(name)}.{_DRAFT}")
+    for stale in {found for pattern in patterns for found in folder.glob(pattern)}:
+        with suppress(OSError):
+            descriptor = os.open(stale, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                _hold(descriptor)
+                stale.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _hold(descriptor: int) -> None:
+    """Holds a file until it is closed. Raises OSError when another process does. (Windows removes no file
+    that is open anywhere.)"""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _check_written(file: IO[bytes]) -> None:
@@ -144,6 +198,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     """A backup's parts and the list of them. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
     try:
+        if not path.is_file() and path.exists():
+            raise NotABackup("it is no file")
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile:
         raise _refusal(path) from None

@@ -25,21 +25,29 @@ from memory.storage.queries import check
 from memory.vault.files import translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import KeyslotFile
-from memory.vault.upkeep import BackupMade, RoomContents, Unpacked
+from memory.vault.outside import private_missing
+from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, Unpacked
 
 _TABLES = ("sessions", "messages", "memories")
 
 
 def back_up(
-    rooms: Path, keys: Mapping[RoomKind, RoomKey], target: Path, *, program: str, clock: Clock
+    rooms: Path,
+    keys: Mapping[RoomKind, RoomKey],
+    target: Path,
+    *,
+    program: str,
+    sequence: int = 1,
+    clock: Clock,
 ) -> BackupMade:
     """As `memory.vault.upkeep.RoomFiles.back_up`.
 
     The copies are checked by one thread while another writes them into the backup.
     """
-    kinds = [room for room in KEPT_ROOMS if (rooms / f"{room}.db").exists()]
-    if RoomKind.OPEN not in kinds:
+    if not (rooms / f"{RoomKind.OPEN}.db").exists():
         raise RoomMissing(rooms / f"{RoomKind.OPEN}.db")
+    missing = (RoomKind.PRIVATE,) if private_missing(rooms) else ()
+    kinds = [room for room in KEPT_ROOMS if (rooms / f"{room}.db").exists() and room not in missing]
     made_at = clock.now()
     with (
         tempfile.TemporaryDirectory(prefix="backup-") as work,
@@ -60,17 +68,19 @@ def back_up(
             parts += [archive.add_part(out, file.name, file) for file in files if file.exists()]
         for done in checks:
             done.result()
-        manifest = Manifest(atlas_backup=FORMAT, made_at=made_at, program=program, parts=tuple(parts))
-        archive.add_manifest(out, manifest.sealed({room: keys[room] for room in kinds if room in keys}))
-    checked = tuple(room for room in kinds if room in keys)
-    return BackupMade(target, target.stat().st_size, made_at, tuple(kinds), checked)
+        manifest = Manifest(
+            atlas_backup=FORMAT, made_at=made_at, program=program, sequence=sequence, parts=tuple(parts)
+        ).sealed(keys)
+        archive.add_manifest(out, manifest)
+    found = _facts(manifest)
+    return BackupMade(target, made_at, found.rooms, found.checked, found.sizes, missing)
 
 
 def _keyslots(rooms: Path, room: RoomKind, key: RoomKey | None, work: Path) -> Path:
     """A copy of a sound keyslot file; it is the one that belongs to `key`."""
     file = KeyslotFile(rooms / f"{room}.keys")
     if not file.exists():
-        raise KeyslotsMissing
+        raise KeyslotsMissing(room)
     keyslots, _ = file.read()
     if key is not None and keyslots.salt != key.salt:
         raise KeyslotsDamaged("they belong to another key")
@@ -114,15 +124,21 @@ def unpack(file: Path, folder: Path) -> Unpacked:
     return Unpacked(manifest.made_at, manifest.program, manifest.rooms)
 
 
-def checked(file: Path) -> tuple[RoomKind, ...]:
-    """As `memory.vault.upkeep.RoomFiles.checked`."""
+def facts(file: Path) -> BackupFacts:
+    """As `memory.vault.upkeep.RoomFiles.facts`."""
     with archive.opened_archive(file) as (_, manifest):
-        return tuple(room for room in manifest.rooms if str(room) in manifest.seals)
+        return _facts(manifest)
 
 
-def check_seal(file: Path, room: RoomKind, key: RoomKey) -> None:
+def _facts(manifest: Manifest) -> BackupFacts:
+    sizes = {room: manifest.bytes_of(room) for room in manifest.rooms}
+    return BackupFacts(manifest.sequence, manifest.made_at, manifest.rooms, manifest.checked, sizes)
+
+
+def check_seals(file: Path, keys: Mapping[RoomKind, RoomKey]) -> None:
+    """As `memory.vault.upkeep.RoomFiles.check_seals`."""
     with archive.opened_archive(file) as (_, manifest):
-        manifest.check_seal(room, key)
+        manifest.check_seals(keys)
 
 
 def contents(path: Path, key: RoomKey) -> RoomContents:

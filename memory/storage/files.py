@@ -4,10 +4,10 @@ from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.ports import Clock
-from memory.storage import backup, connection
+from memory.storage import archive, backup, connection
 from memory.storage.freshness import start_counting
 from memory.vault.keys import RoomKey
-from memory.vault.upkeep import BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked
+from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked
 
 
 class SqlRoomFiles:
@@ -16,17 +16,22 @@ class SqlRoomFiles:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def back_up(self, rooms: Path, keys: RoomKeys, target: Path, *, program: str) -> BackupMade:
-        return backup.back_up(rooms, keys, target, program=program, clock=self._clock)
+    def back_up(
+        self, rooms: Path, keys: RoomKeys, target: Path, *, program: str, sequence: int = 1
+    ) -> BackupMade:
+        return backup.back_up(rooms, keys, target, program=program, sequence=sequence, clock=self._clock)
 
     def unpack(self, file: Path, folder: Path) -> Unpacked:
         return backup.unpack(file, folder)
 
-    def checked(self, file: Path) -> tuple[RoomKind, ...]:
-        return backup.checked(file)
+    def remove_drafts(self, folder: Path) -> None:
+        archive.remove_drafts(folder)
 
-    def check_seal(self, file: Path, room: RoomKind, key: RoomKey) -> None:
-        backup.check_seal(file, room, key)
+    def facts(self, file: Path) -> BackupFacts:
+        return backup.facts(file)
+
+    def check_seals(self, file: Path, keys: RoomKeys) -> None:
+        backup.check_seals(file, keys)
 
     def contents(self, path: Path, key: RoomKey) -> RoomContents:
         return backup.contents(path, key)

@@ -56,7 +56,8 @@ class SqlJobStore:
         return await self._database.read(jobs.select)
 
     async def next_at(self, *, kinds: Collection[str] | None = None) -> datetime | None:
-        return await self._database.read(lambda conn: jobs.next_at(conn, kinds))
+        now = self._clock.now()
+        return await self._database.read(lambda conn: jobs.next_at(conn, kinds, now))
 
     async def recover(self) -> int:
         return await self._database.write(jobs.recover)

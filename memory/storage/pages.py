@@ -37,7 +37,7 @@ class PageReader:
         # https://www.zetetic.net/sqlcipher/design/: the code's key is derived from the page key and the salt.
         salt = bytes(byte ^ 0x3A for byte in key.salt)
         self._code_key = hashlib.pbkdf2_hmac("sha512", key.data, salt, 2, 32)
-        self._data = path.read_bytes()
+        self._data = path.read_bytes() if path.exists() else b""
         log = path.with_name(path.name + "-wal")
         self._frames = dict(_log_frames(log.read_bytes() if log.exists() else b""))
         self.count = (

@@ -1,14 +1,17 @@
 """What a room knows of how long its conversations are kept."""
 
 import json
+from datetime import datetime, timedelta
 
-from memory.clock import moment
+from memory.clock import LONGEST_STEP, Seen, micros, moment
 from memory.errors import ProjectNotFound
 from memory.retention import Candidate
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 
 _KEY = "retention"
+_SEEN = "clock"
+_NOTED_EVERY = timedelta(hours=1)
 _CANDIDATES = """
     SELECT s.id, s.title, p.name, s.message_count, s.updated_at, s.deleted_at,
         s.starred OR s.important OR s.pinned_at IS NOT NULL
@@ -46,6 +49,25 @@ class SqlRetentionStore:
             for row in rows
         ]
 
+    async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
+        known = None if believe else await self._database.read(_seen)
+        if known and timedelta(0) <= now - known.at < _NOTED_EVERY and known.passed <= known.at:
+            # As good as noted: a command that only reads writes nothing.
+            return known.looked(now)
+
+        def work(conn: Connection) -> Seen:
+            before = _seen(conn)
+            if before is None or believe:
+                seen = Seen(now, now)
+            else:
+                seen = before.looked(now)
+                _mend_bin(conn, before, seen)
+            values = (_SEEN, json.dumps([micros(seen.at), micros(seen.passed)]))
+            conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", values)
+            return seen
+
+        return await self._database.write(work)
+
     async def projects(self) -> dict[str, int]:
         def work(conn: Connection) -> dict[str, int]:
             days = _days(conn)
@@ -70,6 +92,30 @@ class SqlRetentionStore:
             conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(known)))
 
         await self._database.write(work)
+
+
+def _seen(conn: Connection) -> Seen | None:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_SEEN,)).fetchone()
+    if row is None:
+        return None
+    at, passed = json.loads(row[0])
+    return Seen(moment(at), moment(passed))
+
+
+def _mend_bin(conn: Connection, before: Seen, seen: Seen) -> None:
+    """What was put into the bin while the clock was ahead would stay too long, and too short while it was
+    behind."""
+    if seen.at < before.at:
+        conn.execute(
+            "UPDATE sessions SET deleted_at = :at WHERE deleted_at > :latest",
+            {"at": micros(seen.at), "latest": micros(max(seen.at, seen.passed))},
+        )
+    elif before.at + LONGEST_STEP < before.passed <= seen.at:
+        since = micros(before.at - LONGEST_STEP)
+        conn.execute(
+            "UPDATE sessions SET deleted_at = :now WHERE deleted_at BETWEEN :since AND :at",
+            {"now": micros(seen.passed), "since": since, "at": micros(before.at + _NOTED_EVERY)},
+        )
 
 
 def _days(conn: Connection) -> dict[str, int]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.entities import Message
-from memory.jobs import Job, JobState, Priority
+from memory.jobs import CLOCK_WAS_AHEAD, Job, JobState, Priority
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.testing.rows import Rows
@@ -64,7 +64,7 @@ class InMemoryJobStore:
 
     async def claim(self, now: datetime, *, kinds: Collection[str] | None = None) -> Job | None:
         self._rows.require_open()
-        due = (job for job in self._queued(kinds) if job.not_before <= now)
+        due = (job for job in self._queued(kinds) if _due_at(job, now) <= now)
         job = min(due, key=_turn, default=None)
         if job is None:
             return None
@@ -99,7 +99,8 @@ class InMemoryJobStore:
 
     async def next_at(self, *, kinds: Collection[str] | None = None) -> datetime | None:
         self._rows.require_open()
-        return min((job.not_before for job in self._queued(kinds)), default=None)
+        now = self._clock.now()
+        return min((_due_at(job, now) for job in self._queued(kinds)), default=None)
 
     async def recover(self) -> int:
         self._rows.require_open()
@@ -178,6 +179,10 @@ class InMemoryJobStore:
 def _names(job: Job, session_id: str) -> bool:
     """Whether a job of no session in particular is about this one."""
     return job.session_id is None and session_id in job.key + json.dumps(dict(job.payload))
+
+
+def _due_at(job: Job, now: datetime) -> datetime:
+    return min(job.not_before, now) if job.updated_at > now + CLOCK_WAS_AHEAD else job.not_before
 
 
 def _turn(job: Job) -> tuple[int, datetime, str]:

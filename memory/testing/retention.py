@@ -1,7 +1,10 @@
 """`memory.retention.RetentionStore` in memory."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import datetime
 
+from memory.clock import LONGEST_STEP, Seen
 from memory.errors import ProjectNotFound
 from memory.retention import Candidate
 from memory.testing.rows import Rows
@@ -14,6 +17,7 @@ class InMemoryRetentionStore:
         self._rows = rows
         self._pinned = pinned
         self._days: dict[str, int] = {}
+        self._seen: Seen | None = None
 
     async def candidates(self) -> list[Candidate]:
         important = {m.session_id for m in self._rows.messages.values() if m.important}
@@ -34,6 +38,15 @@ class InMemoryRetentionStore:
             for one in sorted(self._rows.sessions.values(), key=lambda session: session.id)
         ]
 
+    async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
+        before = self._seen
+        self._seen = Seen(now, now) if before is None or believe else before.looked(now)
+        if before is not None:
+            for one in list(self._rows.sessions.values()):
+                if one.deleted_at is not None:
+                    self._rows.keep(replace(one, deleted_at=_mended(before, self._seen, one.deleted_at)))
+        return self._seen
+
     async def projects(self) -> dict[str, int]:
         return dict(sorted(self._days.items()))
 
@@ -44,3 +57,10 @@ class InMemoryRetentionStore:
             self._days.pop(project, None)
         else:
             self._days[project] = days
+
+
+def _mended(before: Seen, seen: Seen, binned_at: datetime) -> datetime:
+    if seen.at < before.at:
+        return seen.at if binned_at > max(seen.at, seen.passed) else binned_at
+    back = before.at + LONGEST_STEP < before.passed <= seen.at
+    return seen.passed if back and abs(binned_at - before.at) <= LONGEST_STEP else binned_at

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from memory.vault.files import write_durably
+from memory.vault.files import open_regular, write_durably
 from memory.vault.keys import RoomKey
 
 FORMAT = 1
@@ -88,7 +88,7 @@ class CommitCounter:
 
 
 def _read(path: Path) -> _Count:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         found = msgspec.json.decode(file.read(_MOST_BYTES), type=_Count)
     if found.atlas_counter != FORMAT:
         raise msgspec.ValidationError("another format")

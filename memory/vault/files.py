@@ -1,10 +1,13 @@
 """Small files that must survive a crash: written whole or not at all, and readable by their owner alone."""
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from memory.errors import StorageFull
 
@@ -22,6 +25,15 @@ def make_private_folder(folder: Path) -> None:
     """Creates the folder, and what is above it, with mode 0700. Raises `StorageFull`."""
     with translated_os():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a file to read it. Raises OSError, also for what is none: a pipe would be waited for."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def sync_folder(folder: Path) -> None:

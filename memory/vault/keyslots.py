@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import KeyslotsDamaged, StorageFull
-from memory.vault.files import sync_folder, translated_os, write_durably
+from memory.vault.files import open_regular, sync_folder, translated_os, write_durably
 from memory.vault.kdf import KdfParams
 from memory.vault.keys import SALT_BYTES
 from memory.vault.slots import KDF_SALT_BYTES, NONCE_BYTES, WRAPPED_BYTES, PassphraseSlot, Place, Slot
@@ -29,7 +29,9 @@ class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`room_made` turns true when the room's database exists for the first time: from then on a missing
     database is a loss to be told of, before that it is a creation that was cut short.
 
-    `recovery_unseen` is true until the person has confirmed that the recovery key was written down."""
+    `recovery_unseen` is true until the person has confirmed that the recovery key was written down.
+    `private_made`, of the open room, turns true when the private room has keys: from then on it is a loss
+    when they are not there."""
 
     vault_id: str
     room: str
@@ -38,6 +40,7 @@ class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     created_at: datetime
     room_made: bool
     recovery_unseen: bool = False
+    private_made: bool = False
     slots: tuple[Slot, ...]
 
     @property
@@ -112,7 +115,7 @@ class _Trouble(msgspec.Struct, frozen=True):
 
 def _read_copy(path: Path) -> "Keyslots | _Trouble":
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return _Trouble(path.name, "missing", missing=True)

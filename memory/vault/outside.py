@@ -3,7 +3,11 @@
 from enum import StrEnum
 from pathlib import Path
 
+from memory.errors import KeyslotsDamaged
+from memory.kinds import RoomKind
+from memory.vault.files import open_regular
 from memory.vault.keys import SALT_BYTES
+from memory.vault.keyslots import KeyslotFile
 
 PAGE = 4096
 
@@ -16,6 +20,21 @@ class Flaw(StrEnum):
     FOREIGN = "foreign"
 
 
+def private_missing(folder: Path) -> bool:
+    """Whether the rooms in a folder have, or had, a private room of which the database or the key file is not
+    there or holds nothing. False where the open room's keys cannot be read: then there is more to worry
+    about."""
+    database = folder / f"{RoomKind.PRIVATE}.db"
+    there = database.is_file() and flaw(database, b"") is not Flaw.EMPTY
+    keys = KeyslotFile(folder / f"{RoomKind.PRIVATE}.keys")
+    try:
+        if keys.exists():
+            return keys.read()[0].room_made and not there
+        return database.exists() or KeyslotFile(folder / f"{RoomKind.OPEN}.keys").read()[0].private_made
+    except KeyslotsDamaged:
+        return keys.exists()
+
+
 def flaw(database: Path, salt: bytes) -> Flaw | None:
     """What is wrong with a database at first sight; None for one that is not there, too.
 
@@ -24,10 +43,13 @@ def flaw(database: Path, salt: bytes) -> Flaw | None:
     """
     try:
         size = database.stat().st_size
-        with database.open("rb") as file:
+        with open_regular(database) as file:
             head = file.read(SALT_BYTES)
     except FileNotFoundError:
         return None
+    except OSError:
+        # It cannot be read, or is no file at all.
+        return Flaw.FOREIGN
     if size == 0:
         return Flaw.EMPTY
     if head != salt:

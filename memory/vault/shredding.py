@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory.kinds import RoomKind
 from memory.vault.files import sync_folder
 
 _STEP = 1024 * 1024
@@ -13,7 +14,11 @@ _STEP = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Shredded:
-    """How many files went, how many bytes they had, and how many held keys and were overwritten first."""
+    """How many files went, how many bytes they had, and how many held keys and were overwritten first.
+
+    Files of the private room are not among `files` and `bytes`: how much there was in it is nobody's
+    business.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -36,7 +41,8 @@ def shred_folder(folder: Path) -> Shredded:
     keys = [file for file in files if holds_keys(file) and file.stat().st_nlink == 1]
     for file in keys:
         _overwrite(file)
-    found = Shredded(len(files), sum(file.stat().st_size for file in files), len(keys))
+    counted = [file for file in files if not file.name.startswith(RoomKind.PRIVATE)]
+    found = Shredded(len(counted), sum(file.stat().st_size for file in counted), len(keys))
     shutil.rmtree(folder)
     sync_folder(folder.parent)
     return found
@@ -44,11 +50,10 @@ def shred_folder(folder: Path) -> Shredded:
 
 def shred_file(file: Path) -> Shredded:
     """Overwrites a file that holds keys among other things, then removes it. Raises `OSError`."""
-    size = file.stat().st_size
     _overwrite(file)
     file.unlink()
     sync_folder(file.parent)
-    return Shredded(1, size, 1)
+    return Shredded(keys=1)
 
 
 def _overwrite(file: Path) -> None:

@@ -10,6 +10,8 @@ from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
 
 RoomKeys = Mapping[RoomKind, RoomKey]
+SUFFIX = ".atlas-backup"
+"""How the names of backups end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,38 @@ class RoomContents:
 
 @dataclass(frozen=True, slots=True)
 class BackupMade:
-    """A backup that was read back and found whole. `checked` are the rooms whose key was at hand: their
-    copies were opened and every page of them was checked; the others were copied as they are."""
+    """A backup that was read back and found to be as it was written.
+
+    `checked` are the rooms whose key was at hand: their copies were opened and every page of them was
+    checked; the others were copied as they are. `missing` are rooms that should be in it and of which a file
+    is not there or cannot be read.
+    """
 
     path: Path
-    bytes: int
     made_at: datetime
     rooms: tuple[RoomKind, ...]
     checked: tuple[RoomKind, ...]
+    sizes: Mapping[RoomKind, int]
+    missing: tuple[RoomKind, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        return self.path.stat().st_size
+
+    @property
+    def verified(self) -> bool:
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFacts:
+    """What a backup says of itself to someone without a key. `sizes` are in bytes, as in it."""
+
+    sequence: int
+    made_at: datetime
+    rooms: tuple[RoomKind, ...]
+    checked: tuple[RoomKind, ...]
+    sizes: Mapping[RoomKind, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +89,13 @@ class Salvaged:
 class RoomFiles(Protocol):
     """What is done with rooms as files. Synchronous: call it in a thread. Errors are `memory.errors`."""
 
-    def back_up(self, rooms: Path, keys: RoomKeys, target: Path, *, program: str) -> BackupMade:
+    def back_up(
+        self, rooms: Path, keys: RoomKeys, target: Path, *, program: str, sequence: int = 1
+    ) -> BackupMade:
         """One encrypted file with every room, also of rooms that are in use.
+
+        The private room is left out, and `missing`, where its database or its key file is not there or cannot
+        be read: what is sound is not kept from having a backup.
 
         Raises `OutputRefused`, `BackupDamaged`, `StorageFull`, `StorageBusy`, `NotARoom`, `RoomMissing`.
         """
@@ -75,13 +106,17 @@ class RoomFiles(Protocol):
         `StorageFull`."""
         ...
 
-    def checked(self, file: Path) -> tuple[RoomKind, ...]:
-        """The rooms of a backup whose key was at hand when it was made. Raises `NotABackup`, `BackupDamaged`,
-        `FutureBackup`."""
+    def remove_drafts(self, folder: Path) -> None:
+        """Removes what backups that were killed left in a folder; a draft that is being written stays."""
         ...
 
-    def check_seal(self, file: Path, room: RoomKind, key: RoomKey) -> None:
-        """Raises `BackupDamaged` when the list of parts is not the one that was made with this key."""
+    def facts(self, file: Path) -> BackupFacts:
+        """Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
+        ...
+
+    def check_seals(self, file: Path, keys: RoomKeys) -> None:
+        """Raises `BackupDamaged` when the list of parts is not the one that was made with these rooms'
+        keys."""
         ...
 
     def contents(self, path: Path, key: RoomKey) -> RoomContents:

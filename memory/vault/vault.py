@@ -91,6 +91,7 @@ class Vault:
         confirm: bool = False,
         ways: Ways | None = None,
         recoverable: bool = True,
+        private_made: bool = False,
     ) -> tuple[RoomKey, str]:
         """A new key, wrapped for the passphrase and for the recovery key that is returned, once, as text.
 
@@ -116,6 +117,7 @@ class Vault:
             created_at=now,
             room_made=False,
             recovery_unseen=confirm,
+            private_made=private_made,
             slots=(),
         )
         slots: list[Slot] = [made.by_passphrase(empty.place, key, words.as_passphrase(passphrase), now)]
@@ -239,7 +241,9 @@ class Vault:
 
     def _load(self) -> tuple[Keyslots, tuple[CopyState, ...]]:
         if not self._file.exists():
-            raise KeyslotsMissing if self.database_path.exists() else VaultMissing
+            if self.database_path.exists():
+                raise KeyslotsMissing(self._room)
+            raise VaultMissing
         keyslots, states = self._file.read()
         if keyslots.room != self._room.value:
             raise KeyslotsDamaged("the keyslots of another room")

@@ -27,9 +27,11 @@ from memory.errors import (
 )
 from memory.vault import passphrase as words
 from memory.vault import recovery
+from memory.vault.files import translated_os
 from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import Keyslots
+from memory.vault.outside import private_missing
 from memory.vault.passphrase import Passphrase, as_passphrase
 from memory.vault.slots import PassphraseSlot, RecoverySlot, Slot
 from memory.vault.vault import Vault
@@ -81,7 +83,7 @@ class Vaults:
         self._clear_what_was_never_finished()
         ways = Ways(self._kdf)
         private, _ = self.private.create(given, confirm=confirm, ways=ways)
-        opened, text = self.open.create(given, confirm=confirm, ways=ways)
+        opened, text = self.open.create(given, confirm=confirm, ways=ways, private_made=True)
         return Keys(opened, private), text
 
     def take_back(self, keys: Keys) -> bool:
@@ -91,6 +93,20 @@ class Vaults:
         if keys.private is not None:
             self.private.take_back(keys.private)
         return True
+
+    def undo_create(self, keys: Keys) -> None:
+        """Removes rooms that were just made, with their keys. Killed on the way, they are a creation that was
+        cut short. Raises `StorageFull`."""
+        for vault, key in ((self.open, keys.open), (self.private, keys.private)):
+            if key is None:
+                continue
+            vault.matching(key)
+            vault.rewrite(lambda found: msgspec.structs.replace(found, room_made=False))
+            with translated_os():
+                for file in vault.database_path.parent.glob(f"{vault.room}*"):
+                    if ".keys" not in file.name:
+                        file.unlink(missing_ok=True)
+            vault.discard()
 
     def _clear_what_was_never_finished(self) -> None:
         """Removes private keyslots of a creation that was cut short before the open room had its own."""
@@ -112,12 +128,15 @@ class Vaults:
         return key
 
     def unlock_private(self, passphrase: str | Passphrase) -> RoomKey:
-        """The private room's key. Raises `WrongPassphrase`."""
+        """The private room's key. Raises `WrongPassphrase`; `KeyslotsMissing` when its keys were there
+        once."""
         given = as_passphrase(passphrase)
         if not self.private.exists():
             # Whoever makes the room must know the passphrase that is in force.
             self.open.unlock(given)
             self._make_private(given)
+            if not self.private.exists():
+                raise KeyslotsMissing(self.private.room)
         with suppress(StorageFull):
             self.settle()
         return self.private.unlock(given)
@@ -140,13 +159,23 @@ class Vaults:
         except (*_NOT_THERE, WrongRecoveryKey):
             return Keys(opened)
 
+    def private_missing(self) -> bool:
+        """As `memory.vault.outside.private_missing`."""
+        return private_missing(self.open.database_path.parent)
+
     def _make_private(self, given: Passphrase) -> None:
-        if self.private.exists():
+        found = self.open.keyslots()
+        # One that was lost is not replaced by an empty one as if nothing had happened.
+        if self.private.exists() or found.private_made:
             return
-        for slot in self.open.keyslots().slots:
+        for slot in found.slots:
             if isinstance(slot, PassphraseSlot):
                 self.private.create(given, ways=Ways(slot.params, slot.salt), recoverable=False)
+                self._note_private_made()
                 return
+
+    def _note_private_made(self) -> None:
+        self.open.rewrite(lambda found: msgspec.structs.replace(found, private_made=True))
 
     # --- changed -----------------------------------------------------------------------------------
 
@@ -169,6 +198,30 @@ class Vaults:
         )
         return recovery.to_text(ways.secret)
 
+    def add_recovery_key(self, keys: Keys) -> tuple[str, bytes]:
+        """A recovery key beside the one that there is, for every room whose key is given, and what it is
+        known by. Both open until `end_recovery_keys`. Raises `StorageFull`."""
+        ways = Ways(self._kdf)
+
+        def add(vault: Vault, key: RoomKey) -> bytes:
+            slot = ways.by_recovery_key(vault.matching(key).place, key, self._clock.now())
+            vault.rewrite(lambda found: _with(found, (*found.slots, slot)))
+            return slot.salt
+
+        if keys.private is not None:
+            add(self.private, keys.private)
+        return recovery.to_text(ways.secret), add(self.open, keys.open)
+
+    def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
+        """Ends the recovery key of `add_recovery_key` when it was `added` in vain, else all others."""
+
+        def stays(slot: Slot) -> bool:
+            return not isinstance(slot, RecoverySlot) or (slot.salt == salt) is not added
+
+        self.open.rewrite(lambda found: _with(found, tuple(filter(stays, found.slots))))
+        with suppress(StorageFull):
+            self.settle()
+
     def recovery_key_seen(self) -> None:
         self.open.recovery_key_seen()
         with suppress(*_NOT_THERE):
@@ -182,6 +235,7 @@ class Vaults:
         with suppress(*_NOT_THERE):
             shared = _salts(self.open.keyslots().slots)
             self.private.rewrite(lambda keyslots: _only(keyslots, shared))
+            self._note_private_made()
 
     def _change(self, keys: Keys, kind: type[Slot], make: MakeSlot) -> None:
         # Made beforehand: what can fail for want of memory fails before anything is changed.

@@ -12,15 +12,23 @@ from memory.testing import FakeClock, InMemorySessionStore
 from memory.vault.keys import RoomKey
 
 
+@pytest.fixture
+def clock() -> FakeClock:
+    """The store's."""
+    return FakeClock()
+
+
 @pytest.fixture(params=["fake", "file", "off the record"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SessionStore]:
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
+) -> AsyncIterator[SessionStore]:
     opened: SessionStore
     if request.param == "fake":
-        opened = InMemorySessionStore(FakeClock())
+        opened = InMemorySessionStore(clock)
     elif request.param == "file":
         path = tmp_path / "rooms" / "open.db"
-        opened = await open_room(path, RoomKey.generate(), RoomKind.OPEN, FakeClock(), create=True)
+        opened = await open_room(path, RoomKey.generate(), RoomKind.OPEN, clock, create=True)
     else:
-        opened = await open_off_record(FakeClock())
+        opened = await open_off_record(clock)
     yield opened
     await opened.close()

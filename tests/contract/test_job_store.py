@@ -8,6 +8,7 @@ from memory.entities import NewMessage, NewSession
 from memory.errors import RoomClosed, SessionNotFound
 from memory.jobs import Job, JobState, Priority
 from memory.ports import SessionStore
+from memory.testing import FakeClock
 from models.messages import Role
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
@@ -241,3 +242,27 @@ async def test_a_closed_room_has_no_queue(store: SessionStore) -> None:
         await store.jobs.finish(job)
     with pytest.raises(RoomClosed):
         await store.jobs.list()
+
+
+async def test_what_was_queued_by_a_clock_that_was_ahead_does_not_wait_for_years(
+    store: SessionStore, clock: FakeClock
+) -> None:
+    clock.advance(timedelta(days=3650))
+    await store.jobs.add("embed", "k")
+    await store.jobs.add("embed", "tried")
+    await store.jobs.retry(
+        await claim(store, LATER + timedelta(days=7300)), "E", clock.now() + timedelta(days=9)
+    )
+    clock.advance(-timedelta(days=3650))
+    at = await store.jobs.next_at()
+    assert at is not None
+    assert at <= clock.now()
+    assert {(await claim(store, clock.now())).key for _ in range(2)} == {"k", "tried"}
+
+
+async def test_a_wait_that_the_clock_knows_of_is_kept(store: SessionStore, clock: FakeClock) -> None:
+    later = clock.now() + timedelta(minutes=30)
+    await store.jobs.add("embed", "k", not_before=later)
+    clock.advance(-timedelta(minutes=5))
+    assert await store.jobs.next_at() == later
+    assert await store.jobs.claim(clock.now()) is None

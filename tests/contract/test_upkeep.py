@@ -134,6 +134,21 @@ async def test_what_has_run_out_is_archived_after_a_dry_run_and_comes_back(
         assert [fate for fate in await work.fading() if fate.memory.id == parcel.id] == []
 
 
+async def test_a_clock_that_is_ahead_makes_no_memory_older(store: SessionStore) -> None:
+    clock = FakeClock()
+    end = clock.now() + timedelta(days=30)
+    parcel = await learn(store, "The exam is next month", tier=MemoryTier.EPISODIC, expires_at=end)
+    old = await learn(store, "My bus", state=MemoryState.ARCHIVED)
+    work = upkeep(store, clock, Retention(archive_days=90))
+    assert (await work.collect()).archive == ()
+    clock.advance(timedelta(days=365))
+    made = await work.collect()
+    assert (made.archive, made.erase) == ((), ())
+    await store.retention.look_at_clock(clock.now(), believe=True)
+    made = await work.collect()
+    assert [fate.memory.id for fate in (*made.archive, *made.erase)] == [parcel.id, old.id]
+
+
 async def test_fading_is_listed_before_it_goes(store: SessionStore) -> None:
     clock = FakeClock()
     near = clock.now() + timedelta(hours=48)

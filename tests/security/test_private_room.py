@@ -3,6 +3,8 @@
 import argparse
 import asyncio
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,9 +57,9 @@ def run(home: Paths, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     rooms = [Vault(home.rooms, room, CHEAP) for room in (RoomKind.OPEN, RoomKind.PRIVATE)]
     Vaults(rooms[0], rooms[1], CHEAP).create(PASSPHRASE)
 
-    def one(*words: str) -> tuple[int, str]:
+    def one(*words: str, at: Path = home.home) -> tuple[int, str]:
         args = build_parser().parse_args([*words, "--json", "--yes", "--passphrase-file", str(secret)])
-        args.home = str(home.home)
+        args.home = str(at)
         status = asyncio.run(_run(args))
         printed = capsys.readouterr()
         return status, printed.out + printed.err
@@ -128,3 +130,47 @@ def test_closed_nothing_says_anything_and_open_it_is_there_and_clearly_marked(ru
     assert json.loads(run("sessions", "open", ID)[1])["room"] == "open"
     assert WORD in run("sessions", "search", WORD)[1]
     assert json.loads(run("sessions", "list", "--private", "--containing", WORD)[1])[0]["project"] == PROJECT
+
+
+# What tells of sizes and counts, too.
+MEASURING = (
+    ("insights",),
+    ("vault", "backup"),
+    ("insights",),
+    ("memory", "fading"),
+    ("memory", "inbox"),
+    ("jobs", "list"),
+    ("project", "list"),
+    ("sessions", "retention"),
+    ("sessions", "tags"),
+)
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d[T-][\d:.]+(\+\d\d:\d\d)?|\"took_ms\": [\d.]+|\b[\d.]+ GB are free")
+
+
+def test_closed_it_is_told_of_as_in_a_vault_whose_private_room_was_never_used(
+    run: Run, home: Paths, tmp_path: Path
+) -> None:
+    """Sizes and counts, too."""
+    assert run("jobs", "run")[0] == 0
+    never = tmp_path / "never"
+    shutil.copytree(home.home, never)
+    talk = tmp_path / "talk.md"
+    talk.write_text(
+        f"## User\n\nthe secret plan is called {WORD}\n\n" + "## Assistant\n\nnoted. " + "More. " * 20_000
+    )
+    assert run("import", str(talk), "--room", "private", "--private")[0] == 0
+    assert (home.rooms / "private.db").stat().st_size > (
+        never / "rooms" / "private.db"
+    ).stat().st_size + 100_000
+    assert (home.rooms / "private-states.db").exists()
+
+    for words in (*SILENT, *MEASURING):
+        printed = [
+            _TIMES.sub("…", run(*words, at=place)[1].replace(str(place), "HOME"))
+            for place in (home.home, never)
+        ]
+        assert printed[0] == printed[1], words
+    ends = [
+        json.loads(run("vault", "destroy", "--with-backups", at=place)[1]) for place in (home.home, never)
+    ]
+    assert ends[0] == ends[1]

@@ -60,6 +60,9 @@ class FakeVault:
     async def exists(self) -> bool:
         return self.made
 
+    async def private_missing(self) -> bool:
+        return False
+
     async def status(self) -> FakeStatus:
         return FakeStatus(self.keyring if self.keyring_slot else None, self.recovery_unseen)
 

@@ -7,7 +7,7 @@ import pytest
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.epochs import EpochService
-from atlas_desktop.services.retention import RetentionService
+from atlas_desktop.services.retention import HeldBack, RetentionService
 from atlas_desktop.services.scheduled_backup import ScheduledBackups
 from atlas_desktop.setting_types import BackupSettings, JobSettings, RetentionSettings
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch
@@ -76,6 +76,46 @@ async def test_the_daily_duty_removes_what_the_preview_names(
     with pytest.raises(SessionNotFound):
         await store.get_session(binned)
     assert (await background.run()).done == 0
+
+
+async def test_a_clock_that_is_a_year_ahead_erases_nothing_until_somebody_agrees(
+    made: Home, store: SqlSessionStore, background: BackgroundService
+) -> None:
+    service = retention(made, store, background, RetentionSettings())
+    told: list[HeldBack] = []
+    service.on_held_back = told.append
+    binned = await begun(store, "binned")
+    await store.bin_session(binned)
+    assert (await background.run()).done == 1
+    made.clock.advance(timedelta(days=365))
+    assert (await background.run()).done == 1
+    assert (await store.get_session(binned)).deleted_at is not None
+    assert [one.sessions for one in told] == [1]
+    # Time that really passes counts: day after day it comes nearer, by the clock that is ahead.
+    for _ in range(22):
+        made.clock.advance(timedelta(days=1))
+        await background.run()
+    assert (await store.get_session(binned)).deleted_at is not None
+    made.clock.advance(timedelta(days=2))
+    await background.run()
+    with pytest.raises(SessionNotFound):
+        await store.get_session(binned)
+
+
+async def test_who_applies_it_says_that_the_clock_is_right(
+    made: Home, store: SqlSessionStore, background: BackgroundService
+) -> None:
+    service = retention(made, store, background, RetentionSettings())
+    binned = await begun(store, "binned")
+    await store.bin_session(binned)
+    assert await service.held_back() is None
+    made.clock.advance(timedelta(days=40))
+    held = await service.held_back()
+    assert held is not None
+    assert (held.sessions, held.ahead.days) == (1, 33)
+    assert [one.candidate.session_id for one in await service.preview()] == [binned]
+    assert (await service.apply()).sessions == 1
+    assert await service.held_back() is None
 
 
 async def test_days_of_a_project_can_be_taken_back(

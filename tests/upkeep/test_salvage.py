@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
-from memory.errors import NothingToSalvage
+from memory.errors import NothingReadable, NothingToSalvage
 from memory.storage.salvage import salvage
 from models.messages import Role
+from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home
 
 SESSIONS, EACH = 20, 15
@@ -144,3 +145,38 @@ async def test_many_rooms_with_spoilt_pages(made: Home, seed: int) -> None:
     spoil(made.rooms / "open.db", 0.01 + seed / 200, seed)
     await made.repairs().salvage(RoomKind.OPEN, made.key())
     assert (await read(made)).items() <= said.items()
+
+
+@pytest.mark.parametrize("gone", ["every page", "empty", "missing"])
+async def test_where_nothing_can_be_read_no_empty_room_is_put_in_place(made: Home, gone: str) -> None:
+    path = made.rooms / "open.db"
+    if gone == "every page":
+        spoil(path, 1.0, seed=1)
+    elif gone == "empty":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+    before = {file: file.read_bytes() for file in made.rooms.iterdir()}
+    assert await made.repairs().damaged(RoomKind.OPEN, made.key())
+    with pytest.raises(NothingReadable):
+        await made.repairs().salvage(RoomKind.OPEN, made.key())
+    assert {file: file.read_bytes() for file in made.rooms.iterdir()} == before
+    assert [folder.name for folder in made.folder.iterdir() if folder.is_dir()] == ["rooms"]
+
+
+@pytest.mark.parametrize("gone", ["private.keys*", "private.db", "private*"])
+async def test_a_private_room_that_is_lost_can_be_begun_anew(made: Home, gone: str) -> None:
+    with pytest.raises(NothingToSalvage):
+        await made.repairs().new_private_room(PASSPHRASE)
+    for file in made.rooms.glob(gone):
+        file.unlink()
+    left = {file.name: file.read_bytes() for file in made.rooms.glob("private*")}
+    kept = await made.repairs().new_private_room(PASSPHRASE)
+    assert {file.name: file.read_bytes() for file in kept.glob("private*")} == left
+    assert not made.vaults().private_missing()
+    made.known = None
+    assert made.keys.private is not None
+    assert await made.said() == ["and beans", "tomatoes"]
+    store = await made.open(RoomKind.PRIVATE, create=True)
+    assert await store.list_sessions() == []
+    await store.close()

@@ -87,7 +87,8 @@ class InsightsScreen(View, SparingScreen[None]):
         days = SPANS[self._span]
         since = None if days is None else self.atlas.now() - timedelta(days=days)
         stores = [room.store for room in desk.open_rooms]
-        self._found = await insights(stores, since=since, home=desk.paths.home)
+        backups = desk.backups if desk.make_backups is not None else None
+        self._found = await insights(stores, since=since, home=desk.paths.home, backups=backups)
         if self.is_attached:
             self._show()
 

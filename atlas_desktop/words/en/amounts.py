@@ -16,6 +16,8 @@ TEXTS = {
     "backups.other": "{count} backups",
     "backups_left.one": "1 backup is left: it opens with the passphrase still.",
     "backups_left.other": "{count} backups are left: they open with the passphrase still.",
+    "days.one": "1 day",
+    "days.other": "{count} days",
     "for_days.one": "for 1 day",
     "for_days.other": "for {count} days",
     "lost": "{messages}, {sessions} and {memories}",

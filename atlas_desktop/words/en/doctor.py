@@ -7,6 +7,8 @@ TEXTS = {
     "unlock": "Unlock once: the damaged copy is mended from the other.",
     "absent": "The key file is there, the database is not ({file}).",
     "restore": "Put a backup back: `atlas vault restore`.",
+    "lacking": "The newest backup does not hold the {room} room, which an older one holds.",
+    "restore_older": "If you miss that room, put the older backup back: `atlas vault restore FILE`.",
     "empty": "The database is empty: {file} has no bytes in it.",
     "cut": "The database is damaged: {file} ends within a page.",
     "foreign": "The database is damaged: {file} does not begin as it was written, or belongs to other keys.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.clock import micros, moment
 from memory.errors import SessionNotFound
-from memory.jobs import Job, JobState
+from memory.jobs import CLOCK_WAS_AHEAD, Job, JobState
 from memory.storage.connection import Connection
 from memory.storage.values import new_id, storable
 
@@ -92,12 +92,13 @@ def claim(conn: Connection, now: datetime, kinds: Collection[str] | None) -> Job
         f"""
         UPDATE jobs SET state = 'running', attempts = attempts + 1, updated_at = :now
         WHERE id = (
-            SELECT id FROM jobs WHERE state = 'queued' AND not_before <= :now AND {_OF_KINDS}
+            SELECT id FROM jobs
+            WHERE state = 'queued' AND (not_before <= :now OR updated_at > :ahead) AND {_OF_KINDS}
             ORDER BY priority, created_at, id LIMIT 1
         )
         RETURNING {_COLUMNS}
         """,
-        {"now": micros(now), "kinds": _list_of(kinds)},
+        {"now": micros(now), "ahead": micros(now + CLOCK_WAS_AHEAD), "kinds": _list_of(kinds)},
     ).fetchone()
     return None if row is None else _job(row)
 
@@ -159,9 +160,13 @@ def select(conn: Connection) -> list[Job]:
     ]
 
 
-def next_at(conn: Connection, kinds: Collection[str] | None) -> datetime | None:
+def next_at(conn: Connection, kinds: Collection[str] | None, now: datetime) -> datetime | None:
     row = conn.execute(
-        f"SELECT min(not_before) FROM jobs WHERE state = 'queued' AND {_OF_KINDS}", {"kinds": _list_of(kinds)}
+        f"""
+        SELECT min(CASE WHEN updated_at > :ahead THEN min(not_before, :now) ELSE not_before END)
+        FROM jobs WHERE state = 'queued' AND {_OF_KINDS}
+        """,
+        {"now": micros(now), "ahead": micros(now + CLOCK_WAS_AHEAD), "kinds": _list_of(kinds)},
     ).fetchone()
     return None if row[0] is None else moment(row[0])
 

@@ -13,7 +13,8 @@ from memory.insights.calendar import by_month, monday
 from memory.insights.entities import DayCount, Growth, Stored, Topic, Totals, Used
 from memory.storage.connection import Connection
 
-_HOUR = 3_600_000_000
+_QUARTER = 900_000_000
+"""Of an hour: days begin at such a moment in every zone, and at a full hour not in all."""
 _TOPICS = (
     ("tag", "session_tags AS t ON t.session_id = s.id", "t.tag"),
     ("project", "projects AS t ON t.id = s.project_id", "t.name"),
@@ -42,32 +43,33 @@ def totals(conn: Connection) -> Totals:
 
 
 def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[DayCount]:
-    """By the hour first: only the zone knows which hours make a day."""
+    """By the quarter of an hour first: only the zone knows which of them make a day."""
     begin = 0 if since is None else micros(since)
     found: dict[date, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     day = _days_of(zone)
-    for name, query in _HOURLY:
-        for hour, *values in conn.execute(query, (begin,)):
+    for name, query in _QUARTERLY:
+        for quarter, *values in conn.execute(query, (begin,)):
             for one, value in zip(name, values, strict=True):
-                found[day(hour)][one] += value or 0
-    for hour, read in _tokens_read(conn, begin).items():
-        found[day(hour)]["tokens_read"] += read
+                found[day(quarter)][one] += value or 0
+    for quarter, read in _tokens_read(conn, begin).items():
+        found[day(quarter)]["tokens_read"] += read
     for at, count in _sessions_of_days(conn, begin, day).items():
         found[at]["sessions"] = count
     return [DayCount(at, **found[at]) for at in sorted(found)]
 
 
 def _days_of(zone: tzinfo | None) -> Callable[[int], date]:
-    """The day of an hour since 1970; each is asked for once."""
-    return cache(lambda hour: moment(hour * _HOUR).astimezone(zone).date())
+    """The day of a quarter of an hour since 1970; each is asked for once."""
+    return cache(lambda quarter: moment(quarter * _QUARTER).astimezone(zone).date())
 
 
-# By the hour, without what is in the bin. Nothing but numbers leaves the database: words would take longer.
-_HOURLY = (
+# By the quarter of an hour, without what is in the bin. Nothing but numbers leaves the database: words would
+# take longer.
+_QUARTERLY = (
     (
         ("messages", "questions", "characters", "tokens_written"),
         f"""
-        SELECT created_at / {_HOUR}, count(*), sum(role = 'user'),
+        SELECT created_at / {_QUARTER}, count(*), sum(role = 'user'),
             sum(CASE role WHEN 'user' THEN length(content) END), sum(length(tokens)) / 4
         FROM messages WHERE created_at >= ?
             AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
@@ -77,7 +79,7 @@ _HOURLY = (
     (
         ("begun",),
         f"""
-        SELECT created_at / {_HOUR}, count(*) FROM sessions
+        SELECT created_at / {_QUARTER}, count(*) FROM sessions
         WHERE created_at >= ? AND deleted_at IS NULL GROUP BY 1
         """,
     ),
@@ -85,7 +87,7 @@ _HOURLY = (
 
 
 def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
-    """By the hour. A reply's id begins with the milliseconds at which it was stored."""
+    """By the quarter of an hour. A reply's id begins with the milliseconds at which it was stored."""
     found: Counter[int] = Counter()
     for reply, read in conn.execute(
         """
@@ -95,7 +97,7 @@ def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
     ):
         at = int(reply[:8] + reply[9:13], 16) * 1000
         if at >= begin:
-            found[at // _HOUR] += read
+            found[at // _QUARTER] += read
     return found
 
 
@@ -105,23 +107,23 @@ def _sessions_of_days(conn: Connection, begin: int, day: Callable[[int], date]) 
     longer = []
     for own, first, last in conn.execute(
         f"""
-        SELECT id, created_at / {_HOUR}, updated_at / {_HOUR} FROM sessions
+        SELECT id, created_at / {_QUARTER}, updated_at / {_QUARTER} FROM sessions
         WHERE deleted_at IS NULL AND message_count > 0 AND updated_at >= ?
         """,
         (begin,),
     ):
-        if day(first) == day(last) and first * _HOUR >= begin:
+        if day(first) == day(last) and first * _QUARTER >= begin:
             found[day(first)] += 1
         else:
             longer.append(own)
-    hours = conn.execute(
+    quarters = conn.execute(
         f"""
-        SELECT DISTINCT session_id, created_at / {_HOUR} FROM messages
+        SELECT DISTINCT session_id, created_at / {_QUARTER} FROM messages
         WHERE created_at >= ? AND session_id IN (SELECT value FROM json_each(?))
         """,
         (begin, json.dumps(longer)),
     )
-    found.update(at for _, at in {(own, day(hour)) for own, hour in hours})
+    found.update(at for _, at in {(own, day(quarter)) for own, quarter in quarters})
     return found
 
 
@@ -158,12 +160,12 @@ def vector_model(conn: Connection) -> str | None:
 
 def growth(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[Growth]:
     weeks: dict[date, int] = defaultdict(int)
-    for hour, count in conn.execute(
+    for quarter, count in conn.execute(
         f"""
-        SELECT created_at / {_HOUR}, count(*) FROM memories WHERE state IN ('inbox', 'kept') GROUP BY 1
+        SELECT created_at / {_QUARTER}, count(*) FROM memories WHERE state IN ('inbox', 'kept') GROUP BY 1
         """
     ):
-        weeks[monday(moment(hour * _HOUR).astimezone(zone).date())] += count
+        weeks[monday(moment(quarter * _QUARTER).astimezone(zone).date())] += count
     first = None if since is None else monday(since.astimezone(zone).date())
     ordered = sorted(weeks.items())
     reached = accumulate(added for _, added in ordered)

@@ -1,7 +1,9 @@
 """`atlas vault`, run in this process on a home of its own."""
 
 import argparse
+import contextlib
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.vault import recovery
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
@@ -234,3 +237,131 @@ def test_only_what_reads_may_run_beside_an_open_program() -> None:
     ]
     shared = [line for line in commands if not parser.parse_args(["vault", *line.split()]).exclusive]
     assert shared == ["status", "backup"]
+
+
+@pytest.mark.parametrize("gone", ["private.db", "private.keys*", "private*"])
+async def test_a_missing_private_room_is_called_that_and_keeps_no_backup_from_the_open_one(
+    run: Run, secret: Path, tmp_path: Path, gone: str
+) -> None:
+    by = ("--passphrase-file", secret)
+    await run("create", *by)
+    for file in (tmp_path / "home" / "rooms").glob(gone):
+        file.unlink()
+    status, printed = await run("backup", *by, "--json")
+    assert (status, printed["verified"], printed["missing"]) == (4, False, ["private"])
+    assert printed["rooms"] == ["open"]
+    assert "The private room is not in it" in (await run("backup", *by))[1]
+    text = (await run("status"))[1]
+    assert "private room cannot be opened" in text or "the database is not (private.db)" in text
+    assert (await run("status", "--json"))[1]["private_missing"] is True
+    status, printed = await run("verify", *by, "--json")
+    assert (status, printed["sound"], printed["missing"]) == (4, False, ["private"])
+    assert [one["room"] for one in printed["rooms"] if one["sound"]] == ["open"]
+    status, printed = await run("salvage", "--room", "private", *by, "--json")
+    assert (status, printed["error"]["code"] in ("keyslots_missing", "nothing_readable")) == (4, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("verify",),
+        ("backup",),
+        ("change-passphrase", "--new-passphrase-file", "/dev/null"),
+        ("recovery-key",),
+    ],
+    ids=lambda words: words[0],
+)
+async def test_after_three_wrong_passphrases_the_next_has_to_wait(
+    run: Run, secret: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    wrong, attempts = tmp_path / "wrong", tmp_path / "home" / "cache" / "attempts"
+    wrong.write_text("none of them at all")
+    for _ in range(3):
+        status, printed = await run(*command, "--passphrase-file", wrong, "--json")
+        assert (status, printed["error"]["code"]) == (3, "wrong_passphrase")
+    # Nothing is looked at, nothing is waited for, and what is refused does not count.
+    for given in (wrong, secret, wrong):
+        status, printed = await run(*command, "--passphrase-file", given, "--json")
+        assert (status, printed["error"]["code"]) == (3, "too_many_attempts")
+    assert attempts.read_text().split()[0] == "3"
+    attempts.write_text("3 0")
+    await run("verify", "--passphrase-file", secret)
+    assert not attempts.exists()
+
+
+async def test_wrong_recovery_keys_are_counted_too_and_slips_are_not(
+    run: Run, secret: Path, tmp_path: Path
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    given, attempts = tmp_path / "given", tmp_path / "home" / "cache" / "attempts"
+    given.write_text(recovery.to_text(bytes(20)))
+    status, printed = await run("recovery-key", "--recovery-key-file", given, "--json")
+    assert (status, printed["error"]["code"]) == (3, "wrong_recovery_key")
+    given.write_text("AAAA")
+    assert (await run("recovery-key", "--recovery-key-file", given))[0] == 3
+    assert attempts.read_text().split()[0] == "1"
+
+
+async def test_a_backup_is_no_way_around_the_waits(run: Run, secret: Path, tmp_path: Path) -> None:
+    await run("create", "--passphrase-file", secret)
+    _, made = await run("backup", "--passphrase-file", secret, "--json")
+    wrong = tmp_path / "wrong"
+    wrong.write_text("none of them at all")
+    codes = [
+        (await run("restore", made["path"], "--passphrase-file", wrong, "--json"))[1]["error"]["code"]
+        for _ in range(4)
+    ]
+    assert codes == ["wrong_backup_passphrase"] * 3 + ["too_many_attempts"]
+
+
+# --- recovery keys that nobody has seen -------------------------------------------------------------
+
+
+@pytest.fixture
+def run_unseen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """As `run`, with a standard output that takes nothing."""
+
+    async def run_one(*words: str | Path) -> tuple[int, Any]:
+        with monkeypatch.context() as patch, Path("/dev/full").open("w") as full:  # noqa: ASYNC230
+            patch.setattr(sys, "stdout", full)
+            status, printed = await run(*words)
+            with contextlib.suppress(OSError):
+                full.close()
+        return status, printed
+
+    return run_one
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+async def test_a_recovery_key_that_could_not_be_shown_is_not_in_force(
+    run: Run, run_unseen: Run, secret: Path, tmp_path: Path
+) -> None:
+    by = ("--passphrase-file", secret)
+    status, text = await run_unseen("create", *by)
+    assert (status, "disk is full" in text) == (1, True)
+    assert (await run("status"))[0] == 3
+    assert not list((tmp_path / "home" / "rooms").iterdir())
+
+    (tmp_path / "known").write_text((await run("create", *by, "--json"))[1]["recovery_key"])
+    for command in ("recovery-key", "rekey"):
+        status, text = await run_unseen(command, *by)
+        assert (status, "disk is full" in text) == (1, True)
+        slots = (await run("status", "--json"))[1]
+        for found in (slots, slots["private"]):
+            assert [slot["kind"] for slot in found["slots"]] == ["passphrase", "recovery"]
+    assert (await run("verify", *by))[0] == 0
+    status, printed = await run("recovery-key", "--recovery-key-file", tmp_path / "known", "--json")
+    assert (status, printed["rooms"]) == (0, ["open", "private"])
+
+
+async def test_salvage_of_what_cannot_be_read_is_refused_with_its_own_status(
+    run: Run, secret: Path, tmp_path: Path
+) -> None:
+    await run("create", "--passphrase-file", secret)
+    path = tmp_path / "home" / "rooms" / "open.db"
+    path.write_bytes(bytes(path.stat().st_size))
+    before = path.read_bytes()
+    status, printed = await run("salvage", "--passphrase-file", secret, "--json")
+    assert (status, printed["error"]["code"]) == (4, "nothing_readable")
+    assert path.read_bytes() == before

@@ -31,6 +31,8 @@ def test_a_clock_that_was_set_back_does_not_lock_out(tmp_path: Path) -> None:
     path = tmp_path / "attempts"
     path.write_text("5 99999999999\n")
     assert Attempts(path, lambda: 0.0).left() == 8
+    assert Attempts(path, lambda: 5.0).left() == 3
+    assert Attempts(path, lambda: 8.0).left() == 0
 
 
 @pytest.mark.parametrize("damage", ["", "x y", "3", "\xff", "-5 0", "nan nan"])

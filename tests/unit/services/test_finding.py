@@ -1,11 +1,11 @@
 """Finding in the rooms that are open: words, meaning, saved searches."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.finding import FindingService, LocalZone
+from atlas_desktop.services.finding import FindingService
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
 from memory.organising.entities import MarksPatch
@@ -116,12 +116,3 @@ async def test_no_open_room_finds_nothing(two: TwoRooms) -> None:
     finding = FindingService(two.desk)
     assert (await finding.sessions(Query())).hits == ()
     assert (await finding.messages(Query())).hits == ()
-
-
-def test_days_begin_where_the_computer_is() -> None:
-    moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
-    here = moment.astimezone(LocalZone())
-    assert here == moment
-    assert here.replace(tzinfo=None) == moment.astimezone().replace(tzinfo=None)
-    winter = here.replace(month=1, hour=0)
-    assert winter.astimezone(UTC) == winter.replace(tzinfo=None).astimezone(UTC)

@@ -1,12 +1,14 @@
 """The rooms of a program: what is seen of the private one, what moves, and what cannot be lost on the way."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from atlas_desktop.services.retention import HeldBack
 from memory.attachments.entities import NewAttachment
-from memory.entities import MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
+from memory.entities import Freshness, MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
 from memory.ports import SessionStore
 from memory.rooms.sealing import KEY_BYTES, RoomSealer
@@ -263,3 +265,28 @@ async def test_a_move_that_nobody_waits_for_any_more_is_carried_out(
         await moving
     assert [one.id for one in await private.store.list_sessions()] == [session.id]
     assert await opened.store.moves.waiting() == []
+
+
+async def test_a_private_room_that_is_missing_is_told_of_when_the_open_one_is_entered(tmp_path: Path) -> None:
+    class Missing(OneKey):
+        async def private_missing(self) -> bool:
+            return True
+
+    two = TwoRooms(tmp_path, vault=Missing())
+    told: list[tuple[RoomKind, Freshness]] = []
+    two.desk.on_stale = lambda room, freshness: told.append((room, freshness))
+    await two.desk.enter(OneKey().key)
+    assert told == [(RoomKind.PRIVATE, Freshness.MISSING)]
+
+
+async def test_what_a_clock_that_is_ahead_would_erase_is_told_once(two: TwoRooms) -> None:
+    told: list[HeldBack] = []
+    two.desk.on_held_back = lambda _room, held: told.append(held)
+    room = await two.desk.enter(OneKey().key)
+    await room.store.bin_session((await said(room.store, "binned")).id)
+    await two.desk.leave(room)
+    assert told == []
+    two.clock.advance(timedelta(days=400))
+    room = await two.desk.enter(OneKey().key)
+    await room.background.run()
+    assert [one.sessions for one in told] == [1]

@@ -45,6 +45,9 @@ class OneKey:
             raise WrongPassphrase
         return self.key
 
+    async def private_missing(self) -> bool:
+        return False
+
 
 async def _let_go() -> None:
     """A scripted model holds nothing that must be given back."""

@@ -14,6 +14,7 @@ from memory.errors import (
     VaultExists,
     VaultMissing,
     WrongPassphrase,
+    WrongRecoveryKey,
 )
 from memory.ports import SessionStore
 from memory.storage.room import open_room
@@ -162,3 +163,44 @@ async def test_the_strength_of_a_passphrase_is_estimated(service: VaultService) 
 
 def test_the_service_is_told_where_the_database_is(vault: Vault, tmp_path: Path) -> None:
     assert vault.database_path == tmp_path / "rooms" / "open.db"
+
+
+async def test_while_a_new_recovery_key_is_shown_both_open_both_rooms(
+    service: VaultService, vaults: Vaults
+) -> None:
+    old = (await service.create(PASSPHRASE)).recovery_key
+    keys = await service.unlock_both(PASSPHRASE)
+    unseen = ""
+
+    async def interrupted() -> None:
+        nonlocal unseen
+        async with service.replacing_recovery_key(keys) as unseen:
+            assert vaults.unlock_with_recovery(old) == vaults.unlock_with_recovery(unseen) == keys
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await interrupted()
+    assert vaults.unlock_with_recovery(old) == keys
+    with pytest.raises(WrongRecoveryKey):
+        vaults.unlock_with_recovery(unseen)
+    async with service.replacing_recovery_key(keys) as new:
+        pass
+    assert vaults.unlock_with_recovery(new) == keys
+    with pytest.raises(WrongRecoveryKey):
+        vaults.unlock_with_recovery(old)
+
+
+async def test_a_vault_whose_recovery_key_nobody_saw_says_so_or_is_not_there(service: VaultService) -> None:
+    async def interrupted() -> None:
+        async with service.creating(PASSPHRASE):
+            # Killed now, it would say so.
+            assert (await service.status()).recovery_unseen
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await interrupted()
+    assert not await service.exists()
+    async with service.creating(PASSPHRASE) as created:
+        pass
+    assert not (await service.status()).recovery_unseen
+    assert await service.unlock_with_recovery(created.recovery_key) == created.key

@@ -22,6 +22,11 @@ TEXTS = {
     "nothing_to_salvage.title": "There is nothing to salvage",
     "nothing_to_salvage.what": "Every page and every reference of the room is sound. Nothing was changed.",
     "nothing_to_salvage.next": "Use it as before; `atlas vault verify` tells more.",
+    "nothing_readable.title": "Nothing can be read of the {room} room",
+    "nothing_readable.what": "{bad_pages} of its {pages} pages are damaged, and the others hold no message, "
+    "memory or project. An empty room in its place would help nobody, so nothing was changed.",
+    "nothing_readable.next": "Put a backup back: `atlas vault restore FILE`. Without one, keep a copy of the "
+    "folder `rooms` and begin anew in another home (--home).",
     "exchange_unfinished.title": "Another Atlas is putting rooms in place",
     "exchange_unfinished.what": "A restore, a new key or a salvage is under way in this home. Nothing was "
     "changed.",

@@ -22,9 +22,13 @@ TEXTS = {
     "wrong_recovery_key.what": "It is well formed but opens nothing here; a newer one may have replaced it. "
     "Nothing was changed.",
     "wrong_recovery_key.next": "Look for the newest recovery key of this vault, or use the passphrase.",
+    "too_many_attempts.title": "Too many wrong attempts",
+    "too_many_attempts.what": "The next passphrase or recovery key can be given in {seconds} s. This one was "
+    "not looked at.",
+    "too_many_attempts.next": "Wait, then run the command again.",
     "keyslots_missing.title": "The key file is missing",
-    "keyslots_missing.what": "There is a database, but neither copy of its key file, without which nobody "
-    "can open it. Nothing was changed.",
+    "keyslots_missing.what": "Neither copy of {file} is there, without which nobody can open the database. "
+    "Nothing was changed.",
     "keyslots_missing.next": _RESTORE,
     "keyslots_damaged.title": "The key file is damaged",
     "keyslots_damaged.what": "Neither copy of it can be read, so no passphrase can be checked. Nothing was "

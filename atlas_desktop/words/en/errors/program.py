@@ -34,6 +34,19 @@ TEXTS = {
     "no_such_home.title": "That home cannot be found",
     "no_such_home.what": "Its path names a user who does not exist here.",
     "no_such_home.next": "Give --home or ATLAS_HOME the path of a folder.",
+    "unsafe_home.title": "The home cannot be used as it is",
+    "unsafe_home.writable": "Other users of this computer can write to {path}, so what is in it cannot be "
+    "trusted. Nothing was changed.",
+    "unsafe_home.writable_next": "Take that right away: chmod go-w {path}",
+    "unsafe_home.owner": "{path} belongs to another user. Nothing was changed.",
+    "unsafe_home.owner_next": 'Make it yours (sudo chown -R "$(id -un)" {path}), or choose another home with '
+    "--home.",
+    "unsafe_home.link": "{path} is a symbolic link: something else would be written through it. Nothing was "
+    "changed.",
+    "unsafe_home.link_next": "Remove the link: rm {path}",
+    "unsafe_home.kind": "{path} should be a file, and is a folder, a pipe, a socket or a device. Nothing was "
+    "changed.",
+    "unsafe_home.kind_next": "Move it away: mv {path} {path}.aside",
     "declined.title": "Nothing was changed",
     "declined.what": "You did not agree.",
     "declined.next": "Run the command again when you like; --yes agrees beforehand.",
