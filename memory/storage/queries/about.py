@@ -254,6 +254,8 @@ WORDLESS: Mapping[str, str] = {
             "memory_change_ids.change_id",
             "memory_change_ids.memory_id",
             "memory_changes.id",
+            "memory_kept_in.memory_id",
+            "memory_kept_in.session_id",
             "memory_parts.memory_id",
             "memory_parts.part_id",
             "memory_sources.memory_id",
