@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from textual import events
 
 from atlas_desktop.hardening import remove_private_temporary_folder
+from atlas_desktop.interrupts import stop
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.reporting import Reporting
 from atlas_desktop.tui.sweeping import Sweeper
@@ -235,14 +236,20 @@ class Leaving(Reporting):
         if self._driver is not None:
             self._driver.write(CLEARED)
 
-    def _terminated(self) -> None:
+    def _terminated(self, number: int = signal.SIGTERM) -> None:
         """The system asks for the end."""
         if self._terminal_gone:
             self._hung_up()
         elif not self.leaving:
             self.leaving = True
             self._gather()
-            self.attempt(self._leave(128 + signal.SIGTERM), group="leave", exclusive=True)
+            self.attempt(self._leave(128 + number), group="leave", exclusive=True)
+
+    def _interrupted(self) -> None:
+        """Ctrl-C from outside: at the keyboard it is a key once the terminal is Textual's."""
+        if self._driver is None:
+            stop()
+        self._terminated(signal.SIGINT)
 
     @property
     def _terminal_gone(self) -> bool:
@@ -278,11 +285,14 @@ class Leaving(Reporting):
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
         loop.add_signal_handler(signal.SIGTERM, self._terminated)
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
         try:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGHUP)
             loop.remove_signal_handler(signal.SIGTERM)
+            # While rooms are closed it changes nothing; the handler goes with the loop.
+            loop.add_signal_handler(signal.SIGINT, lambda: None)
 
     async def run_async(self, **options: Any) -> Any:
         """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
