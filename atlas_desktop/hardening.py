@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 
-from atlas_desktop.paths import PRIVATE_DIR, Paths
+from atlas_desktop.paths import PRIVATE_DIR, Paths, nothing_to_write_to
 
 _PR_SET_DUMPABLE = 4
 
@@ -30,7 +30,9 @@ def use_private_temporary_folder(paths: Paths) -> None:
     for old in paths.temporary.glob("*"):
         if old.name.isdigit() and not _runs(int(old.name)):
             shutil.rmtree(old, ignore_errors=True)
-    folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    # Without it temporary files are refused: they are never put anywhere else.
+    with nothing_to_write_to():
+        folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     for name in ("TMPDIR", "TEMP", "TMP"):
         os.environ[name] = str(folder)
     tempfile.tempdir = str(folder)

@@ -19,8 +19,10 @@ class MemoryMode(StrEnum):
 
 
 class Freshness(StrEnum):
-    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone."""
+    """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone;
+    read_only: nothing can be written, so this is not looked at."""
 
     CURRENT = "current"
     ROLLED_BACK = "rolled_back"
     UNKNOWN = "unknown"
+    READ_ONLY = "read_only"
