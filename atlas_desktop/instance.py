@@ -31,7 +31,7 @@ class InstanceLock:
 
         lock = FileLock(self._path, mode=0o600, thread_local=False)
         try:
-            # Where the file cannot be made nobody holds it, and where nothing can be written nobody does harm.
+            # Where the file cannot be made nobody holds it; where nothing can be written nobody does harm.
             with nothing_to_write_to():
                 lock.acquire(timeout=self._wait_s, poll_interval=0.05)
         except Timeout:

@@ -34,6 +34,7 @@ class Database:
         self._when_closed = closed
         self._connection = connection
         self._reopen = reopen
+        self._prepared: list[Callable[[Connection], object]] = []
         self._executor = executor
         self._at_rest = at_rest
         self._rested = time.monotonic()
@@ -81,6 +82,11 @@ class Database:
         Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and whatever `work` raises.
         """
         return await self._run(lambda: self._reading(work))
+
+    async def prepare(self, work: Callable[[Connection], object]) -> None:
+        """Gives the connection what is its own, such as temporary tables: once, and also where the database
+        can only be read. Another connection that takes its place is given the same."""
+        await self._run(lambda: self._preparing(work))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """What `work(connection)` returns, after its changes are committed and on the disk.
@@ -152,11 +158,19 @@ class Database:
                     conn.execute("COMMIT")
                 conn.execute("PRAGMA query_only = OFF")
 
+    def _preparing(self, work: Callable[[Connection], object]) -> None:
+        if work not in self._prepared:
+            with self._faults():
+                work(self._connection)
+            self._prepared.append(work)
+
     def _writing(self, work: Callable[[Connection], T]) -> T:
         if self._reopen is not None:
             old, self._connection = self._connection, self._reopen()
             self._reopen = None
             old.close()
+            for prepare in self._prepared:
+                prepare(self._connection)
         conn = self._connection
         with self._faults():
             conn.execute("BEGIN IMMEDIATE")
