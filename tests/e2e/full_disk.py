@@ -81,5 +81,5 @@ def fill(ballast: Path) -> None:
 
 
 if __name__ == "__main__":
-    *given, folder = sys.stdin.read().splitlines()
-    print(json.dumps(main(*given, Path(folder))))
+    kind, program, rooms, secret, folder = sys.stdin.read().splitlines()
+    print(json.dumps(main(kind, program, rooms, secret, Path(folder))))
