@@ -147,11 +147,11 @@ class SettingsFile:
         return checked
 
     def _read(self) -> dict[str, Any]:
-        text = self._text()
-        if _DEEP_KEY.search(text):
-            # The parser takes seconds for it.
-            raise SettingsError(self.path.name, tr("errors.bad_setting.too_deep"))
         try:
+            text = self._text()
+            if _DEEP_KEY.search(text):
+                # The parser takes seconds for it.
+                raise RecursionError
             return tomllib.loads(text)
         except ValueError as error:
             # Not TOML, not UTF-8, or a number of more digits than Python reads.
