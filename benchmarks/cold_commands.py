@@ -45,7 +45,7 @@ def prepare(home: Path, models: Path | None) -> None:
     home.mkdir(parents=True, exist_ok=True)
     secret.write_text(PASSPHRASE)
     secret.chmod(0o600)
-    command = [atlas(), "vault", "create", "--passphrase-file", secret]
+    command = [str(atlas()), "vault", "create", "--passphrase-file", str(secret)]
     subprocess.run(command, env=environment(home), check=True, capture_output=True)
     for source in models.iterdir() if models is not None else ():
         target = Paths(home).models / source.name

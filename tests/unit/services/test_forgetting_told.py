@@ -14,7 +14,9 @@ def test_a_receipt_claims_no_more_than_what_happened() -> None:
     assert receipt_text(Receipt(GONE, 0, True)).endswith("A second look found nothing of it.")
     copied = replace(GONE, copies=(Copy("a", "Locks (2)"),))
     told = receipt_text(Receipt(copied, 0, True))
-    assert told.endswith("A second look found nothing of these messages; the same words still stand in “Locks (2)”.")
+    assert told.endswith(
+        "A second look found nothing of these messages; the same words still stand in “Locks (2)”."
+    )
     assert "A second look found nothing of it" not in told
     assert "found afterwards" in receipt_text(Receipt(copied, 0, False))
     assert "The same words stand in “Locks (2)”, too, and stay there." in preview_text(Affected(copied))
