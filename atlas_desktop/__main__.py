@@ -1,5 +1,11 @@
 """`atlas`: arguments only. Whatever is heavy is imported by the command that needs it."""
 
+if __name__ == "__main__":
+    # Before anything else is imported: Ctrl-C meanwhile would leave a traceback.
+    from atlas_desktop.interrupts import be_the_program
+
+    be_the_program()
+
 import argparse
 import gc
 import io
@@ -10,6 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from atlas_desktop import __version__
+from atlas_desktop.interrupts import as_program, raise_interrupts, stop, stop_at_once
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -156,15 +163,21 @@ def run(args: argparse.Namespace) -> int:
         if (handler := getattr(args, "handler", None)) is not None:
             import asyncio
 
+            raise_interrupts()
             return asyncio.run(_command(ctx, args, handler))
         return _interface(ctx, args)
     except BrokenPipeError:
+        stop_at_once()
         # Whoever read has seen enough. What Python would still flush at the end goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
+        stop_at_once()
+        if isinstance(error, KeyboardInterrupt) and not ctx.json:
+            stop()
         return ctx.fail(error)
     finally:
+        stop_at_once()
         gc.enable()
 
 
@@ -219,4 +232,4 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(as_program(main))

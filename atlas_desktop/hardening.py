@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 
-from atlas_desktop.paths import PRIVATE_DIR, Paths
+from atlas_desktop.paths import PRIVATE_DIR, Paths, nothing_to_write_to
 
 _PR_SET_DUMPABLE = 4
 
@@ -13,6 +13,7 @@ _PR_SET_DUMPABLE = 4
 def harden() -> None:
     """New files are for their owner alone, and a crash leaves no picture of memory on disk."""
     os.umask(0o077)
+    _open_what_is_closed()
     if sys.platform != "win32":
         import resource
 
@@ -24,13 +25,32 @@ def harden() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def _open_what_is_closed() -> None:
+    """Gives a program that was started without standard input, output or error an empty one: else a room's
+    file would be opened under that number, and be written to by whatever prints."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+
 def use_private_temporary_folder(paths: Paths) -> None:
     """Temporary files of this process and its children stay inside the home, and do not outlive it."""
     folder = paths.temporary / str(os.getpid())
     for old in paths.temporary.glob("*"):
         if old.name.isdigit() and not _runs(int(old.name)):
             shutil.rmtree(old, ignore_errors=True)
-    folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    # Without it temporary files are refused: they are never put anywhere else.
+    with nothing_to_write_to():
+        folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     for name in ("TMPDIR", "TEMP", "TMP"):
         os.environ[name] = str(folder)
     tempfile.tempdir = str(folder)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from atlas_desktop.explain import AlreadyRunning
-from atlas_desktop.paths import PRIVATE_FILE, Paths
+from atlas_desktop.paths import PRIVATE_FILE, Paths, nothing_to_write_to
 
 WAIT_S = 3.0
 
@@ -31,7 +31,9 @@ class InstanceLock:
 
         lock = FileLock(self._path, mode=0o600, thread_local=False)
         try:
-            lock.acquire(timeout=self._wait_s, poll_interval=0.05)
+            # Where the file cannot be made nobody holds it; where nothing can be written nobody does harm.
+            with nothing_to_write_to():
+                lock.acquire(timeout=self._wait_s, poll_interval=0.05)
         except Timeout:
             raise AlreadyRunning(self._holder()) from None
         self._lock = lock
@@ -54,6 +56,7 @@ class InstanceLock:
         from filelock import FileLock
 
         if isinstance(self._lock, FileLock):
-            self._owner.unlink(missing_ok=True)
+            with nothing_to_write_to():
+                self._owner.unlink(missing_ok=True)
             self._lock.release()
             self._lock = None

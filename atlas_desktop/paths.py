@@ -3,15 +3,30 @@
 Nothing is ever written outside the home, except a file that a person names.
 """
 
+import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 ENV_HOME = "ATLAS_HOME"
+_NOTHING_TO_WRITE_TO = {errno.EROFS, errno.ENOSPC, errno.EDQUOT}
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+
+
+@contextmanager
+def nothing_to_write_to() -> Iterator[None]:
+    """What cannot be made on a full disk or a file system that cannot be written to is done without: what is
+    there can be read all the same."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NOTHING_TO_WRITE_TO:
+            raise
 
 
 class NoSuchHome(Exception):
@@ -79,8 +94,10 @@ class Paths:
     def ensure(self) -> None:
         """Creates the folders, readable by their owner alone. Raises `UnsafeHome`, as `check`."""
         self.check()
-        for folder in (self.home, self.rooms, self.models, self.logs, self.cache, self.temporary):
-            folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        self.home.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        for folder in (self.rooms, self.models, self.logs, self.cache, self.temporary):
+            with nothing_to_write_to():
+                folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
 
     def check(self) -> None:
         """Looks at what is there before it is used; reads and changes nothing. Raises `UnsafeHome`."""

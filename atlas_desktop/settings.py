@@ -1,6 +1,8 @@
 """The settings in force: defaults, then `config.toml`, then the environment."""
 
 import os
+import re
+import stat
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
@@ -33,6 +35,8 @@ class UnknownSetting(SettingsError):
     """There is no setting of that name."""
 
 
+_LARGEST = 256 * 1024
+_DEEP_KEY = re.compile(r"^[ \t]*\[*(?:[\w-]+[ \t]*\.[ \t]*){50}", re.MULTILINE)
 KEYS = "keys"
 """The table of the keymap: action ids and their keys. Only the interface knows which there are."""
 
@@ -118,14 +122,24 @@ class SettingsFile:
         import tomlkit
 
         section, name = self._split(key)
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        document = tomlkit.parse(text)
+        before = self._read()
+        document = tomlkit.parse(self._text())
+        if not isinstance(before.get(section, {}), dict):
+            # Says what is wrong: it is no table.
+            self._with_environment(before)
         table = document.setdefault(section, tomlkit.table())
         if value is None:
             table.pop(name, None)
         else:
             table[name] = value
-        checked = self._with_environment(tomllib.loads(document.as_string()))
+        try:
+            checked = self._with_environment(tomllib.loads(document.as_string()))
+        except SettingsError as error:
+            if error.where == key or not self._is_refused(before):
+                raise
+            # Of several bad settings each can be mended by itself.
+            self._write(document.as_string())
+            return self.settings
         if section == KEYS:
             self.check_keys(checked.keys, name)
         self._write(document.as_string())
@@ -134,11 +148,43 @@ class SettingsFile:
 
     def _read(self) -> dict[str, Any]:
         try:
-            return tomllib.loads(self.path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            text = self._text()
+            if _DEEP_KEY.search(text):
+                # The parser takes seconds for it.
+                raise RecursionError
+            return tomllib.loads(text)
+        except ValueError as error:
+            # Not TOML, not UTF-8, or a number of more digits than Python reads.
             raise SettingsError(self.path.name, tr("errors.bad_setting.not_toml", fault=error)) from None
+        except RecursionError:
+            raise SettingsError(self.path.name, tr("errors.bad_setting.too_deep")) from None
+
+    def _text(self) -> str:
+        """What the file holds; nothing when there is none. A folder, a pipe or a device is not waited for."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        except FileNotFoundError:
+            return ""
+        except (IsADirectoryError, PermissionError):
+            if not self.path.is_dir():
+                raise
+            raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file")) from None
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file"))
+            if found.st_size > _LARGEST:
+                raise SettingsError(self.path.name, tr("errors.bad_setting.too_large", bytes=found.st_size))
+            return os.read(descriptor, _LARGEST).decode("utf-8")
+        finally:
+            os.close(descriptor)
+
+    def _is_refused(self, data: dict[str, Any]) -> bool:
+        try:
+            self._with_environment(data)
+        except SettingsError:
+            return True
+        return False
 
     def _with_environment(self, data: dict[str, Any]) -> Settings:
         parse(data)

@@ -20,9 +20,11 @@ class MemoryMode(StrEnum):
 
 class Freshness(StrEnum):
     """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone;
-    missing: its database or its key file is not there."""
+    missing: its database or its key file is not there; read_only: nothing can be written, so this is not
+    looked at."""
 
     CURRENT = "current"
     ROLLED_BACK = "rolled_back"
     UNKNOWN = "unknown"
     MISSING = "missing"
+    READ_ONLY = "read_only"

@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from atlas_desktop.cli.turns import (
 )
 from atlas_desktop.explain import Exit, UsageError, explain
 from atlas_desktop.services.cleaning import clean
+from memory.errors import StorageFull
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import OpenRoom
@@ -73,7 +74,9 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         ctx.desk.rooms.used()
         await talk.take(line)
         if scripted and ctx.desk.settings.jobs.enabled:
-            await talk.room.background.run()
+            # It is done when there is space again; the talk goes on.
+            with suppress(StorageFull):
+                await talk.room.background.run()
     return Exit.DONE
 
 

@@ -36,7 +36,9 @@ class MemoryCommands:
         """/remember TEXT: keep this at once, in your words."""
         project = await self._learning_in()
         try:
-            made = await self._talk.room.learning.remember(rest, project=project)
+            made = await self._talk.room.learning.remember(
+                rest, project=project, session_id=self._talk.session
+            )
         except ValueError as error:
             raise UsageError(
                 f"That cannot be remembered: {error}.", "Write /remember followed by a sentence."

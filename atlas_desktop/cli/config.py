@@ -48,7 +48,16 @@ def _load(ctx: Context) -> "SettingsFile":
 
 
 async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
-    file = _load(ctx)
+    from atlas_desktop.explain import explain
+    from atlas_desktop.settings import SettingsError, SettingsFile
+
+    file = SettingsFile(ctx.paths.config)
+    try:
+        file.load()
+    except SettingsError as error:
+        # The advice that comes with it names this command: it shows what is allowed, with the defaults.
+        words = explain(error)
+        ctx.note(f"{words.title}: {words.message}")
     from atlas_desktop.setting_environment import unknown_variables
     from atlas_desktop.setting_infos import describe
     from atlas_desktop.words.program import unknown_variable

@@ -66,15 +66,18 @@ class LearningService:
 
         return await self._learner(with_model=False).remember(heard_in(message), session.project)
 
-    async def remember(self, text: str, *, project: str | None = None) -> Memory:
-        """Keeps what the person wants remembered, in her own words.
+    async def remember(
+        self, text: str, *, project: str | None = None, session_id: str | None = None
+    ) -> Memory:
+        """Keeps what the person wants remembered, in her own words. With the session in which that is said it
+        moves to another room.
 
         Raises ValueError when nothing is said or it is too long.
         """
         wanted = clean(text).strip()
         if not wanted or len(wanted) > LONGEST:
             raise ValueError(tr("memory.nothing_said"))
-        made = await self._ledger().remember(wanted, project=project)
+        made = await self._ledger().remember(wanted, project=project, session_id=session_id)
         await self._changed()
         return made
 

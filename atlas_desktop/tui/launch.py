@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 from atlas_desktop.explain import AlreadyRunning, UsageError
 from atlas_desktop.hardening import remove_private_temporary_folder
 from atlas_desktop.instance import InstanceLock
+from atlas_desktop.interrupts import INTERRUPTED
 from atlas_desktop.relaunch import can_relaunch, relaunch_demo, relaunch_locked
 from atlas_desktop.words.catalogue import tr
 
@@ -125,4 +126,6 @@ def show(
         app.run()
     finally:
         remove_private_temporary_folder(ctx.paths)
+    if app.return_code == INTERRUPTED:
+        raise KeyboardInterrupt
     return app.return_code or 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from textual import events
 
 from atlas_desktop.hardening import remove_private_temporary_folder
+from atlas_desktop.interrupts import stop
 from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.keymap import keys_of
@@ -249,14 +250,20 @@ class Leaving(Reporting):
         if self._driver is not None:
             self._driver.write(CLEARED)
 
-    def _terminated(self) -> None:
+    def _terminated(self, number: int = signal.SIGTERM) -> None:
         """The system asks for the end."""
         if self._terminal_gone:
             self._hung_up()
         elif not self.leaving:
             self.leaving = True
             self._gather()
-            self.attempt(self._leave(128 + signal.SIGTERM), group="leave", exclusive=True)
+            self.attempt(self._leave(128 + number), group="leave", exclusive=True)
+
+    def _interrupted(self) -> None:
+        """Ctrl-C from outside: at the keyboard it is a key once the terminal is Textual's."""
+        if self._driver is None:
+            stop()
+        self._terminated(signal.SIGINT)
 
     @property
     def _terminal_gone(self) -> bool:
@@ -305,11 +312,14 @@ class Leaving(Reporting):
             signal.SIGHUP: signal.signal(signal.SIGHUP, hear(Asked.HUNG_UP, self._hung_up)),
             signal.SIGTERM: signal.signal(signal.SIGTERM, hear(Asked.TERMINATED, self._terminated)),
         }
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            # While rooms are closed it changes nothing; the handler goes with the loop.
+            loop.add_signal_handler(signal.SIGINT, lambda: None)
             if self._watchdog is not None:
                 self._watchdog.close()
 

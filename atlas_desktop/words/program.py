@@ -70,4 +70,5 @@ WORDS: Words = {
     Declined: named("declined"),
     KeyboardInterrupt: named("interrupted", Exit.INTERRUPTED),
     OSError: _system,
+    MemoryError: named("out_of_memory"),
 }

@@ -10,7 +10,7 @@ from memory.context.documents import Documents, Told
 from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord, WholeDocument
 from memory.context.folding import Folder
 from memory.context.head import Head, make_head
-from memory.context.lineage import trace, traced
+from memory.context.lineage import considered_before, trace, traced
 from memory.context.parts import in_parts
 from memory.context.prepared import ContextView, Prepared
 from memory.context.recalling import USES_MEMORY, Brought, Recalling
@@ -78,6 +78,7 @@ class ContextEngine:
         if again and reply_id is not None:
             part = (await traced(self._store, reply_id)).get("recall")
             held = part.ids if part is not None else ()
+            brought = replace(brought, considered=await considered_before(self._store, reply_id))
         told = await self._told(session, messages, epoch, budget, sizes)
         if (brought.hits or told.text) and reply_id is not None:
             read = [use.id for use in told.uses]
@@ -99,7 +100,7 @@ class ContextEngine:
             prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
             if prompt.tokens > budget.limit and said.preface:
                 # What was recalled is the first to go: the person's words are not.
-                said, brought = await self._with_preface(said, ""), replace(brought, hits=())
+                said, brought = await self._with_preface(said, ""), brought.without_room()
                 messages = [*messages[:-1], said]
                 told = told.without_new()
                 prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, (), told.read())

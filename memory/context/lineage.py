@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from memory.context.considering import Considered
 from memory.context.entities import TOLD, TierUse, TurnRecord
 from memory.ports import SessionStore
 from memory.recall.entities import Hit
@@ -30,3 +31,12 @@ async def traced(store: SessionStore, reply_id: str) -> Mapping[str, TierUse]:
         if any(part.ids for part in told.values()):
             return told
     return {}
+
+
+async def considered_before(store: SessionStore, reply_id: str) -> tuple[Considered, ...]:
+    """What was looked at when the message that `reply_id` answers was answered before: its preface stays as
+    it was made then, and so do the reasons for it."""
+    for earlier in await store.variants(reply_id):
+        if found := await store.context.considered(earlier.id):
+            return tuple(found)
+    return ()

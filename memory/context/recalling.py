@@ -1,12 +1,12 @@
 """What is brought back from memory for one turn, within its budget."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from memory.clock import LocalZone
 from memory.context.budget import Limits
-from memory.context.considering import Considered, considered, unrepeated
+from memory.context.considering import Considered, Fate, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
 from memory.context.preface import preface, recall_line, time_line
 from memory.context.worth import LOOKED_AT, needs_nothing, news, worthwhile
@@ -31,6 +31,11 @@ class Brought:
     text: str
     hits: tuple[Hit, ...] = ()
     considered: tuple[Considered, ...] = ()
+
+    def without_room(self) -> "Brought":
+        """As it is when the prompt has no room for any of it."""
+        told = [replace(one, fate=Fate.NO_ROOM) if one.fate is Fate.TOLD else one for one in self.considered]
+        return replace(self, hits=(), considered=tuple(told))
 
 
 class Recalling:

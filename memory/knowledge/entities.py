@@ -127,7 +127,8 @@ def require_order(since: datetime | None, until: datetime | None) -> None:
 @dataclass(frozen=True, slots=True)
 class NewMemory:
     """A memory before it is stored. `supersedes` are ids of memories that do not hold any more; `parts` are
-    ids of those it is merged from, which are archived. Raises `TimesOutOfOrder`."""
+    ids of those it is merged from, which are archived; `kept_in` is the session in which the user put it into
+    words, if it was one. Raises `TimesOutOfOrder`."""
 
     kind: MemoryKind
     text: str = field(repr=False)
@@ -146,6 +147,7 @@ class NewMemory:
     model: str | None = None
     supersedes: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    kept_in: str | None = None
 
     def __post_init__(self) -> None:
         require_order(self.valid_from, self.valid_until)

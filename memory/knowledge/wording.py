@@ -11,6 +11,7 @@ ONESELF = "I"
 """The subject of what is told of the person."""
 
 _WORD = re.compile(r"\w+")
+_SENTENCE_ENDS = frozenset(".!?\n")
 _ENDINGS = ("ing", "es", "ed", "s", "d")
 _SHORTEST_STEM = 3
 
@@ -32,6 +33,33 @@ def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     words = _words(text)
     only_there = words - _without(words, gone)
     return bool(_without(only_there, left))
+
+
+def particulars(texts: Iterable[str]) -> frozenset[str]:
+    """The names and numbers of the texts: words that hold a digit, and words with a capital letter that do
+    not merely begin a sentence."""
+    known = lexicon()
+    found = set()
+    for text in texts:
+        end = 0
+        for match in _WORD.finditer(text):
+            word, between = match.group(), text[end : match.start()]
+            begins = end == 0 or not _SENTENCE_ENDS.isdisjoint(between)
+            end = match.end()
+            numbered = len(word) > 1 and any(map(str.isdigit, word))
+            capital = any(map(str.isupper, word[1:] if begins else word))
+            if numbered or (capital and word.casefold() not in known.common | known.calendar):
+                found.add(_stem(word.casefold()))
+    return frozenset(found)
+
+
+def names(text: str, wanted: frozenset[str], left: Iterable[str]) -> bool:
+    """Whether `text` holds one of the particulars that nothing of `left` holds.
+
+    Stricter than `rests_on`: it is asked of texts that may have nothing to do with what goes, in which
+    everyday words say nothing.
+    """
+    return bool(_without(_words(text) & wanted, left))
 
 
 def repeats(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:

@@ -89,8 +89,13 @@ class Ledger:
                 await self._refresh(known, memory)
         return made
 
-    async def remember(self, text: str, *, project: str | None = None) -> Memory:
-        """Keeps what the person puts into words as a memory; what it contradicts does not hold any more."""
+    async def remember(
+        self, text: str, *, project: str | None = None, session_id: str | None = None
+    ) -> Memory:
+        """Keeps what the person puts into words as a memory; what it contradicts does not hold any more.
+
+        `session_id` is the conversation in which that is done: a new memory moves along with it.
+        """
         known = await self._known([text], quick=True)
         holding = [one for one in known.values() if one.state in FINDABLE]
         said = [one for one in holding if same_words(one.text, text)]
@@ -112,6 +117,7 @@ class Ledger:
             valid_from=now,
             expires_at=way.expires_at,
             project=project,
+            kept_in=session_id,
             supersedes=tuple(one.id for one in holding if supersedes(claimed, claim(one.text))),
         )
         return await self._memories.add(new, action=_ACTION)

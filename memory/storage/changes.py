@@ -82,7 +82,6 @@ class ChangeNotes:
 
     def __init__(self) -> None:
         self._version = 0
-        self._listening = False
         self._seen: dict[str, dict[int | str, int]] = {
             "message": {},
             "session": {},
@@ -97,14 +96,11 @@ class ChangeNotes:
         return self._version
 
     def listen(self, conn: Connection) -> None:
-        """Begins to take notes; needs a connection that may write."""
-        if self._listening:
-            return
+        """Begins to take notes of what a connection changes."""
         note: Callable[[str, int | str], None] = self._note
         conn.create_function("note", 2, note, deterministic=False)
         for statement in _TRIGGERS.strip().split("\n\n"):
             conn.execute(statement)
-        self._listening = True
 
     def since(self, kind: str, version: int) -> frozenset[int | str]:
         """What of a kind changed after a version. Messages go by `seq`, sessions and memories by id, vectors

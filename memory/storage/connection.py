@@ -5,20 +5,25 @@ read with that key has succeeded.
 """
 
 import os
+import sys
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
-from memory.errors import NotARoom, RoomMissing
+from memory.errors import NotARoom, RoomMissing, StorageFull
 from memory.storage.faults import translated
 from memory.storage.words import beginnings
 from memory.vault.keys import RoomKey
 
 SQLITE_FLOOR = (3, 51, 3)
 BUSY_MS = 5_000
+_UNLOCKED = "" if sys.platform == "win32" else "&vfs=unix-none"
+_MAPPED_AT_A_TIME = 4096
+_INDEX_BYTES = 1024 * 1024
 CACHE_KIB = 8 * 1024
 """Of each connection. Four times as much finds nothing sooner among 300,000 messages, and takes in no more a
 second; a long evening would fill it."""
@@ -136,17 +141,81 @@ def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Con
     log = path.with_name(path.name + "-wal")
     # A connection that may only read never moves the write-ahead log into the file when it closes. Without
     # a log nobody has the file open; calling it immutable then keeps SQLite from making an empty one.
+    if not log.exists() or log.stat().st_size == 0:
+        return _open_to_read(path, key, "mode=ro&immutable=1", form)
+    if has_room_to_map(path):
+        with suppress(StorageFull):
+            return _open_to_read(path, key, "mode=ro", form)
+    return open_alone(path, key, form=form)
+
+
+def open_alone(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
+    """As `open_to_read`, where nothing can be written. SQLite would make a file beside the log to index
+    it in; here it keeps that index in memory. Nobody else may write to the room meanwhile: nothing is locked.
+    """
+    log = path.with_name(path.name + "-wal")
     settled = not log.exists() or log.stat().st_size == 0
-    options = "mode=ro&immutable=1" if settled else "mode=ro"
+    options = "mode=ro&immutable=1" if settled else f"mode=ro{_UNLOCKED}"
+    return _open_to_read(path, key, options, form)
+
+
+def _open_to_read(path: Path, key: RoomKey, options: str, form: tuple[str, ...]) -> Connection:
     with translated(path):
         conn = _keyed(f"{path.resolve().as_uri()}?{options}", key, form)
         try:
             _check_library(conn)
+            if _UNLOCKED and options.endswith(_UNLOCKED):
+                conn.execute("PRAGMA locking_mode = EXCLUSIVE")
             conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            _settle(conn, journal=None)
         except BaseException:
             conn.close()
             raise
     return conn
+
+
+def has_room_to_map(path: Path) -> bool:
+    """Whether SQLite can make the file in which it indexes the log and maps it to memory.
+
+    It writes a byte to every 4 KiB of that file, which takes the space for all of it where blocks are that
+    large. Where they are smaller, the rest are holes. When one is filled and the disk is full, the process is
+    killed by SIGBUS. `IndexSpace` fills them beforehand.
+    """
+    if not hasattr(os, "statvfs"):
+        return True
+    with suppress(OSError):
+        found = os.statvfs(path.parent)
+        return found.f_frsize >= _MAPPED_AT_A_TIME or found.f_bavail * found.f_frsize >= 2 * _INDEX_BYTES
+    return True
+
+
+class IndexSpace:
+    """The space of the file in which the log of an open room is indexed, where blocks are small: for logs of
+    half a gigabyte.
+
+    The file is kept open: to close it would end SQLite's locks on it, which belong to the process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + "-shm")
+        self._file: int | None = None
+
+    def take(self) -> None:
+        """To be called when the room has been read from. Raises `StorageFull`; call `release` even then."""
+        if not hasattr(os, "posix_fallocate") or not self._path.exists():
+            return
+        if self._file is None and os.statvfs(self._path).f_frsize < _MAPPED_AT_A_TIME:
+            self._file = os.open(self._path, os.O_RDWR)
+            try:
+                os.posix_fallocate(self._file, 0, _INDEX_BYTES)
+            except OSError as error:
+                raise StorageFull(error.strerror or "") from error
+
+    def release(self) -> None:
+        """To be called when every connection to the room is closed."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
 
 
 def open_file(path: Path, key: RoomKey, *, journal: str = "WAL", form: tuple[str, ...] = ()) -> Connection:

@@ -28,8 +28,13 @@ class Database:
         connection: Connection,
         executor: ThreadPoolExecutor,
         at_rest: Callable[[Connection], None] | None = None,
+        reopen: Callable[[], Connection] | None = None,
+        closed: Callable[[], None] | None = None,
     ) -> None:
+        self._when_closed = closed
         self._connection = connection
+        self._reopen = reopen
+        self._prepared: list[Callable[[Connection], object]] = []
         self._executor = executor
         self._at_rest = at_rest
         self._rested = time.monotonic()
@@ -39,24 +44,37 @@ class Database:
 
     @classmethod
     async def open(
-        cls, connect: Callable[[], Connection], at_rest: Callable[[Connection], None] | None = None
+        cls,
+        connect: Callable[[], Connection],
+        at_rest: Callable[[Connection], None] | None = None,
+        *,
+        to_read: Callable[[], Connection] | None = None,
+        closed: Callable[[], None] | None = None,
     ) -> Self:
         """`connect` is run on the database's own thread; its errors are raised here.
 
+        Where it raises `StorageFull`, and `to_read` does not, the database is read only, until a write finds
+        that `connect` works again.
+
         `at_rest` is called on that thread before the connection closes, and at most once a minute after a
-        write has been answered: nobody waits for it.
+        write has been answered: nobody waits for it. `closed` is called when the connection is.
         """
         executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="room")
         try:
-            connection = await _settled(executor.submit(connect))
+            connection, reopen = await _settled(executor.submit(_connected, connect, to_read))
         except BaseException:
             executor.shutdown(wait=False)
             raise
-        return cls(connection, executor, at_rest)
+        return cls(connection, executor, at_rest, reopen, closed)
 
     @property
     def closed(self) -> bool:
         return self._closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the room was opened where nothing can be written, and nothing was since."""
+        return self._reopen is not None
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """What `work(connection)` returns; it sees one state of the database and cannot change it.
@@ -64,6 +82,11 @@ class Database:
         Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and whatever `work` raises.
         """
         return await self._run(lambda: self._reading(work))
+
+    async def prepare(self, work: Callable[[Connection], object]) -> None:
+        """Gives the connection what is its own, such as temporary tables: once, and also where the database
+        can only be read. Another connection that takes its place is given the same."""
+        await self._run(lambda: self._preparing(work))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """What `work(connection)` returns, after its changes are committed and on the disk.
@@ -98,6 +121,8 @@ class Database:
     def _close(self) -> None:
         self._rest()
         self._connection.close()
+        if self._when_closed is not None:
+            self._when_closed()
 
     def _rest(self) -> None:
         self._rested = time.monotonic()
@@ -133,7 +158,19 @@ class Database:
                     conn.execute("COMMIT")
                 conn.execute("PRAGMA query_only = OFF")
 
+    def _preparing(self, work: Callable[[Connection], object]) -> None:
+        if work not in self._prepared:
+            with self._faults():
+                work(self._connection)
+            self._prepared.append(work)
+
     def _writing(self, work: Callable[[Connection], T]) -> T:
+        if self._reopen is not None:
+            old, self._connection = self._connection, self._reopen()
+            self._reopen = None
+            old.close()
+            for prepare in self._prepared:
+                prepare(self._connection)
         conn = self._connection
         with self._faults():
             conn.execute("BEGIN IMMEDIATE")
@@ -171,6 +208,20 @@ class Database:
             if self._damaged:
                 raise RoomDamaged(fault.detail) from fault
             raise
+
+
+def _connected(
+    connect: Callable[[], Connection], to_read: Callable[[], Connection] | None
+) -> tuple[Connection, Callable[[], Connection] | None]:
+    try:
+        return connect(), None
+    except StorageFull as full:
+        if to_read is None:
+            raise
+        try:
+            return to_read(), connect
+        except MemoryFault:
+            raise full from None
 
 
 async def _settled(pending: Future[T]) -> T:

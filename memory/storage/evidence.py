@@ -31,7 +31,8 @@ class SqlEvidenceStore:
 
     async def changes(self, since: int | None) -> EntryChanges:
         if since is None:
-            return await self._database.write(self._listen)
+            await self._database.prepare(self._notes.listen)
+            return EntryChanges(self._notes.version, frozenset(), frozenset())
         return await self._database.read(lambda _conn: self._since(since))
 
     async def stems(self, text: str) -> list[str]:
@@ -53,7 +54,8 @@ class SqlEvidenceStore:
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         if not self._ready:
-            await self._database.write(self._prepare)
+            await self._database.prepare(evidence.know_vocabularies)
+            self._ready = True
 
         def work(conn: Connection) -> list[Posting]:
             found = (evidence.posting(conn, term, at_most) for term in terms)
@@ -69,16 +71,6 @@ class SqlEvidenceStore:
 
     async def keep_fixed(self, name: str, value: str) -> None:
         await self._database.write(lambda conn: evidence.keep_fixed(conn, name, value))
-
-    def _prepare(self, conn: Connection) -> None:
-        if not self._ready:
-            for statement in evidence.VOCABULARIES:
-                conn.execute(statement)
-            self._ready = True
-
-    def _listen(self, conn: Connection) -> EntryChanges:
-        self._notes.listen(conn)
-        return EntryChanges(self._notes.version, frozenset(), frozenset())
 
     def _since(self, since: int) -> EntryChanges:
         messages = self._notes.since("message", since)

@@ -163,12 +163,9 @@ class SqlMemoryStore:
 
     async def touched(self, since: int | None) -> Touched:
         if since is None:
-            return await self._database.write(self._listen)
+            await self._database.prepare(self._notes.listen)
+            return Touched(self._notes.version, frozenset())
         return await self._database.read(lambda _conn: self._since(since))
-
-    def _listen(self, conn: Connection) -> Touched:
-        self._notes.listen(conn)
-        return Touched(self._notes.version, frozenset())
 
     def _since(self, since: int) -> Touched:
         return Touched(self._notes.version, frozenset(map(str, self._notes.since("memory", since))))

@@ -49,6 +49,14 @@ class Reader:
         except GivenUp:
             raise RoomClosed from None
 
+    def renew(self) -> None:
+        """Waits for what is under way; what comes after has a new connection. For another thread."""
+        with self._lock:
+            if self._closed:
+                return
+            pending = self._executor.submit(self._close)
+        pending.result()
+
     async def close(self) -> None:
         """Gives up what is under way. Later calls raise `RoomClosed`."""
         with self._lock:

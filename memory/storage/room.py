@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from memory.entities import RoomKind
+from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
 from memory.storage import connection, schema
@@ -29,9 +29,15 @@ async def open_room(
 ) -> SqlSessionStore:
     """The room at `path`, brought up to date; with `create`, made first when there is no file.
 
+    Where nothing can be written it is opened to be read, if it is up to date, until there is space again.
+
     Raises `RoomMissing`, `NotARoom`, `FutureSchema` (all with no byte changed), `StorageFull`, `StorageBusy`.
     """
     count = CommitCount(path, room, key, clock)
+    space = connection.IndexSpace(path)
+    reader = Reader(
+        lambda: (connection.open_alone if database.read_only else connection.open_file)(path, key)
+    )
 
     def connect() -> Connection:
         if create and not path.exists():
@@ -39,14 +45,29 @@ async def open_room(
         found = connection.probe(path, key)
         if found > LATEST:
             raise FutureSchema(found, LATEST)
+        if not connection.has_room_to_map(path):
+            raise StorageFull("no room for the index of the log")
         conn = connection.open_file(path, key)
-        with translated():
-            _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()))
+        try:
+            space.take()
+            with translated():
+                _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()))
+        except BaseException:
+            conn.close()
+            space.release()
+            raise
+        # What it read from until now knows nothing of what is written from now on.
+        reader.renew()
         return conn
 
-    database = await Database.open(connect, count.mark)
-    reader = Reader(lambda: connection.open_file(path, key))
-    return SqlSessionStore(database, room, clock, freshness=count.freshness, reader=reader)
+    def connect_to_read() -> Connection:
+        if connection.probe(path, key) != LATEST:
+            raise StorageFull("no space to bring the room up to date")
+        return connection.open_alone(path, key)
+
+    database = await Database.open(connect, count.mark, to_read=connect_to_read, closed=space.release)
+    freshness = Freshness.READ_ONLY if database.read_only else count.freshness
+    return SqlSessionStore(database, room, clock, freshness=freshness, reader=reader)
 
 
 async def open_off_record(clock: Clock) -> SqlSessionStore:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 
 from memory.storage.changes import ChangeNotes
-from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import vectors
 from memory.vectors.entities import (
@@ -50,12 +49,9 @@ class SqlVectorStore:
 
     async def changes(self, since: int | None) -> VectorChanges:
         if since is None:
-            return await self._database.write(self._listen)
+            await self._database.prepare(self._notes.listen)
+            return VectorChanges(self._notes.version, frozenset(), frozenset())
         return await self._database.read(lambda _conn: self._since(since))
-
-    def _listen(self, conn: Connection) -> VectorChanges:
-        self._notes.listen(conn)
-        return VectorChanges(self._notes.version, frozenset(), frozenset())
 
     def _since(self, since: int) -> VectorChanges:
         owners = self._notes.since("vector", since)

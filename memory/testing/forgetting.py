@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from memory.entities import Erased, Message, TitleSource
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.knowledge.wording import rests_on
+from memory.knowledge.wording import names, particulars, rests_on
 from memory.lifecycle.forgetting import Affected, Excerpt, Target
 from memory.storage.queries.forgetting import NOTHING, beginning, combined
 from memory.storage.values import id_range
@@ -61,11 +61,14 @@ class Forgetting:
         known = [_one(ref, self._rows.memories, MemoryNotFound) for ref in target.memories]
         for ref in target.ids:
             self._sort_in(ref, known, said, whole)
-        said = self._with_variants(said)
         if target.by_criteria:
-            found = [one for one in self._rows.messages.values() if one.content and self._fits(one, target)]
-            said += [one.id for one in found]
+            said += [
+                one.id for one in self._rows.messages.values() if one.content and self._fits(one, target)
+            ]
             known += self._fitting_memories(target)
+        said = self._with_repeats(said)
+        if target.by_criteria:
+            found = [self._rows.message(one) for one in said]
             if target.project is not None and not (target.about or target.since or target.before):
                 whole += [one.id for one in self._rows.sessions.values() if one.project == target.project]
             whole += [one for one in {m.session_id for m in found} if self._emptied(one, set(said))]
@@ -91,7 +94,7 @@ class Forgetting:
             raise AmbiguousId(ref, len(found))
         found[0][1].append(found[0][0])
 
-    def _with_variants(self, ids: list[str]) -> list[str]:
+    def _with_repeats(self, ids: list[str]) -> list[str]:
         family = {(one.session_id, one.parent_id, one.role) for one in map(self._rows.message, ids)}
         rows = list(self._rows.messages.values())
         found = ids + [one.id for one in rows if (one.session_id, one.parent_id, one.role) in family]
@@ -105,7 +108,31 @@ class Forgetting:
             left = [one.content for one in said if one.id not in found and one.id not in heard]
             if answer.content and answer.id not in found and rests_on(answer.content, gone, left):
                 found.append(answer.id)
-        return found
+        return found + self._later_replies(found, heard)
+
+    def _later_replies(self, found: list[str], answers: set[str]) -> list[str]:
+        rows = list(self._rows.messages.values())
+        first: dict[str, int] = {}
+        for at, one in enumerate(rows):
+            if one.id in found:
+                first.setdefault(one.session_id, at)
+        later = [
+            one
+            for at, one in enumerate(rows)
+            if one.role is Role.ASSISTANT and first.get(one.session_id, at) < at
+            if one.id not in found and one.id not in answers
+        ]
+        wanted = particulars(one.content for one in rows if one.id in found)
+        heard = {*found, *answers, *(one.id for one in later)}
+        return [
+            reply.id
+            for reply in later
+            if names(
+                reply.content,
+                wanted,
+                [one.content for one in rows if one.session_id == reply.session_id and one.id not in heard],
+            )
+        ]
 
     def _fits(self, message: Message, target: Target) -> bool:
         return (

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -104,6 +105,7 @@ class Exchange:
             note = self._read_note()
             if note is None:
                 shred_folder(self.next)
+                self._note.unlink(missing_ok=True)
                 return
             if self.next.exists():
                 if self._former.exists() and self.rooms.exists():
@@ -127,6 +129,13 @@ class Exchange:
             return msgspec.json.decode(self._note.read_bytes(), type=_Note)
         except FileNotFoundError:
             return None
+        except msgspec.DecodeError:
+            # Empty, or another program's. What was begun is finished, and nothing is destroyed for its sake.
+            return _Note(self._unused_name()) if self._former.exists() else None
+
+    def _unused_name(self) -> str:
+        names = (f"{self.rooms.name}.kept-{number}" for number in count(1))
+        return next(name for name in names if not self.rooms.with_name(name).exists())
 
 
 def _sync(file: Path) -> None:

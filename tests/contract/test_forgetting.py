@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 
 from memory.context.entities import NewSummary
-from memory.entities import MemoryMode, Message, MessagePatch, NewSession, Session
+from memory.entities import (
+    MemoryMode,
+    Message,
+    MessagePatch,
+    NewSession,
+    Session,
+    SessionPatch,
+    TitleSource,
+)
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.lifecycle.forgetting import Target
 from memory.ports import SessionStore
@@ -137,3 +145,39 @@ async def test_nothing_is_forgotten_when_something_is_not_there(store: SessionSt
         with pytest.raises(MemoryNotFound):
             await attempt()
     assert len(await store.list_sessions()) == len(await store.memories.select()) == 1
+
+
+LOCKER = "The locker code of my sister Zara is 4471 at Portobello"
+
+
+async def test_replies_that_repeat_what_was_said_of_somebody_go(store: SessionStore) -> None:
+    session, said = await chat(
+        store, LOCKER, "Noted: the locker code is 4471.", "What is it?", "4471, at Portobello.", "And Oslo?"
+    )
+    again = await store.append_message(session.id, assistant("The code 4471 is kept."), parent_id=said[0].id)
+    last = await store.append_message(session.id, assistant("It is raining there."), parent_id=said[4].id)
+    await store.update_session(
+        session.id, SessionPatch(title="Locker code 4471", title_source=TitleSource.MODEL)
+    )
+    tried = await store.forget(Target(about="Zara"), dry_run=True)
+    done = await store.forget(Target(about="Zara"))
+    assert done == tried
+    assert done.erased.verified
+    branch = await store.branch(session.id, last.id)
+    assert texts(branch) == ["", "", "What is it?", "", "And Oslo?", "It is raining there."]
+    assert (await store.branch(session.id, again.id))[-1].content == ""
+    assert session.id in done.erased.untitled
+    assert (await store.get_session(session.id)).title == ""
+
+
+async def test_a_reply_stays_that_repeats_what_is_said_elsewhere_too(store: SessionStore) -> None:
+    session, _ = await chat(
+        store, "Zara lives in Oslo", "A town.", "The code in Oslo is 4471", "4471 in Oslo, fine.", "ok"
+    )
+    await store.forget(Target(about="Zara"))
+    assert texts(await store.branch(session.id))[1:] == [
+        "A town.",
+        "The code in Oslo is 4471",
+        "4471 in Oslo, fine.",
+        "ok",
+    ]

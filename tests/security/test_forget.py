@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from memory.context.entities import NewSummary
-from memory.entities import NewMessage, NewSession, SessionPatch
+from memory.entities import NewMessage, NewSession, SessionPatch, TitleSource
+from memory.lifecycle.forgetting import Target
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.entities import StoredVector
 from models.messages import Role
@@ -106,3 +107,29 @@ async def test_no_page_holds_the_words_of_a_forgotten_message(place: Place, figu
     await store.close()
     assert pages_with(place, needles) == []
     figures.add("forget: decrypted pages, indices, log", attempts=1, hits=0)
+
+
+async def test_no_page_holds_what_replies_repeated(place: Place) -> None:
+    """Forgotten by a name, what was said of it is gone from replies, title and summary that say it
+    without the name."""
+    stage = await Stage.open(place, create=True)
+    accepted, _ = await stage.turn("The locker code of my sister Zara is 44718205, downtown")
+    session_id = accepted.session.id
+    await stage.turn("And what is the code?", session_id)
+    said = [message.id for message in await stage.store.branch(session_id)]
+    store = stage.store
+    await store.append_message(session_id, NewMessage(Role.ASSISTANT, "Noted: 44718205."), parent_id=said[0])
+    await store.append_message(session_id, NewMessage(Role.ASSISTANT, "It is 44718205."), parent_id=said[2])
+    await store.context.add_summary(session_id, NewSummary("A code: 44718205", tuple(said)))
+    await store.update_session(
+        session_id, SessionPatch(title="Code 44718205", title_source=TitleSource.MODEL)
+    )
+    await stage.room.background.run()
+    await stage.room.epochs.keep(session_id)
+    needles = needles_of({"code": "44718205"})
+    assert pages_with(place, needles) != []
+    receipt = await stage.room.forgetting.forget(Target(about="Zara"))
+    assert receipt.verified
+    assert pages_with(place, needles) == []
+    await stage.close()
+    assert pages_with(place, needles) == []

@@ -7,8 +7,6 @@ from tests.security.figures import Figures
 from tests.security.scenarios import SCENARIOS
 from tests.storage.conftest import Place
 
-ROUNDS = 5
-"""Of each scenario: over 50 deaths."""
 SOAK_ROUNDS = 100
 """Over 1,000 deaths."""
 
@@ -26,7 +24,7 @@ async def kill_again_and_again(kind: type[Scenario], place: Place, figures: Figu
 async def test_it_opens_and_nothing_promised_is_lost(
     kind: type[Scenario], place: Place, figures: Figures
 ) -> None:
-    assert await kill_again_and_again(kind, place, figures, ROUNDS) > ROUNDS // 3
+    assert await kill_again_and_again(kind, place, figures, kind.rounds) > kind.rounds // 3
 
 
 @pytest.mark.soak

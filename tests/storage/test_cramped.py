@@ -1,5 +1,7 @@
 """A room that there is no space for is not made, and not half made either."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -47,6 +49,35 @@ def test_disks_of_every_size(place: Place) -> None:
     if shutil.which("unshare") is None or subprocess.run([*OWN_MOUNTS, "true"], check=False).returncode:
         pytest.skip("no small disk can be mounted")
     assert_outcomes(outcomes("disk", place, *OWN_MOUNTS))
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"), [("read-only", 0), ("tmpfs", 0), ("ext4", 0), ("ext4", 12_288), ("ext4", 24_576)]
+)
+def test_a_room_can_be_read_where_nothing_can_be_written(place: Place, kind: str, left: int) -> None:
+    """The blocks of that ext4 are of 1 KiB: a mapped file has holes there, and a process that writes to one
+    on a full disk is killed."""
+    own_mounts = ["unshare", "--mount"] if kind == "ext4" else OWN_MOUNTS
+    if kind == "ext4" and (os.geteuid() != 0 or shutil.which("mkfs.ext4") is None):
+        pytest.skip("no disk with small blocks can be made")
+    if shutil.which("unshare") is None or subprocess.run([*own_mounts, "true"], check=False).returncode:
+        pytest.skip("no small disk can be mounted")
+    place.path.parent.parent.mkdir(exist_ok=True)
+    child = subprocess.run(
+        [*own_mounts, sys.executable, "-m", "tests.storage.small_disk"],
+        cwd=ROOT,
+        input=f"{kind}\n{place.path.parent.parent}\n{place.key.sqlcipher_hex()}\n{left}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    found = json.loads(child.stdout)
+    assert found["seen"] == [1, 2, 2, "read_only"]
+    assert (found["refused"], found["unchanged"]) == ("StorageFull", True)
+    assert (found["after"], found["again"]) == ("written", [2, 1, 2])
+    assert found["at last"] == ([2, 1, 2, "current"] if kind == "read-only" else [1, 2, "filled"])
+    assert found["problems"] == []
 
 
 async def test_a_draft_whose_log_was_not_taken_over_is_not_put_in_place(

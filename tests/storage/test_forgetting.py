@@ -1,12 +1,14 @@
 """After forgetting no table, no page beneath the encryption, used or free, and no log holds a word of it."""
 
+import json
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
-from memory.entities import MessagePatch, NewMessage, NewSession, TitleSource
+from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
 from memory.knowledge.entities import (
     MemoryKind,
     MemoryOrigin,
@@ -16,7 +18,9 @@ from memory.knowledge.entities import (
     UseKind,
 )
 from memory.lifecycle.forgetting import Target
+from memory.storage import connection
 from memory.storage.connection import Connection
+from memory.storage.queries import about, forgetting
 from memory.storage.store import SqlSessionStore
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded
@@ -171,3 +175,93 @@ async def test_a_leftover_of_a_memory_is_noticed(store: SqlSessionStore, leftove
 
     await database_of(store).write(betray)
     assert not (await store.memories.erase([planted.memory])).verified
+
+
+async def test_a_title_of_your_own_that_repeats_it_is_told(store: SqlSessionStore) -> None:
+    session, first = await store.create_session(
+        NewSession("t"), NewMessage(Role.USER, "The locker code of my sister Zara is 4471")
+    )
+    await store.append_message(session.id, NewMessage(Role.USER, "Does it rain in Oslo?"))
+    await store.update_session(session.id, SessionPatch(title="Locker 4471", title_source=TitleSource.PERSON))
+    done = await store.forget(Target(messages=(first.id,)))
+    assert [(one.session_id, one.title) for one in done.erased.copies] == [(session.id, "Locker 4471")]
+
+
+CANARY = "Zoëpelin"
+
+
+def planted_everywhere(conn: Connection, columns: list[tuple[str, str]], session_id: str) -> None:
+    """A row for each of the columns, with the canary in it and as little as can be in the others."""
+    conn.execute("PRAGMA ignore_check_constraints = ON")
+    for number, (table, column) in enumerate(columns):
+        row: dict[str, object] = {}
+        for name, kind, default in conn.execute(
+            'SELECT name, type, dflt_value FROM pragma_table_info(?) WHERE "notnull" OR name = ?',
+            (table, column),
+        ).fetchall():
+            if name == column:
+                said = f"of {CANARY} {number}"
+                row[name] = json.dumps({"said": said}) if _is_json(conn, table, name) else said
+            elif name == "session_id":
+                row[name] = session_id
+            elif default is None and not (name == "seq" and kind == "INTEGER"):
+                values = {"BLOB": bytes([number]) * 32, "TEXT": _plain(conn, table, name, number)}
+                row[name] = values.get(kind, number)
+        names = ", ".join(f'"{name}"' for name in row)
+        places = ", ".join("?" for _ in row)
+        conn.execute(f'INSERT INTO "{table}" ({names}) VALUES ({places})', tuple(row.values()))
+
+
+def _is_json(conn: Connection, table: str, column: str) -> bool:
+    (sql,) = conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    return f"json_valid({column})" in sql
+
+
+def _plain(conn: Connection, table: str, column: str, number: int) -> str:
+    """A value that the rest of the program understands."""
+    (sql,) = conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    if _is_json(conn, table, column):
+        return "{}"
+    allowed = re.search(rf"{column} IN \(([^)]*)\)", " ".join(sql.split()))
+    values: list[str] = re.findall(r"'(\w+)'", allowed.group(1) if allowed else "") or [f"plain {number}"]
+    # What is finished, and what can be found, stands in the full-text indices.
+    return next((value for value in values if value in {"complete", "kept"}), values[0])
+
+
+async def test_every_column_is_cleared_or_holds_no_words(place: Place) -> None:
+    """A new column has to be cleared by `memory forget --about`, or named in `WORDLESS` with a reason."""
+    store = await place.open(create=True)
+    database = database_of(store)
+    every = await database.read(about.columns)
+    names = {f"{table}.{column}" for table, column in every}
+    assert set(about.WORDLESS) <= names
+    assert all(about.WORDLESS.values())
+    wanted = [(table, column) for table, column in every if f"{table}.{column}" not in about.WORDLESS]
+    kept, _ = await store.create_session(NewSession("kept"), NewMessage(Role.USER, "kept"))
+    await store.close()
+
+    conn = connection.open_file(place.path, place.key)
+    conn.execute("PRAGMA foreign_keys = OFF")
+    conn.execute("BEGIN")
+    planted_everywhere(conn, wanted, kept.id)
+    held = set(about.still_in(conn, CANARY))
+    assert held == {f"{table}.{column}" for table, column in wanted}
+    done = forgetting.forget(conn, Target(about=CANARY))
+    conn.execute("COMMIT")
+    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert about.still_in(conn, CANARY) == []
+    assert done.erased.verified
+    escaped = json.dumps(CANARY)[1:-1]
+    assert holding(conn, CANARY, escaped, "zoepel") == set()
+    conn.close()
+    assert pages_with(place, CANARY.encode(), escaped.encode(), b"zoepel") == 0
+
+
+async def test_a_column_that_is_not_cleared_is_in_the_receipt(store: SqlSessionStore) -> None:
+    def add(conn: Connection) -> None:
+        conn.execute("CREATE TABLE later (remark TEXT) STRICT")
+        conn.execute("INSERT INTO later VALUES (?)", (f"A {WORD} again",))
+
+    await plant(store)
+    await database_of(store).write(add)
+    assert not (await store.forget(Target(about=WORD))).erased.verified

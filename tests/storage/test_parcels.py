@@ -8,6 +8,7 @@ import pytest
 
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
+from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
 from memory.storage.connection import Connection
 from memory.storage.queries.belonging import Lineage, tables
 from memory.storage.room import open_room
@@ -140,3 +141,53 @@ async def test_a_job_that_was_under_way_is_begun_again(
     assert job == replace(begun, state=job.state, updated_at=job.updated_at)
     assert job.state == "queued"
     await private.close()
+
+
+async def test_what_was_kept_in_it_moves_along_and_back(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    other, other_said, other_reply = await asked(store, "which birds?")
+    session, *_ = await asked(store, "we talk about something")
+    kept = NewMemory(MemoryKind.FACT, "The kittiwake key is under the mat", MemoryOrigin.PERSON)
+    memory = await store.memories.add(replace(kept, kept_in=session.id))
+    elsewhere = await store.memories.add(replace(kept, text="It rains here", kept_in=other.id))
+    await store.memories.change(memory.id, MemoryPatch(text="The kittiwake key is under the plant"))
+    await recalled(store, other, other_said, other_reply, (memory.id,))
+    (text,) = [one for one in await store.vectors.unembedded("m", limit=9) if one.owner_id == memory.id]
+    await store.vectors.put("m", [Embedded(text, (bytes(8),))])
+    versions = await store.memories.versions(memory.id)
+    before = await store.memories.get(memory.id)
+
+    await moved(store, private, session.id)
+    assert await database_of(store).read(lambda conn: holding(conn, "kittiwake", memory.id)) == set()
+    assert [one.id for one in await store.memories.select()] == [elsewhere.id]
+    assert [one.preface for one in await store.branch(other.id)] == ["", ""]
+    assert await private.memories.get(memory.id) == before
+    assert await private.memories.versions(memory.id) == versions
+
+    await moved(private, store, session.id)
+    assert await private.memories.select() == []
+    assert await store.memories.get(memory.id) == before
+    await private.close()
+
+
+async def test_what_another_conversation_speaks_for_too_stays(
+    store: SqlSessionStore, private: SqlSessionStore
+) -> None:
+    session, *_ = await asked(store, "we talk about something")
+    other, said, _ = await asked(store, "the key is under the mat")
+    kept = NewMemory(MemoryKind.FACT, "The key is under the mat", MemoryOrigin.PERSON, kept_in=session.id)
+    memory = await store.memories.add(kept)
+    await store.memories.add_sources(memory.id, [MemorySource(said, other.id, "under the mat")])
+    await moved(store, private, session.id)
+    assert [one.id for one in await store.memories.select()] == [memory.id]
+    assert await private.memories.select() == []
+    await private.close()
+
+
+async def test_what_was_kept_in_it_outlives_it(store: SqlSessionStore) -> None:
+    session, *_ = await asked(store, "we talk about something")
+    kept = NewMemory(MemoryKind.FACT, "The key is under the mat", MemoryOrigin.PERSON, kept_in=session.id)
+    memory = await store.memories.add(kept)
+    assert (await store.erase_session(session.id)).verified
+    assert [one.id for one in await store.memories.select()] == [memory.id]

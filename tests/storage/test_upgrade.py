@@ -8,7 +8,7 @@ from sqlcipher3.dbapi2 import IntegrityError
 from memory.context.entities import NewSummary
 from memory.entities import MessagePatch, MessageStatus, NewMessage
 from memory.errors import RoomDamaged, StorageFull, UpgradeFailed
-from memory.storage.connection import Connection, create_file, open_memory, probe
+from memory.storage.connection import Connection, create_file, open_file, open_memory, probe
 from memory.storage.migrations import ALL, LATEST, m0011_vectors_in_rows
 from memory.storage.schema import migrate, version_of
 from memory.storage.space import give_back
@@ -152,7 +152,10 @@ async def test_without_space_for_the_copy_nothing_is_changed(
 
 async def test_a_damaged_room_is_not_brought_up_to_date(place: Place) -> None:
     older(place)
-    place.flip_last_pages(1)
+    conn = open_file(place.path, place.key)
+    (page,) = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'personas'").fetchone()
+    conn.close()
+    place.flip((page - 1) * 4096 + 2000)
     with pytest.raises(RoomDamaged):
         await place.open()
     assert probe(place.path, place.key) == ALL[-2].VERSION

@@ -31,7 +31,7 @@ async def test_the_newest_words_go_after_a_yes(make: Make) -> None:
         await say(pilot, "/forget")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "My zeppelin" in shown(place))
         await pilot.click("#yes")
-        await assert_until(pilot, lambda: "Nothing of it is left" in shown(place))
+        await assert_until(pilot, lambda: "A second look found nothing of it" in shown(place))
         assert [one.content for one in (await place.store.branch(session))[2:]] == ["", ""]
         assert "My zeppelin leaks" not in shown(place)
         assert shown(place).count("No words are kept here.") == 2
@@ -53,7 +53,7 @@ async def test_words_that_a_fork_repeats_are_not_said_to_be_gone(make: Make) -> 
         )
         await pilot.click("#yes")
         await assert_until(pilot, lambda: "the same words still stand in “Locks (2)”" in shown(place))
-        assert "Nothing of it is left" not in shown(place)
+        assert "A second look found nothing of it" not in shown(place)
 
 
 async def test_a_whole_conversation_makes_room_for_an_empty_page(make: Make) -> None:
@@ -91,7 +91,7 @@ async def test_what_cannot_be_done_with_forgotten_words_is_not_offered_and_the_k
         await say(pilot, "/forget last")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         await pilot.click("#yes")
-        await assert_until(pilot, lambda: "Nothing of it is left" in shown(place))
+        await assert_until(pilot, lambda: "A second look found nothing of it" in shown(place))
         await settle(pilot)
         assert "Last time" not in shown(place)
         assert "Again" not in footer()

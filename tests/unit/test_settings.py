@@ -1,4 +1,8 @@
+import os
 import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +132,61 @@ def test_a_bad_override_for_one_model_is_refused() -> None:
 @given(st.text())
 def test_any_text_is_some_value(raw: str) -> None:
     assert read_value(raw) is not None
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _holding(text: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_bytes(text.encode())
+
+    return write
+
+
+HOSTILE: dict[str, Callable[[Path], None]] = {
+    "a folder": _folder,
+    "a pipe": _pipe,
+    "NUL": _holding("chat = \0"),
+    "deep lists": _holding(f"x = {'[' * 50_000}"),
+    "deep tables": _holding(f"[{'.'.join('a' * 50_000)}]"),
+    "deep inline tables": _holding(f"x = {'{a=' * 20_000}"),
+    "huge": _holding("# words\n" * 2_000_000),
+    "a million keys": _holding("".join(f"k{n} = 1\n" for n in range(1_000_000))),
+    "many keys of keys": _holding("[keys]\n" + "".join(f"k{n} = 'x'\n" for n in range(15_000))),
+    "wrong types": _holding("chat = 1\nui = [1]\n[keys]\nx = {y = 1}"),
+    "a list for a section": _holding("[[chat]]\n[[chat]]"),
+    "a date": _holding("chat.max_tokens = 2020-01-01"),
+    "infinite": _holding("chat.temperature = inf"),
+    "a long number": _holding(f"chat.max_tokens = {'9' * 100_000}"),
+    "a lone quote": _holding('chat.system_prompt = """'),
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_file_is_refused_in_words_and_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "config.toml"
+    make(path)
+    file = SettingsFile(path, environ={})
+    began = time.process_time()
+    for attempt in (file.load, lambda: file.set("chat.max_tokens", 5)):
+        with suppress(SettingsError):
+            attempt()
+    assert time.process_time() - began < 2
+
+
+def test_several_bad_settings_can_be_mended_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("# mine\n[chat]\nmax_tokens = 'x'\ntemperature = 'y'\n")
+    file = SettingsFile(path, environ={})
+    with pytest.raises(SettingsError):
+        file.set("chat.max_tokens", -1)
+    file.set("chat.max_tokens", 50)
+    file.set("chat.temperature", None)
+    assert file.load().chat.max_tokens == 50
+    assert path.read_text() == "# mine\n[chat]\nmax_tokens = 50\n"

@@ -45,7 +45,9 @@ class MemoryCommands(ChatPart):
     async def _remember(self, words: str) -> None:
         session = self.current.session
         project = None if session is None else session.project
-        made = await self.atlas.room.learning.remember(words, project=project)
+        made = await self.atlas.room.learning.remember(
+            words, project=project, session_id=None if session is None else session.id
+        )
         await self.transcript.note(Remark(tr("chat.remembered", text=clean_line(made.text))))
 
     def action_pin_memory(self, ref: str = "") -> None:

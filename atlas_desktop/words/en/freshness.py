@@ -1,4 +1,4 @@
-"""A room that is not as new as it was."""
+"""A room that is not as new as it was, or cannot be written to."""
 
 TEXTS = {
     "rolled_back": "The {room} room is older than it was when it was last used: an older file was put in its "
@@ -10,4 +10,6 @@ TEXTS = {
     "nothing was erased. If the date is right, `atlas sessions retention --apply` erases what is due. "
     "Otherwise set the clock.",
     "unknown": "Whether the {room} room is as new as it was cannot be told: its counter is gone or foreign.",
+    "read_only": "The {room} room is open for reading only: the disk is full or cannot be written to. You "
+    "can read, search and export. Free some space to go on writing.",
 }

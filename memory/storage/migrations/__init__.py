@@ -15,6 +15,7 @@ from memory.storage.migrations import (
     m0009_search,
     m0010_archive,
     m0011_vectors_in_rows,
+    m0012_kept_in,
 )
 
 
@@ -39,5 +40,6 @@ ALL: tuple[Migration, ...] = (
     m0009_search,
     m0010_archive,
     m0011_vectors_in_rows,
+    m0012_kept_in,
 )
 LATEST = ALL[-1].VERSION

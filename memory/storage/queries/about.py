@@ -2,7 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.errors import BadQuery
@@ -34,12 +34,15 @@ def condition(text: str) -> tuple[str, list[object]]:
     return " AND ".join(conditions), parameters
 
 
-def holding(conn: Connection, texts: Iterable[tuple[str, str]], text: str) -> list[str]:
-    """The keys of those texts, of (key, text), that hold the words: by the same tokenizer as the index of
+def holding(conn: Connection, texts: Iterable[tuple[str, ...]], text: str) -> list[str]:
+    """The keys of those texts, of (key, text, text …), that hold the words: by the tokenizer of the index of
     messages, on a table in memory that is there for as long."""
     spaced, unspaced = _parted(text)
+    begins = _beginnings(text)
     rows = [
-        (key, said) for key, said in texts if all(word in fold(said) for word in unspaced) and said.strip()
+        (key, said)
+        for key, said in ((key, " ".join(map(_readable, parts))) for key, *parts in texts)
+        if _may_hold(said, begins) and all(word in fold(said) for word in unspaced)
     ]
     if not spaced or not rows:
         return list(dict.fromkeys(key for key, _ in rows))
@@ -61,6 +64,30 @@ def holding(conn: Connection, texts: Iterable[tuple[str, str]], text: str) -> li
     finally:
         conn.execute("DROP TABLE temp.looked_through")
     return list(dict.fromkeys(rows[number][0] for (number,) in hits))
+
+
+def _readable(text: str) -> str:
+    """JSON with its letters as they are: some of it is kept with all but ASCII escaped."""
+    if "\\u" not in text or text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except ValueError:
+        return text
+
+
+def _beginnings(text: str) -> list[str]:
+    """The first two letters of each word asked for, which stemming never changes."""
+    words = [word.text[:2].lower() for word in asked(text) if not is_unspaced(word.text)]
+    return [word for word in words if word.isascii()]
+
+
+def _may_hold(text: str, begins: Sequence[str]) -> bool:
+    """A quick look that spares the index most texts."""
+    if not text.strip():
+        return False
+    lowered = text.lower()
+    return not lowered.isascii() or all(word in lowered for word in begins)
 
 
 def _parted(text: str) -> tuple[str, list[str]]:
@@ -91,6 +118,17 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, system_prompt FROM sessions WHERE system_prompt IS NOT NULL",
         f"UPDATE sessions SET system_prompt = NULL WHERE id IN {_LISTED}",
     ),
+    # What an import wrote down as an id may be a file's name.
+    (
+        "",
+        "SELECT id, external_id FROM sessions WHERE external_id IS NOT NULL",
+        f"UPDATE sessions SET external_id = NULL WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT id, external_id FROM messages WHERE external_id IS NOT NULL",
+        f"UPDATE messages SET external_id = NULL WHERE id IN {_LISTED}",
+    ),
     (
         "",
         "SELECT id, meta FROM sessions WHERE meta <> '{}'",
@@ -120,7 +158,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "saved search",
-        "SELECT id, name || ' ' || query FROM saved_searches",
+        "SELECT id, name, query FROM saved_searches",
         f"DELETE FROM saved_searches WHERE id IN {_LISTED}",
     ),
     (
@@ -131,26 +169,155 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "attachment",
-        "SELECT id, name || ' ' || text FROM attachments",
+        "SELECT id, name, text FROM attachments",
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
     (
         "persona",
-        "SELECT id, name || ' ' || system_prompt FROM personas",
+        "SELECT id, name, system_prompt FROM personas",
         f"DELETE FROM personas WHERE id IN {_LISTED}",
     ),
     (
         "template",
-        "SELECT id, name || ' ' || text FROM templates",
+        "SELECT id, name, text FROM templates",
         f"DELETE FROM templates WHERE id IN {_LISTED}",
     ),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
+    # A change of memories of which none speaks of it any more; that one of them did cannot be undone.
+    (
+        "",
+        "SELECT id, before, after FROM memory_changes",
+        f"UPDATE memory_changes SET before = '{{}}', after = '{{}}', forgotten = 1 WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT quote, quote FROM memory_sources WHERE quote <> ''",
+        f"UPDATE memory_sources SET quote = '' WHERE quote IN {_LISTED}",
+    ),
     (
         "",
         "SELECT hex(hash), result FROM job_results WHERE kind <> 'timing'",
         f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}",
     ),
 )
+
+
+_ENUMERATION = "one of a few values that the schema allows"
+_ID = "an id that this program made, or several"
+_MODEL = "the name or fingerprint of a model"
+_CHOICES = {
+    "considered": "fate kind",
+    "job_results": "kind",
+    "jobs": "kind state",
+    "memories": "kind origin state tier",
+    "memory_changes": "action",
+    "memory_uses": "how",
+    "messages": "role status stop_reason",
+    "moves": "destination",
+    "sessions": "category_source memory_mode title_source",
+    "summaries": "state",
+    "vectors": "kind",
+}
+_IDS = {
+    "attachments": "id session_id",
+    "considered": "item_id reply_id session_id",
+    "drafts": "place session_id",
+    "epochs": "id session_id start_id",
+    "job_results": "session_id",
+    "jobs": "id session_id",
+    "learned": "session_id",
+    "left_open": "session_id",
+    "memories": "id project_id superseded_by",
+    "memory_change_ids": "change_id memory_id",
+    "memory_changes": "id",
+    "memory_kept_in": "memory_id session_id",
+    "memory_parts": "memory_id part_id",
+    "memory_sources": "memory_id message_id session_id",
+    "memory_uses": "memory_id reply_id session_id",
+    "memory_versions": "memory_id",
+    "messages": "id parent_id session_id",
+    "moves": "session_id",
+    "personas": "id",
+    "projects": "id",
+    "saved_searches": "id",
+    "session_tags": "session_id",
+    "sessions": "head_id id project_id",
+    "summaries": "id merged_into session_id",
+    "summary_messages": "message_id session_id summary_id",
+    "tag_suggestions": "session_id",
+    "templates": "id",
+    "turns": "epoch_id reply_id session_id",
+    "vectors": "owner_id session_id",
+}
+_MODELS = {
+    "epochs": "model",
+    "memories": "model",
+    "messages": "model token_model",
+    "personas": "model",
+    "sessions": "model",
+    "summaries": "model",
+    "turns": "model",
+    "vectors": "model",
+}
+
+
+def _each(of_tables: Mapping[str, str], why: str) -> dict[str, str]:
+    return {f"{table}.{column}": why for table, columns in of_tables.items() for column in columns.split()}
+
+
+WORDLESS: Mapping[str, str] = {
+    **_each(_CHOICES, _ENUMERATION),
+    **_each(_IDS, _ID),
+    **_each(_MODELS, _MODEL),
+    "attachments.media_type": "made from the ending of a file's name",
+    "considered.parts": "names of scores, and numbers",
+    "duties.name": "the name of a piece of work of this program",
+    "epochs.parts": "names of tiers, ids and numbers",
+    "job_results.hash": "a digest",
+    "jobs.error": "the code of an error",
+    "jobs.key": "ids and numbers: a job holds no words",
+    "jobs.payload": "ids and numbers: a job holds no words",
+    "messages.tokens": "the numbers of the tokens of a message's text, cleared with it",
+    "meta.key": "names of this program's own, and ids",
+    "meta.value": "ids, digests, numbers and keys; the last change of marks, which has words, is dropped",
+    "moves.parcel": "sealed for another room, and looked through there when it has arrived",
+    "schema_migrations.name": "written in this program",
+    "turns.parts": "names of tiers, ids and numbers",
+    "turns.prompt_hash": "a digest",
+    "vectors.data": "numbers made from a text, deleted with it",
+}
+"""Columns of text and bytes, by table and name, that hold no words of a person or a reply, and why not. All
+others are looked through after `memory forget --about`, those that a later schema adds as well."""
+
+_COLUMNS = """
+    SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+    WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite~_%' ESCAPE '~'
+        AND c.type NOT IN ('INTEGER', 'REAL')
+    ORDER BY t.name, c.cid
+"""
+
+
+def columns(conn: Connection) -> list[tuple[str, str]]:
+    """Table and name of each column that can hold words; the full-text indices are made from them."""
+    return [(table, column) for table, column in conn.execute(_COLUMNS)]
+
+
+def still_in(conn: Connection, text: str) -> list[str]:
+    """The columns, by table and name, that hold the words still."""
+    found = []
+    for table, column in columns(conn):
+        name = f"{table}.{column}"
+        if name in WORDLESS:
+            continue
+        if name == "messages.content":
+            where, words = condition(text)
+            held = conn.execute(f"SELECT EXISTS (SELECT 1 FROM messages AS m WHERE {where})", words)
+            spoken = bool(held.fetchone()[0])
+        else:
+            rows = conn.execute(f'SELECT DISTINCT \'\', "{column}" FROM "{table}" WHERE "{column}" <> \'\'')
+            spoken = bool(holding(conn, ((key, str(said)) for key, said in rows), text))
+        found += [name] if spoken else []
+    return found
 
 
 def clear(conn: Connection, text: str) -> Cleared:
@@ -171,14 +338,14 @@ def clear(conn: Connection, text: str) -> Cleared:
         f"UPDATE sessions SET title = '', title_source = 'first_words' WHERE id IN {_LISTED}",
         (json.dumps(untitled),),
     )
-    stale = found("SELECT id, text || ' ' || topics FROM summaries")
+    stale = found("SELECT id, text, topics FROM summaries")
     conn.execute(
         f"""
         UPDATE summaries SET text = '', topics = '[]', state = 'stale', edited = 0 WHERE id IN {_LISTED}
         """,
         (json.dumps(stale),),
     )
-    versions = found("SELECT memory_id || ' ' || version, subject || ' ' || text FROM memory_versions")
+    versions = found("SELECT memory_id || ' ' || version, subject, text FROM memory_versions")
     conn.execute(
         f"DELETE FROM memory_versions WHERE memory_id || ' ' || version IN {_LISTED}", (json.dumps(versions),)
     )

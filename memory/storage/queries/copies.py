@@ -35,12 +35,29 @@ def of(conn: Connection, session_ids: Collection[str], message_ids: Collection[s
 
 def left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
     """The sessions in which these messages still say something, the one used last first."""
-    found = conn.execute(
+    return _told(
+        conn,
         f"""
         SELECT id, title, deleted_at IS NOT NULL FROM sessions
         WHERE id IN (SELECT session_id FROM messages WHERE seq IN {_LISTED} AND content <> '')
         ORDER BY updated_at DESC, id DESC
         """,
-        (json.dumps(list(rows)),),
+        rows,
     )
+
+
+def titled(conn: Connection, session_ids: Collection[str]) -> tuple[Copy, ...]:
+    """Those of the sessions that are there and have a title still."""
+    return _told(
+        conn,
+        f"""
+        SELECT id, title, deleted_at IS NOT NULL FROM sessions WHERE id IN {_LISTED} AND title <> ''
+        ORDER BY updated_at DESC, id DESC
+        """,
+        session_ids,
+    )
+
+
+def _told(conn: Connection, sql: str, listed: Collection[object]) -> tuple[Copy, ...]:
+    found = conn.execute(sql, (json.dumps(list(listed)),))
     return tuple(Copy(session_id, title, bool(binned)) for session_id, title, binned in found)

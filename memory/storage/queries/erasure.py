@@ -159,8 +159,12 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
 def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories, what they were merged from and what was merged from them, then looks whether anything
     is left of them. Ids of none are passed over."""
-    whole = lineage.with_parts(conn, memory_ids)
-    known = lineage.erase(conn, lineage.with_merged(conn, whole))
+    return take_memories(conn, lineage.with_parts(conn, memory_ids))
+
+
+def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
+    """As `forget_memories`; what they were merged from comes back to the inbox."""
+    known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
     recalled_in = recalled.forget(conn, known.ids, gone=known.ids)
     jobs = _drop_jobs(conn, known.ids)
     return Erased(

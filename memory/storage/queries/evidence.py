@@ -25,12 +25,18 @@ _ENTRY = """
 _PIECE = 3
 
 # The vocabularies tell where each stem and each piece occurs, and how often; they hold nothing of their own.
-VOCABULARIES = (
+_VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
     "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
     "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
     "CREATE VIRTUAL TABLE temp.piece_counts USING fts5vocab(main, messages_pieces, row)",
 )
+
+
+def know_vocabularies(conn: Connection) -> None:
+    """Lets the connection ask the full-text indices for single words."""
+    for statement in _VOCABULARIES:
+        conn.execute(statement)
 
 
 def entries(conn: Connection, after: int, limit: int) -> list[Entry]:

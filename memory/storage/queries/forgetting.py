@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from memory.entities import Erased
 from memory.lifecycle.forgetting import Affected, Excerpt, Target
 from memory.storage.connection import Connection
-from memory.storage.queries import about, copies, erasure, last_change, targets
+from memory.storage.queries import about, copies, erasure, last_change, targets, titles
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
 SHOWN = 20
@@ -54,6 +54,7 @@ def forget(conn: Connection, target: Target) -> Affected:
     )
     last_change.drop(conn)
     same = [] if target.everything else copies.of(conn, chosen.sessions, chosen.messages)
+    titled = titles.own(conn, affected.touched, chosen.messages)
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}
     done: list[Erased] = []
     if chosen.sessions:
@@ -73,7 +74,7 @@ def forget(conn: Connection, target: Target) -> Affected:
     erased = replace(
         erased,
         recalled_in=tuple(one for one in erased.recalled_in if one in there),
-        copies=copies.left(conn, same),
+        copies=tuple(dict.fromkeys([*copies.left(conn, same), *copies.titled(conn, titled)])),
     )
     left = {row[0] for row in conn.execute("SELECT id FROM memories")}
     gone = [Excerpt(key, beginning(text)) for key, text in known.items() if key not in left]
@@ -85,7 +86,6 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     if target.project is not None or target.since is not None or target.before is not None:
         return erased
     cleared = about.clear(conn, target.about)
-    left = targets.choose(conn, Target(about=target.about))
     return replace(
         erased,
         versions=erased.versions + cleared.versions,
@@ -93,7 +93,7 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
         stale=tuple(dict.fromkeys([*erased.stale, *cleared.stale])),
         untitled=tuple(dict.fromkeys([*erased.untitled, *cleared.untitled])),
         recalled_in=tuple(dict.fromkeys([*erased.recalled_in, *cleared.told_in])),
-        verified=erased.verified and not (left.sessions or left.messages or left.memories),
+        verified=erased.verified and not about.still_in(conn, target.about),
     )
 
 

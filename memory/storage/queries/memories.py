@@ -228,6 +228,11 @@ def insert(conn: Connection, new: NewMemory, now: datetime) -> str:
         "INSERT OR IGNORE INTO memory_parts (memory_id, part_id) VALUES (?, ?)",
         [(memory_id, part) for part in new.parts],
     )
+    # A session that is gone by now keeps nothing from being kept.
+    conn.execute(
+        "INSERT INTO memory_kept_in (memory_id, session_id) SELECT ?, id FROM sessions WHERE id = ?",
+        (memory_id, new.kept_in),
+    )
     return memory_id
 
 

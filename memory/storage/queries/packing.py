@@ -14,6 +14,7 @@ from memory.storage.connection import Connection
 from memory.storage.queries import erasure
 from memory.storage.queries.belonging import ForeignKey, Lineage, Table, tables
 from memory.storage.queries.epochs import pack_parts, unpack_parts
+from memory.storage.queries.forgetting import combined
 
 Row = dict[str, Any]
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -44,15 +45,19 @@ def decode(data: bytes) -> Parcel:
 def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     """Takes the session with all that goes with it out of the room. Raises `SessionNotFound`.
 
-    Memories go with it that would be erased with it: those that no other source speaks for.
+    Memories go with it that would be erased with it (those that no other source speaks for), and those that
+    were kept in it.
     """
     known = tables(conn)
     session = _session_rows(conn, known, session_id)
     learned = _learned_from(conn, session_id)
-    candidates = _memories_of(conn, session_id)
+    kept = _kept_in(conn, session_id)
+    candidates = _memories_of(conn, session_id) | kept
     memory = _memory_rows(conn, known, candidates)
     projects = _projects(conn, session, memory)
     erased = erasure.erase_session(conn, session_id)
+    if kept:
+        erased = combined([erased, erasure.take_memories(conn, kept)])
     gone = candidates - _still_there(conn, candidates)
     rows = {**session, "projects": projects}
     for name, found in _only(memory, gone).items():
@@ -90,6 +95,20 @@ def _learned_from(conn: Connection, session_id: str) -> str | None:
 
 def _memories_of(conn: Connection, session_id: str) -> set[str]:
     rows = conn.execute("SELECT DISTINCT memory_id FROM memory_sources WHERE session_id = ?", (session_id,))
+    return {row[0] for row in rows}
+
+
+def _kept_in(conn: Connection, session_id: str) -> set[str]:
+    """Memories that the user put into words in the session, and that no other session speaks for."""
+    rows = conn.execute(
+        """
+        SELECT k.memory_id FROM memory_kept_in AS k JOIN memories AS m ON m.id = k.memory_id
+        WHERE k.session_id = ?1 AND m.own_words = 1 AND NOT EXISTS (
+            SELECT 1 FROM memory_sources AS s WHERE s.memory_id = k.memory_id AND s.session_id <> ?1
+        )
+        """,
+        (session_id,),
+    )
     return {row[0] for row in rows}
 
 

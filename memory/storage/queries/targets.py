@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from memory.clock import micros
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.knowledge.wording import rests_on
+from memory.knowledge.wording import names, particulars, rests_on
 from memory.lifecycle.forgetting import Target
 from memory.storage.connection import Connection
-from memory.storage.queries import about, memories, sessions
+from memory.storage.queries import about, lineage, memories, recalled, sessions
 from memory.storage.values import id_range, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -34,12 +34,14 @@ def choose(conn: Connection, target: Target) -> Chosen:
     known = [memories.resolve(conn, ref) for ref in target.memories]
     for ref in target.ids:
         _sort_in(conn, ref, known, said, whole)
-    said = with_variants(conn, said)
     if target.by_criteria:
         if target.project is not None and not (target.about.strip() or target.since or target.before):
             whole += _of_project(conn, target.project)
         said += _fitting_messages(conn, target)
         known += _fitting_memories(conn, target)
+    # What repeats it goes with what fits, whichever way that was found.
+    said = with_repeats(conn, said, known)
+    if target.by_criteria:
         whole += _emptied(conn, said)
     inside = {
         row[0]
@@ -89,35 +91,78 @@ def _message(conn: Connection, ref: str) -> str:
     return str(found)
 
 
-def with_variants(conn: Connection, message_ids: Collection[str]) -> list[str]:
-    """The messages, the other variants of each, and the answers to them that repeat what only they say."""
-    names = json.dumps(list(message_ids))
+def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]) -> list[str]:
+    """The messages, the other variants of each, the answers that say something that only they say, and later
+    replies that repeat a name or a number that only they hold."""
     kin = conn.execute(
         f"""
         SELECT DISTINCT v.id FROM messages AS m JOIN messages AS v
             ON v.session_id = m.session_id AND v.parent_id IS m.parent_id AND v.role = m.role
         WHERE m.id IN {_LISTED}
         """,
-        (names,),
+        (json.dumps(list(message_ids)),),
     ).fetchall()
-    found = list(dict.fromkeys([*message_ids, *(row[0] for row in kin)]))
-    answers = conn.execute(
+    found = dict.fromkeys([*message_ids, *(row[0] for row in kin)])
+    answers = _answers(conn, found)
+    later = _later_replies(conn, found, memory_ids)
+    if not (answers or later):
+        return list(found)
+    for one in answers:
+        later.pop(one, None)
+    texts = conn.execute(f"SELECT content FROM messages WHERE id IN {_LISTED}", (json.dumps(list(found)),))
+    wanted = particulars(row[0] for row in texts) if later else frozenset()
+    repeating = []
+    for session_id in dict.fromkeys(session for session, _ in [*answers.values(), *later.values()]):
+        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        gone = [text for one, text in said if one in found]
+        left = [text for one, text in said if not (one in found or one in answers or one in later)]
+        repeating += [
+            one for one, (at, text) in answers.items() if at == session_id and rests_on(text, gone, left)
+        ]
+        repeating += [
+            one for one, (at, text) in later.items() if at == session_id and names(text, wanted, left)
+        ]
+    return [*found, *repeating]
+
+
+def _answers(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Session and text of each answer to one of the messages that is none of them itself."""
+    ids = json.dumps(list(message_ids))
+    rows = conn.execute(
         f"""
         SELECT id, session_id, content FROM messages
-        WHERE role = 'assistant' AND content <> '' AND (parent_id, session_id) IN (
+        WHERE role = 'assistant' AND content <> '' AND id NOT IN {_LISTED} AND (parent_id, session_id) IN (
             SELECT id, session_id FROM messages WHERE role = 'user' AND id IN {_LISTED}
         )
         """,
-        (json.dumps(found),),
-    ).fetchall()
-    heard = {answer[0] for answer in answers}
-    for answer_id, session_id, content in answers:
-        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
-        gone = [text for one, text in said if one in found]
-        left = [text for one, text in said if one not in found and one not in heard]
-        if rests_on(content, gone, left):
-            found.append(answer_id)
-    return found
+        (ids, ids),
+    )
+    return {one: (session_id, text) for one, session_id, text in rows}
+
+
+def _later_replies(
+    conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]
+) -> dict[str, tuple[str, str]]:
+    """Session and text of each reply for which the model may have read the messages or the memories: those
+    that followed in the same sessions, and those for which one was recalled."""
+    ids = json.dumps(list(message_ids))
+    resting = lineage.resting_on(conn, message_ids).going
+    told = [turn.reply_id for turn in recalled.naming(conn, [*message_ids, *memory_ids, *resting])]
+    rows = conn.execute(
+        f"""
+        WITH forgotten AS MATERIALIZED (
+            SELECT session_id, min(seq) AS first FROM messages WHERE id IN {_LISTED} GROUP BY session_id
+        )
+        SELECT m.id, m.session_id, m.content FROM forgotten AS f CROSS JOIN messages AS m
+            ON m.session_id = f.session_id AND m.seq > f.first
+        WHERE m.role = 'assistant' AND m.content <> '' AND m.id NOT IN {_LISTED}
+        UNION
+        SELECT id, session_id, content FROM messages
+        WHERE id IN {_LISTED} AND content <> '' AND id NOT IN {_LISTED}
+        """,
+        (ids, ids, json.dumps(told), ids),
+    )
+    return {one: (session_id, text) for one, session_id, text in rows}
 
 
 # --- by criteria -----------------------------------------------------------------------------------
@@ -156,7 +201,7 @@ def _fitting_memories(conn: Connection, target: Target) -> list[str]:
         where.append("m.id NOT IN (SELECT memory_id FROM memory_sources)")
         _in_time(target, where, parameters)
     rows = conn.execute(
-        f"SELECT m.id, m.subject || ' ' || m.text FROM memories AS m WHERE {' AND '.join(where)}", parameters
+        f"SELECT m.id, m.subject, m.text FROM memories AS m WHERE {' AND '.join(where)}", parameters
     )
     return about.holding(conn, rows, target.about) if target.about.strip() else [row[0] for row in rows]
 

@@ -16,15 +16,34 @@ def forget(conn: Connection, session_ids: Collection[str], message_ids: Collecti
     """
     # What was merged into one of them lies in the bin, under the title that its words had given it.
     wanted = [*session_ids, *merge_notes.merged_into(conn, session_ids)]
+    emptied = _resting(conn, wanted, message_ids, own=False)
+    conn.execute(
+        """
+        UPDATE sessions SET title = '', title_source = 'first_words'
+        WHERE id IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(emptied),),
+    )
+    return tuple(emptied)
+
+
+def own(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> tuple[str, ...]:
+    """The sessions whose title is a person's own and rests on these messages, which are still there."""
+    return tuple(_resting(conn, session_ids, message_ids, own=True))
+
+
+def _resting(
+    conn: Connection, session_ids: Collection[str], message_ids: Collection[str], *, own: bool
+) -> list[str]:
     named = conn.execute(
         """
         SELECT id, title FROM sessions
-        WHERE title_source <> 'person' AND title <> '' AND id IN (SELECT value FROM json_each(?))
+        WHERE (title_source = 'person') = ? AND title <> '' AND id IN (SELECT value FROM json_each(?))
         """,
-        (json.dumps(wanted),),
+        (int(own), json.dumps(list(session_ids))),
     ).fetchall()
     forgotten = set(message_ids)
-    emptied = []
+    found = []
     for session_id, title in named:
         note = merge_notes.look(conn, session_id)
         said = conn.execute(
@@ -37,8 +56,5 @@ def forget(conn: Connection, session_ids: Collection[str], message_ids: Collecti
         gone = [content for message_id, content in said if message_id in forgotten]
         left = [content for message_id, content in said if message_id not in forgotten]
         if rests_on(title, gone, left) or repeats(title, gone, left):
-            conn.execute(
-                "UPDATE sessions SET title = '', title_source = 'first_words' WHERE id = ?", (session_id,)
-            )
-            emptied.append(session_id)
-    return tuple(emptied)
+            found.append(session_id)
+    return found

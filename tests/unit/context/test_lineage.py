@@ -1,6 +1,7 @@
 """What is recalled into a prompt is known by its ids, however the turn ends."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -8,9 +9,11 @@ import pytest
 from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.events import Replied
 from memory.context.budget import Limits
+from memory.context.considering import Fate
 from memory.context.engine import ContextEngine
 from memory.context.recalling import Recalling
 from memory.entities import Message, NewMessage, NewSession, Session
+from memory.errors import ContextTooSmall
 from memory.recall.entities import Grounds, Hit, Recalled, Source
 from memory.testing import CountingFolder, InMemorySessionStore
 from memory.testing.clock import FakeClock
@@ -43,13 +46,14 @@ class Scene:
         self.model = ScriptedChatModel(script)
         self.older: Session
         self.chat: ChatService
+        self.engine: ContextEngine
 
     async def begin(self) -> Message:
         self.older, message = await self.store.create_session(
             NewSession("older"), NewMessage(Role.USER, "the code is heliotrope")
         )
         recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=Remembering(message), zone=UTC)
-        engine = ContextEngine(
+        self.engine = ContextEngine(
             self.store,
             self.model,
             WordCounter(),
@@ -58,7 +62,7 @@ class Scene:
             limits=Limits,
             recalling=recalling,
         )
-        self.chat = ChatService(self.store, self.model, engine)
+        self.chat = ChatService(self.store, self.model, self.engine)
         return message
 
     async def say(self, text: str) -> Replied:
@@ -76,6 +80,32 @@ async def test_the_tier_of_what_is_recalled_has_its_ids_also_when_answered_again
     events = [event async for event in scene.chat.regenerate(first.session.id)]
     assert isinstance(events[-1], Replied)
     assert {tier.tier: tier.ids for tier in events[-1].context}["recall"] == (message.id,)
+
+
+async def test_why_says_the_same_of_a_reply_that_was_made_again() -> None:
+    scene = Scene()
+    message = await scene.begin()
+    first = await scene.say("what is the code?")
+    events = [event async for event in scene.chat.regenerate(first.session.id)]
+    again = events[-1]
+    assert isinstance(again, Replied)
+    considered = await scene.store.context.considered(again.message.id)
+    assert [(one.id, one.fate) for one in considered] == [(message.id, Fate.TOLD)]
+    assert considered == await scene.store.context.considered(first.message.id)
+
+
+async def test_what_was_dropped_for_lack_of_room_is_not_said_to_be_told() -> None:
+    scene = Scene()
+    message = await scene.begin()
+    # The longest message that fits alone leaves no room for what is recalled.
+    for words in range(scene.model.context_length, 0, -1):
+        text = "what is the code?" + " w" * words
+        session, said = await scene.store.create_session(NewSession("now"), NewMessage(Role.USER, text))
+        with suppress(ContextTooSmall):
+            prepared = await scene.engine.prepare(session, said.id, reply=20)
+            break
+    assert (prepared.recalled, prepared.said.preface) == ((), "")
+    assert [(one.id, one.fate) for one in prepared.considered] == [(message.id, Fate.NO_ROOM)]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -53,6 +53,13 @@ TEXTS = {
     "interrupted.title": "Stopped",
     "interrupted.what": "The command was interrupted. What was saved before is saved.",
     "interrupted.next": "Run it again when you like.",
+    "out_of_memory.title": "Not enough memory",
+    "out_of_memory.what": "The system gave Atlas no more memory. What was saved before is still saved.",
+    "out_of_memory.next": "Close other programs, or raise the limit that Atlas was started with "
+    "(`ulimit -v`). Then try again.",
+    "bad_setting.not_a_file": "this is not an ordinary file",
+    "bad_setting.too_large": "this is larger than any settings are ({bytes} bytes)",
+    "bad_setting.too_deep": "its tables and lists are nested too deeply",
     "bad_setting.locale": "no such language is known; examples: de_DE, en_GB",
     "bad_setting.not_toml": "this is not TOML: {fault}",
     "unknown_setting.reason": "there is no such setting",

@@ -1,0 +1,36 @@
+"""The command `atlas`, as it is installed: what Ctrl-C and too little memory do before all imports."""
+
+import os
+import sys
+
+from atlas_desktop.interrupts import as_program
+
+LEAST_ADDRESS_SPACE = 1024 * 1024 * 1024
+"""Bytes. With half of it libraries end the process in words of their own, or none."""
+NO_MEMORY = (
+    "Not enough memory: The system gave Atlas no more memory. What was saved before is still saved.\n"
+    "Close other programs, or raise the limit that Atlas was started with (`ulimit -v`). Then try again.\n"
+)
+
+
+def program() -> int:
+    return as_program(_main)
+
+
+def _main() -> int:
+    if _address_space() < LEAST_ADDRESS_SPACE:
+        os.write(2, NO_MEMORY.encode())
+        return 1
+    from atlas_desktop.__main__ import main
+
+    return main()
+
+
+def _address_space() -> int:
+    """How much of it the process may have."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
