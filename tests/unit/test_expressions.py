@@ -193,6 +193,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PARCEL_KEY": ("parcel_key", "\n"),
     },
     "memory.storage.values": {
+        "_NO_LINE": ("\x1b", "a\n"),
         "_ID": ("\n9", "\n"),
     },
     "memory.storage.words": {
@@ -234,7 +235,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_HEADING": ("\t", "#"),
         "_UNDERLINE": ("-", "="),
         "_NO_PARAGRAPH": ("\t", ">"),
-        "_HTML": ("\n", "<!"),
+        "_ACTIVE": ("<a:", "<", "\\<"),
+        "_TICKS": ("`", "` "),
         "_FENCES": (" `", " a"),
         "_SPECIAL": (">_", "<["),
     },
@@ -462,7 +464,7 @@ SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "transcript": (is_transcript, ("# ", "User: ")),
     "fenced": (fenced, ("`",)),
     "quoted": (quoted, ("\n",)),
-    "markdown": (contained, ("#\n", "> ```\n", "<a\n")),
+    "markdown": (contained, ("#\n", "> ```\n", "<a\n", "`<b> `` ")),
     "redaction": (_redacted, ("A'", "$_", "a@a.", "\n", "1 ", "Mr ")),
 }
 """Functions that go through a whole text from outside."""

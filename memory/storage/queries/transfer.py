@@ -10,7 +10,7 @@ from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, belongings, bulk, merge_notes, sessions
-from memory.storage.values import new_id, storable
+from memory.storage.values import new_id, one_line, storable
 from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
 from models.messages import Role
 
@@ -219,7 +219,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     project = None
     if session.project is not None:
         project = belongings.project_id(conn, session.project) or sessions.project_named(
-            conn, storable(session.project), session.created_at
+            conn, session.project, session.created_at
         )
     conn.execute(
         """
@@ -231,7 +231,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
         (
             own,
             project,
-            storable(session.title),
+            one_line(session.title),
             session.title_source.value,
             session.memory_mode.value,
             None if session.system_prompt is None else storable(session.system_prompt),
@@ -244,13 +244,13 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
             _ascii(session.meta),
             None if session.pinned_at is None else micros(session.pinned_at),
             None if session.archived_at is None else micros(session.archived_at),
-            storable(session.category),
+            one_line(session.category),
             session.category_source.value,
         ),
     )
     conn.executemany(
         "INSERT OR IGNORE INTO session_tags (session_id, tag) VALUES (?, ?)",
-        [(own, storable(tag)) for tag in session.tags if tag],
+        [(own, one_line(tag)) for tag in session.tags if one_line(tag)],
     )
     return own
 
@@ -263,7 +263,7 @@ def _row(
         session_id,
         None if message.parent is None else ids[message.parent],
         message.role.value,
-        storable(message.speaker),
+        one_line(message.speaker),
         storable(message.content),
         micros(message.created_at),
         message.status.value,
