@@ -70,7 +70,7 @@ def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
     """
     wrapped = _wrapped(part.head(_HEAD))
     if wrapped is not None:
-        yield from _streamed(part, wrapped, note)
+        yield from streamed(part, wrapped, note)
         return
     with part.open() as stream:
         scanner = _Scanner(stream, LONGEST)
@@ -99,7 +99,8 @@ def _wrapped(head: bytes) -> str | None:
     return None
 
 
-def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
+def streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
+    """Each value of the list that stands in an object at `prefix`, as ijson names it."""
     import ijson
 
     number = 0
