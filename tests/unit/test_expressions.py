@@ -212,6 +212,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.cli.insights": {
         "_SPAN": ("1A", "\n"),
     },
+    "atlas_desktop.cli.lines": {
+        "_BROKEN": ("a",),
+    },
     "atlas_desktop.cli.organising": {
         "_FULL_ID": ("\n", "0"),
     },
