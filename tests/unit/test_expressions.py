@@ -309,6 +309,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ESCAPED": ("]\\", "$\\"),
     },
     "atlas_desktop.services.importing.scanning": {
+        "_IN_STRING": ("a", "\\\\"),
+        "_SIGN": ("a", "{"),
         "_NEXT": ('"\\', 'A"'),
         "_BARE": ('".', ",A"),
         "_WHOLE": ('{"a":[', ",,"),
@@ -394,7 +396,7 @@ INSIDE = {
     "atlas_desktop.services.exporting.patterns:_is_phone": "a number",
     "atlas_desktop.services.exporting.patterns:iban": "a number",
     "atlas_desktop.services.exporting.redaction:pattern_of": "redaction",
-    "atlas_desktop.services.importing.scanning:_like": "tests/unit/services/importing/test_bombs.py",
+    "atlas_desktop.services.importing.scanning:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.paths_typed:typed_path": "a path",
     "atlas_desktop.services.paths_typed:pasted_file": "a path",
     "atlas_desktop.services.titles:tidy": "tidy",

@@ -105,8 +105,8 @@ async def test_memories_come_back_as_they_went_out(tmp_path: Path, kind: str) ->
     assert (again.memories, again.known_memories, len(await known(second))) == (0, 3, 3)
     sent = [file.read_bytes() for file in files]
     (tmp_path / "again").mkdir()
-    back = [file.read_bytes() for file in await exported(second, tmp_path / "again", kind)]
-    assert kind == "json" or back == sent
+    returned = [file.read_bytes() for file in await exported(second, tmp_path / "again", kind)]
+    assert kind == "json" or returned == sent
     await first.close()
     await second.close()
 
