@@ -156,6 +156,9 @@ def run(args: argparse.Namespace) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that is not UTF-8 shows question marks rather than ending the program.
             stream.reconfigure(errors="replace")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # What is not UTF-8 stays to be seen: whoever takes the text says so, and nothing is lost in silence.
+        sys.stdin.reconfigure(errors="surrogateescape")
     ctx = Context.blank(args)
     try:
         ctx = Context.from_args(args)

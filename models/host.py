@@ -14,6 +14,9 @@ from models.tokens import ModelEncoding, build_encoding
 from models.transfer import receive_state, send_state, stoppable
 from models.wire import model_info, wire_messages, wire_params
 
+_COUNTED_AT_ONCE = 20_000
+"""Characters. More are counted in a thread: nothing else may wait for it."""
+
 
 class ModelHost:
     """A `ChatModel`, `PrefixKeeper`, `TokenCounter` and `Embedder` whose model lives in a supervised process.
@@ -127,6 +130,8 @@ class ModelHost:
         """Counts by tiktoken where it agrees with llama.cpp on this model, else by llama.cpp."""
         await self.info()
         if self._encoding is not None:
+            if sum(map(len, texts)) > _COUNTED_AT_ONCE:
+                return await asyncio.to_thread(self._encoding.count, texts)
             return self._encoding.count(texts)
         return [len(tokens) for tokens in await self.tokenize(texts)]
 

@@ -1,13 +1,13 @@
 """`atlas ask`: one message, one reply."""
 
 import argparse
-import sys
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.lines import given_text
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,
@@ -47,7 +47,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.parts import part_options
     from models.messages import StopReason
 
-    text = sys.stdin.read() if args.text == "-" else args.text
+    text = given_text(args.text)
     if not text.strip():
         raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
     refuse_what_is_for_new_sessions(args)

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.cli.lines import Lines, whole
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,
@@ -64,15 +66,13 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
     if session is not None:
         await talk.remind()
-    from atlas_desktop.cli.lines import Lines
-
     lines = Lines(prompt=not ctx.json)
-    while not talk.ended:
-        line = await lines.next()
+    for number in count(1):
+        line = None if talk.ended else await lines.next()
         if line is None:
             break
         ctx.desk.rooms.used()
-        await talk.take(line)
+        await talk.take(line, number)
         if scripted and ctx.desk.settings.jobs.enabled:
             # It is done when there is space again; the talk goes on.
             with suppress(StorageFull):
@@ -128,10 +128,11 @@ class Conversation:
 
     # --- lines ------------------------------------------------------------------------------------
 
-    async def take(self, line: str) -> None:
+    async def take(self, line: str, number: int = 1) -> None:
         """Does what one line says. Errors are printed; the conversation goes on."""
         try:
-            text, command = self._understand(line)
+            text, command = self._understand(whole(line, where=f"line {number}"))
+            whole(text, where=f"line {number}")
             if command:
                 name, rest, *_ = (*command.split(maxsplit=1), "", "")
                 await self._command(name)(rest.strip())
@@ -145,9 +146,10 @@ class Conversation:
         if self.ctx.json and line.lstrip().startswith("{"):
             try:
                 given = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (json.JSONDecodeError, RecursionError) as error:
+                why = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
                 raise UsageError(
-                    f"That line is not JSON: {error.msg}.", 'Send {"say": "…"} or plain text.'
+                    f"That line is not JSON: {why}.", 'Send {"say": "…"} or plain text.'
                 ) from None
             say, command = given.get("say", ""), given.get("command", "")
             if not isinstance(say, str) or not isinstance(command, str) or not (say or command):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.finding import Asked, FindingService
@@ -84,7 +85,9 @@ def _print_sessions(ctx: Context, found: "Sequence[Session]") -> int:
 
 def marked(session: "Session") -> str:
     """Its title; a session of the private room says so."""
-    return f"[private] {session.title}" if session.room == "private" else session.title
+    # A title that came in before titles were cleaned may hold line ends, and look like several rows.
+    title = clean_line(session.title)
+    return f"[private] {title}" if session.room == "private" else title
 
 
 # --- search ----------------------------------------------------------------------------------------

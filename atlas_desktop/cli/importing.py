@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from atlas_desktop.services.importing import ImportReport, Meter
     from atlas_desktop.services.room import OpenRoom
 
-_FORMATS = ("auto", "chatgpt", "claude", "openwebui", "lmstudio", "jan", "llm", "jsonl", "markdown")
+_FORMATS = (
+    "auto",
+    "chatgpt",
+    "claude",
+    "openwebui",
+    "lmstudio",
+    "jan",
+    "llm",
+    "jsonl",
+    "markdown",
+    "memories",
+)
 _EVERY_S = 0.1
 _WIDTH = 24
 
@@ -73,15 +84,16 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     finally:
         progress.close()
     report.require_known()
-    if report.messages and not args.dry_run:
+    if (report.messages or report.memories) and not args.dry_run:
         await room.remember()
-        if args.learn:
+        if args.learn and report.messages:
             await room.learning.everything()
     skipped = [{"where": one.where, "why": one.why} for one in report.skipped]
     skipped += [{"where": one.where, "why": one.why or tr("importing.unknown")} for one in report.unexplained]
     result = {
         "sessions": report.sessions,
         "messages": report.messages,
+        "memories": report.memories,
         "skipped": skipped,
         "more_skipped": report.more_skipped,
         "passed_over": report.passed_over,

@@ -1,8 +1,32 @@
 """Standard input, line by line, beside everything else."""
 
 import asyncio
+import re
 import sys
 import threading
+
+from atlas_desktop.explain import UsageError
+
+# What stands for bytes that are not UTF-8, and halves of characters: neither can be stored.
+_BROKEN = re.compile("[\ud800-\udfff]")
+
+
+def whole(text: str, *, where: str = "") -> str:
+    """The text. Raises `UsageError`, which names the line, when it was not UTF-8: nothing of it would be lost
+    without a word. `where` names the line of a text that is one."""
+    broken = _BROKEN.search(text)
+    if broken is None:
+        return text
+    line = where or f"line {text.count(chr(10), 0, broken.start()) + 1}"
+    raise UsageError(
+        f"The text is not UTF-8 in {line}, so it was not taken.",
+        "Convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+    )
+
+
+def given_text(given: str) -> str:
+    """What is given on the command line, or with `-` on standard input. Raises `UsageError`."""
+    return whole(sys.stdin.read() if given == "-" else given)
 
 
 class Lines:

@@ -16,6 +16,7 @@ from atlas_desktop.cli import (
     why,
 )
 from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.cli.lines import whole
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _questions(args: argparse.Namespace) -> "Iterator[Question]":
         return
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
-            question = read_question(line, usual, number)
+            question = read_question(whole(line, where=f"line {number}"), usual, number)
             _check(question.k, question.kinds)
             yield question
 

@@ -1,7 +1,6 @@
 """`atlas memory add|edit|accept|reject|pin|unpin|rescue|undo`: say what is to be remembered, and how."""
 
 import argparse
-import sys
 from collections.abc import Awaitable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import memory_rooms as rooms
 from atlas_desktop.cli import memory_shapes as shapes
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.lines import given_text
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
         valid_from=_when(args.valid_from),
         valid_until=_when(args.valid_until),
     )
-    text = sys.stdin.read() if args.text == "-" else args.text
+    text = given_text(args.text)
     room = await ctx.unlock()
     if wish == Wish(project=wish.project):
         # Nothing but words: what they contradict does not hold any more, and nothing is known twice.

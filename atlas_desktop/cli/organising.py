@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import shapes
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.bulk import Done
@@ -131,7 +132,7 @@ async def _show(ctx: Context, named: Sequence[str]) -> int:
     values = [shapes.session(one) for one in found]
     ctx.emit(
         values[0] if len(values) == 1 else {"sessions": values},
-        lambda: "\n".join(f"{one.category or 'none'}  {one.title}" for one in found),
+        lambda: "\n".join(f"{one.category or 'none'}  {clean_line(one.title)}" for one in found),
     )
     return Exit.DONE
 
@@ -234,7 +235,10 @@ async def list_suggestions(ctx: Context, args: argparse.Namespace) -> int:
     ctx.emit(
         [suggestion(one) for one in found],
         lambda: (
-            "\n".join(f"{one.session_id}  {one.score:.2f}  {one.tag}  ({one.title})" for one in found)
+            "\n".join(
+                f"{one.session_id}  {one.score:.2f}  {clean_line(one.tag)}  ({clean_line(one.title)})"
+                for one in found
+            )
             or "Nothing is suggested. `atlas jobs run` looks for tags that you have used before."
         ),
     )

@@ -1,10 +1,10 @@
 """`atlas personas`: ways for the model to be, by name."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.lines import given_text
 from atlas_desktop.explain import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def line(value: "Persona") -> str:
 
 def read_text(given: str) -> str:
     """What is given on the command line, or on standard input."""
-    return sys.stdin.read() if given == "-" else given
+    return given_text(given)
 
 
 async def list_personas(ctx: Context, _args: argparse.Namespace) -> int:

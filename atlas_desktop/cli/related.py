@@ -79,7 +79,7 @@ def _told(value: "Related") -> str:
         why.append(f"{len(value.memories)} memories in common")
     if value.tags:
         why.append(f"tags: {', '.join(value.tags)}")
-    return f"{value.score:.2f}  {value.session.id}  {value.session.title}\n    {'; '.join(why)}"
+    return f"{value.score:.2f}  {value.session.id}  {clean_line(value.session.title)}\n    {'; '.join(why)}"
 
 
 async def list_memories(ctx: Context, args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
 
@@ -105,7 +106,7 @@ def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Remo
         begun = one.candidate.binned_at or one.candidate.used_at
         lines.append(
             f"{one.candidate.session_id}  {_WHY[one.why]} {begun.astimezone():%Y-%m-%d}  "
-            f"{one.candidate.title}"
+            f"{clean_line(one.candidate.title)}"
         )
     lines.append(f"{len(found)} would be removed now." if found else "Nothing would be removed now.")
     return "\n".join(lines)

@@ -29,6 +29,8 @@ _LOOKED_AT = 12
 _REMEMBERED = 256
 _OF_A_REPLY = 1000
 """Characters of a reply that tell what it is about."""
+_OF_A_MESSAGE = 4000
+"""Characters of a message that tell what it is about; an embedding model reads less."""
 _SETTLED = 2
 """Turns after which a new conversation is offered for another topic: whoever introduces themselves tells many
 things, and is not asked about it."""
@@ -74,6 +76,7 @@ class ContinuityService:
         )
         now, turns = self._clock.now(), await self._turns(session, session.head_id, rules.turns)
         found = boundary(rules, now=now, last=session.updated_at, turns=turns)
+        text = text[:_OF_A_MESSAGE]
         if found is not None or not names_topic(text):
             return found
         newest = await self._store.branch(session.id, session.head_id, newest=_LOOKED_AT)
@@ -126,7 +129,7 @@ class ContinuityService:
         unknown = [m for m in said if m.id not in self._vectors]
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                *made, new = await embedder.embed([*(m.content for m in unknown), text])
+                *made, new = await embedder.embed([*(m.content[:_OF_A_MESSAGE] for m in unknown), text])
                 self._keep(unknown, made)
                 known = [self._vectors[m.id] for m in said if m.id in self._vectors]
                 similarity = cosine(topic(known), new)

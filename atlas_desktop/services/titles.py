@@ -28,7 +28,7 @@ _ASK = (
 
 def first_words(text: str) -> str:
     """A title made from the beginning of a text, cut at a word, at most 60 characters."""
-    line = clean_line(text)
+    line = clean_line(text.lstrip()[:_SHOWN])
     if len(line) <= MAX_LENGTH:
         return line or tr("chat.new")
     cut = line[: MAX_LENGTH - 1]

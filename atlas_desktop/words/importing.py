@@ -31,6 +31,9 @@ def summary(report: ImportReport, *, dry_run: bool) -> str:
     if report.already_there or report.known_sessions:
         counted = tr("importing.known", count=report.already_there, counted=counted)
     lines.append(f"{counted}.")
+    if report.memories or report.known_memories:
+        memories = tr("importing.memories", count=report.memories)
+        lines.append(tr("importing.memories.known", memories=memories, count=report.known_memories))
     if report.first is not None and report.last is not None:
         first, last = _day(report.first), _day(report.last)
         lines.append(

@@ -4,6 +4,8 @@ A text that fits is told whole: with the newest turn, and from the next epoch on
 not, the passages nearest to the question ride with every turn. What is read of it is always said.
 """
 
+import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -81,11 +83,12 @@ class Told:
         )
 
 
+_FENCES = re.compile(r"`{3,}")
+
+
 def whole_block(one: Attachment) -> str:
     """A text under its name, in a fence that it does not hold itself."""
-    fence = "```"
-    while fence in one.text:
-        fence += "`"
+    fence = "`" * max((len(run) + 1 for run in _FENCES.findall(one.text)), default=3)
     return f'Attached file "{one.name}":\n{fence}\n{one.text}\n{fence}'
 
 
@@ -168,8 +171,8 @@ class Documents:
         self, one: Attachment, question: str, earlier: Sequence[str], own: str, room: int
     ) -> tuple[str, DocumentUse]:
         """The passages nearest to the question that fit and are not in the prompt yet, in their order."""
-        pieces = passages(one.text)
-        lines = [" ".join(piece.split()) for piece in pieces]
+        pieces = await asyncio.to_thread(passages, one.text)
+        lines = await asyncio.to_thread(lambda: [" ".join(piece.split()) for piece in pieces])
         chosen: list[int] = []
         there = 0
         title = f'From the attached file "{one.name}", the passages nearest to what is asked '
@@ -195,7 +198,7 @@ class Documents:
         return text, DocumentUse(one.id, one.name, Reading.PASSAGES, tokens, held, len(pieces))
 
     async def _ranked(self, attachment_id: str, question: str, pieces: Sequence[str]) -> list[int]:
-        words = by_words(question, pieces)
+        words = await asyncio.to_thread(by_words, question, pieces)
         return ranked(words, await self._meaning(attachment_id, question, pieces, candidates(words)))
 
     async def _meaning(

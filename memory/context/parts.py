@@ -1,19 +1,24 @@
 """A text that is too long for one message, in parts: cut at paragraphs, else sentences, else words."""
 
+import asyncio
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from models.ports import TokenCounter
 
-# Each finds pieces whose texts, one after the other, are the whole text; coarser ones first.
+# What ends a paragraph, a sentence or line, a word. A run of marks is looked at once, from its first one:
+# that keeps them linear.
 _BORDERS = (
-    re.compile(r".+?(?:\n[^\S\n]*\n\s*|\Z)", re.DOTALL),
-    re.compile(r".+?(?:\n+|[.!?…]+[\"”’)\]]*\s+|[。！？]+|\Z)", re.DOTALL),
-    re.compile(r"\s*\S+\s*", re.DOTALL),
+    re.compile(r"\n[^\S\n]*+\n\s*+"),
+    re.compile(r"\n++|(?<![.!?…])[.!?…]++[\"”’)\]]*+\s++|[。！？]++"),
+    re.compile(r"(?<=\S)\s++"),
 )
 
 _JOINERS = frozenset("\u200d\ufe0f")
+_MOST_JOINED = 32
+"""Characters of one cluster that are kept together. Longer ones are nobody's writing."""
 
 
 async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
@@ -41,7 +46,7 @@ async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str
             if tokens <= most:
                 finer.append((piece, tokens))
             else:
-                finer += await _counted(border.findall(piece), counter)
+                finer += await _counted(await asyncio.to_thread(_cut, piece, border), counter)
         found = finer
     while any(tokens > most and len(piece) > 1 for piece, tokens in found):
         halves: list[tuple[str, int]] = []
@@ -54,12 +59,19 @@ async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str
     return found
 
 
+def _cut(text: str, border: re.Pattern[str]) -> list[str]:
+    """The text cut behind each border. The pieces, one after the other, are the whole text."""
+    ends = [*(match.end() for match in border.finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise([0, *ends]) if begin < end]
+
+
 def _halves(piece: str) -> tuple[str, ...]:
     """Both halves of a piece; what belongs to the character before stays with it, where that can be."""
-    at = len(piece) // 2
-    while at > 1 and (unicodedata.combining(piece[at]) or _JOINERS.intersection(piece[at - 1 : at + 1])):
-        at -= 1
-    return piece[:at], piece[at:]
+    middle = len(piece) // 2
+    for at in range(middle, max(0, middle - _MOST_JOINED), -1):
+        if not unicodedata.combining(piece[at]) and not _JOINERS.intersection(piece[at - 1 : at + 1]):
+            return piece[:at], piece[at:]
+    return piece[:middle], piece[middle:]
 
 
 async def _counted(pieces: Sequence[str], counter: TokenCounter) -> list[tuple[str, int]]:

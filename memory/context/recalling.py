@@ -1,5 +1,6 @@
 """What is brought back from memory for one turn, within its budget."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -12,6 +13,7 @@ from memory.context.preface import preface, recall_line, time_line
 from memory.context.worth import LOOKED_AT, needs_nothing, news, worthwhile
 from memory.entities import MemoryMode, Message, Session
 from memory.ports import Clock
+from memory.recall.asking import LONGEST_QUESTION
 from memory.recall.entities import Hit
 from memory.recall.ports import Recall
 from models.messages import Role
@@ -69,9 +71,9 @@ class Recalling:
         asked = messages[-1].content
         shown = {message.id for message in messages}.union(*(part.ids for part in epoch.parts))
         found = await self._found(self._recall, session, messages, shown)
-        fresh, new = unrepeated(found, shown), news(asked, found)
+        fresh, new = unrepeated(found, shown), await asyncio.to_thread(news, asked, found)
         said = {hit.id for hit in new}
-        worthy = worthwhile(asked, [hit for hit in fresh if hit.id in said])
+        worthy = worthwhile(asked[:LONGEST_QUESTION], [hit for hit in fresh if hit.id in said])
         kept = await self._fitting(worthy, tokens)
         told = tuple(hit for hit, _ in kept)
         return Brought(

@@ -30,7 +30,7 @@ _LEAST = 0.2
 _LEAST_OF_BEST = 0.4
 _LEAST_NEW = 0.25
 _WORD = re.compile(r"\w+")
-_ONLY_ASKS = re.compile(r"[^.!?。]*[?？]+\s*")
+_ONLY_ASKS = re.compile(r"[^.!?？。]*+[?？]++\s*")
 
 
 def needs_nothing(text: str) -> bool:

@@ -1,5 +1,6 @@
 """What a model finds in a few messages of the person: it points at her words, nothing else of it is used."""
 
+import asyncio
 import hashlib
 import json
 import re
@@ -16,7 +17,7 @@ from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import denies, found, spaced, supported
 from memory.learning.patterns import reading
 from memory.learning.reader import statement, worded
-from memory.learning.voice import asks, plain, sentences
+from memory.learning.voice import LONGEST, asks, plain, sentences
 from memory.lifecycle.asking import Checkpoint, ResultStore
 from memory.lifecycle.phrases import phrases
 from memory.lifecycle.summarise import Trust
@@ -80,7 +81,7 @@ class ModelReader:
 
     async def read(self, group: Sequence[Heard]) -> list[Candidate]:
         """What the model points at in these messages of one session and the patterns do not see."""
-        told = [heard for heard in group if worth_asking(heard)]
+        told = await asyncio.to_thread(lambda: [heard for heard in group if worth_asking(heard)])
         if not told:
             return []
         model = (await self._model.info()).fingerprint
@@ -98,7 +99,7 @@ class ModelReader:
         quoted = [(item, heard) for item in items if (heard := _source(item.quote, told)) is not None]
         if items and fresh:
             self._trust.note(model, passed=bool(quoted))
-        made = (_candidate(item, heard, model) for item, heard in quoted)
+        made = await asyncio.to_thread(lambda: [_candidate(item, heard, model) for item, heard in quoted])
         return [one for one in made if one is not None]
 
     async def _answer(self, asked: str) -> str:
@@ -138,6 +139,7 @@ def _open(clause: str) -> bool:
 def _candidate(item: _Item, heard: Heard, model: str) -> Candidate | None:
     """The clause that the quote points at, in the person's words, when it is one of her own statements."""
     quote = spaced(item.quote)
+    heard = replace(heard, text=heard.text[:LONGEST])
     for sentence in sentences(heard.text):
         for clause in sentence.clauses:
             said = spaced(clause)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from memory.learning.entities import Claim
 from memory.learning.evidence import normal
 from memory.learning.patterns import Reading, reading
-from memory.learning.voice import plain
+from memory.learning.voice import LONGEST_SENTENCE, plain
 from memory.lifecycle.evidence import fold, numbers, stem
 from memory.lifecycle.languages import lexicon, words
 
@@ -36,8 +36,9 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\s+(?:since|because|and (?!sons\b)|but|with (?:my|our|the|two|three|a)|right|now|as|at the moment|"
-    r"at present|these days|currently|again|last|next|this|for (?:work|now|years|a|the|\d+|two|three|many)|"
+    r"(?<!\s)\s+(?:since|because|and (?!sons\b)|but|with (?:my|our|the|two|three|a)|right|now|as|"
+    r"at the moment|at present|these days|currently|again|last|next|this|"
+    r"for (?:work|now|years|a|the|\d+|two|three|many)|"
     r"in (?:19|20)\d\d|any ?more|any longer|too|"
     r"on \d|so|which|who|where|when|though|although|if|after|before|from|by the|together|alone|instead|ago|"
     r"a (?:few|couple)|two|three|several|recently|temporarily|seit|depuis|desde)\b.*$|[,;(].*$",
@@ -63,7 +64,7 @@ _FIRST_PERSON = {
 @lru_cache(maxsize=20_000)
 def claim(text: str) -> Claim:
     """What a memory's text claims. The same words always claim the same."""
-    told = _TITLE.sub(r"\1", plain(text))
+    told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
     understood = reading(told)
     changed = _CHANGED.search(told) is not None
     if understood is None:

@@ -58,4 +58,4 @@ def _meaning(text: str) -> set[str]:
     """Stems of all words but the smallest, and everything that holds a digit."""
     small = lexicon().small
     plain = {stem(folded) for word in words(text) if (folded := fold(word)) not in small}
-    return plain | set(re.findall(r"\w*\d\w*", text.casefold()))
+    return plain | set(re.findall(r"\b\w*\d\w*", text.casefold()))

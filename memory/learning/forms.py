@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from memory.learning.voice import Block, asks, plain
+from memory.learning.voice import LONGEST_SENTENCE, Block, asks, plain
 
 _LONGEST_CODE = 2_000
 _LONGEST_PROCEDURE = 900
@@ -45,7 +45,7 @@ def forms() -> Forms:
 def to_remember(sentence: str) -> str | None:
     """What a sentence asks to be remembered, in its own words."""
     bare = sentence.strip().rstrip(" .!")
-    if asks(bare):
+    if len(bare) > LONGEST_SENTENCE or asks(bare):
         return None
     for pattern in forms().remember:
         match = pattern.fullmatch(bare)
@@ -59,6 +59,8 @@ def to_remember(sentence: str) -> str | None:
 
 def procedure(text: str) -> Told | None:
     """How the person does something, when `text` (a sentence, or a line with its list) tells that."""
+    if len(text) > LONGEST_SENTENCE:
+        return None
     words = plain(text)
     if asks(words) or len(words) > _LONGEST_PROCEDURE or not _has_steps(words):
         return None
@@ -72,9 +74,9 @@ def procedure(text: str) -> Told | None:
 
 def code(block: Block) -> Told | None:
     """Code that the person keeps, when the line in front of it says what for."""
-    intro = plain(block.intro.rstrip(": "))
     if not block.code or len(block.whole) > _LONGEST_CODE or asks(block.intro):
         return None
+    intro = plain(block.intro.rstrip(": "))
     if any(no.search(intro) for no in forms().not_code):
         return None
     for pattern in forms().code:
@@ -87,6 +89,8 @@ def code(block: Block) -> Told | None:
 
 def open_question(clause: str) -> Told | None:
     """What the person has not decided, or does not know yet."""
+    if len(clause) > LONGEST_SENTENCE:
+        return None
     words = plain(clause)
     if asks(words):
         return None

@@ -11,6 +11,8 @@ from memory.knowledge.entities import MemoryKind
 
 _PIECE = re.compile(r"<([A-Z]+)>")
 _DEPTH = 4
+_LONGEST = 1_000
+"""Characters of a clause."""
 _LEAD = "<LEAD>"
 
 
@@ -100,6 +102,8 @@ def _filled(text: str, pieces: dict[str, str]) -> str:
 @lru_cache(maxsize=4096)
 def reading(clause: str) -> Reading | None:
     """What a clause says, or None when it is nothing that is worth knowing. Fillers are to be taken off."""
+    if len(clause) > _LONGEST:
+        return None
     bare = clause.strip().rstrip(" .!…,;:")
     rest = _leading().sub("", bare, count=1)
     for pattern in patterns():

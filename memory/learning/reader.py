@@ -14,7 +14,7 @@ from memory.learning.evidence import found, normal, supported
 from memory.learning.forms import Told, code, open_question, procedure, to_remember
 from memory.learning.joined import apart
 from memory.learning.patterns import Reading, reading, tells_date, vague
-from memory.learning.voice import Sentence, blocks, lists, plain, sentences
+from memory.learning.voice import LONGEST, LONGEST_SENTENCE, Sentence, blocks, lists, plain, sentences
 from memory.lifecycle.importance import importance
 from models.messages import Role
 
@@ -47,6 +47,7 @@ class _Person:
 
 def read(heard: Heard) -> list[Candidate]:
     """What a message tells that is worth remembering, in its order, each thing once."""
+    heard = replace(heard, text=heard.text[:LONGEST])
     seen: set[str] = set()
     kept: list[Candidate] = []
     for one in (*_wholes(heard), *_statements(heard)):
@@ -60,7 +61,7 @@ def read(heard: Heard) -> list[Candidate]:
 
 def asked_to_remember(heard: Heard) -> list[Candidate]:
     """Only what the message asks to be remembered in so many words."""
-    if _HINT.search(heard.text) is None:
+    if _HINT.search(heard.text[:LONGEST]) is None:
         return []
     return [one for one in read(heard) if one.origin is MemoryOrigin.PERSON]
 
@@ -152,7 +153,7 @@ class Understood:
 
 def understand(text: str) -> Understood:
     """A fact where it is not clear what it is."""
-    understood = reading(plain(text))
+    understood = reading(plain(text)) if len(text) <= LONGEST_SENTENCE else None
     if understood is None:
         return Understood(MemoryKind.FACT, "")
     return Understood(understood.pattern.kind, _subject(understood))

@@ -10,9 +10,13 @@ from importlib.resources import files
 LONGEST = 8_000
 """Characters of a message that are looked at; who writes more has pasted."""
 
+LONGEST_SENTENCE = 2_000
+LONGEST_CLAUSE = 600
+"""Characters. Longer ones are passed over: many patterns read a text to its end from each of its words."""
+
 _FENCE = re.compile(r"(?m)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL)
 _INLINE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_CITED_LINE = re.compile(r"(?m)^\s*(?:>|\||&gt;).*$")
+_CITED_LINE = re.compile(r"(?m)^[^\S\n]*(?:>|\||&gt;).*$")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 _LIST = re.compile(r"(?m)^[^\n]+:[ \t]*\n(?:[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+[^\n]+(?:\n|\Z)){2,}")
 _QUOTED = re.compile(
@@ -29,6 +33,8 @@ _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|[Ee]\.g|[Ii]\.e|Jan|"
     r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
 )
+_LOOKED_BACK = 16
+"""Characters at the end of a sentence in which an abbreviation is looked for."""
 _GAP = "\x1f"
 _WHO = (
     r"(?:i|i[’']m|i[’']ve|i[’']d|i[’']ll|we|we[’']re|we[’']ve|we[’']ll|my|our|me|he|he[’']s|she|she[’']s|they|it"
@@ -59,10 +65,11 @@ _BUT = (
 _AND = r"(?:and|or|und|et|y)"
 # "And" also joins the parts of a list: it begins a clause only in front of somebody who does something.
 _CLAUSE = re.compile(
-    rf"\s*;\s*|\s+(?:—|–|-{{1,2}})\s+|\s*\(|\)\s*|,\s+(?=(?:(?:{_BUT}|{_AND})\s+)?{_WHO}\b)"
+    rf"(?<!\s)\s*;\s*|(?<!\s)\s+(?:—|–|-{{1,2}})\s+|(?<!\s)\s*\(|\)\s*|,\s+(?=(?:(?:{_BUT}|{_AND})\s+)?{_WHO}\b)"
     rf"|,\s+(?=and\s+(?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]+\s+(?:is|was|has|\w+s)\b)|,\s+(?={_BUT}\s)"
-    rf"|\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
-    rf"|\s+(?=(?:because|so|since|although|though|while|whereas|which|weil|porque|parce que)\s+{_WHO}\b)",
+    rf"|(?<!\s)\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
+    rf"|(?<!\s)\s+(?=(?:because|so|since|although|though|while|whereas|which|weil|porque"
+    rf"|parce que)\s+{_WHO}\b)",
     re.IGNORECASE,
 )
 
@@ -135,6 +142,8 @@ def sentences(text: str) -> list[Sentence]:
     written = _split(_own(text[:LONGEST]))
     known = voice()
     for number, each in enumerate(written):
+        if len(each) > LONGEST_SENTENCE:
+            continue
         sentence = each.rstrip(" ?") if _KINDLY.match(each) else each
         if known.played.search(sentence):
             # A game or a thought goes on until the message ends.
@@ -198,7 +207,7 @@ def _split(text: str) -> list[str]:
     for line in text.split("\n"):
         begun = len(found)
         for piece in _END.split(_LIST_MARK.sub("", line)):
-            if len(found) > begun and _ABBREVIATED.search(found[-1]):
+            if len(found) > begun and _ABBREVIATED.search(found[-1], max(0, len(found[-1]) - _LOOKED_BACK)):
                 found[-1] += f" {piece}"
             elif piece.strip():
                 found.append(piece.strip())
@@ -225,7 +234,7 @@ def _clauses(sentence: str) -> tuple[str, ...]:
             if piece is pieces[-1] and len(piece.split()) <= _REMARK:
                 return ()
             break
-        if bare and _GAP not in bare and not known.unreal.search(bare):
+        if bare and len(piece) <= LONGEST_CLAUSE and _GAP not in bare and not known.unreal.search(bare):
             kept.append(piece)
     if not asks(sentence):
         return tuple(kept)

@@ -9,7 +9,7 @@ from functools import cached_property
 from memory.lifecycle.languages import language, lexicon, words
 
 # Digits with what may join them: 1,000 · 3.5 · 2026-11-22 · 18:30 · 555-0147 · letters before make a code.
-_NUMBER = re.compile(r"[^\W\d_]*\d+(?:[.,:/'’\-\u00a0\u202f]\d+)*")
+_NUMBER = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\d+(?:[.,:/'’\-\u00a0\u202f]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,'’\u00a0\u202f ])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,:/\-]?\d)")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")

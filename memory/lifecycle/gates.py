@@ -20,7 +20,7 @@ _LOOP_WORDS = 4
 _LOOP_TIMES = 3
 _DETAILS = 5
 _LONGEST_PREAMBLE = 120
-_SPEECH = re.compile(r"^\s*(?:[-*]\s*)?\**([\w .’'\-]{1,40})\**:\**\s", re.MULTILINE)
+_SPEECH = re.compile(r"^[^\S\n]*(?:[-*]\s*)?\**([\w .’'\-]{1,40})\**:\**\s", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”’»)\]]*(?=\s|$)")
 
 

@@ -14,7 +14,7 @@ LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\d{1,2}[.)]\s+(?=\S)|\|)+\s*")
 _RULE = re.compile(r"^[\s|:\-=*_+]*$")
-_EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"\*\*|__|`")
 _ENDS = re.compile(r"(?<=[.!?…])[\"”’»)\]]*\s+|(?<=[。！？])")
 # A full stop after these ends no sentence: Dr. Berg · e.g. this · J. L. Carr · the 3. of May (German).
 _ABBREVIATED = re.compile(
@@ -23,6 +23,9 @@ _ABBREVIATED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_WORDS = 45
+_LOOKED_BACK = 16
+_LONGEST_JOINED = 1000
+"""Characters of a sentence that goes on behind an abbreviation."""
 _HEADER = re.compile(r"^\d+ messages?(?:,|\.|$)")
 _LABELLED = re.compile(r"([^:\n]{1,40}): (.+)")
 
@@ -80,7 +83,7 @@ def sentences(text: str) -> list[str]:
     for line in _FENCE.sub("\n", text).splitlines():
         if _RULE.match(line):
             continue
-        plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", line)).strip()
+        plain = _unmarked(_LINE_MARKS.sub("", line)).strip()
         if line.lstrip().startswith("|"):
             plain = ", ".join(cell.strip() for cell in plain.split("|") if cell.strip())
         for sentence in _split(plain):
@@ -88,14 +91,40 @@ def sentences(text: str) -> list[str]:
     return found
 
 
+def _unmarked(line: str) -> str:
+    """The line without the marks around what is emphasised, or code: each mark with the next of its kind."""
+    closing: dict[str, list[int]] = {}
+    marks = list(_EMPHASIS.finditer(line))
+    for mark in reversed(marks):
+        if not line[mark.start() - 1 : mark.start()].isspace():
+            closing.setdefault(mark[0], []).append(mark.start())
+    kept: list[str] = []
+    at = 0
+    for mark in marks:
+        begin, ends = mark.end(), closing.get(mark[0], [])
+        if mark.start() < at or not line[begin : begin + 1].strip():
+            continue
+        while ends and ends[-1] <= begin:
+            ends.pop()
+        if ends:
+            kept += (line[at : mark.start()], line[begin : ends[-1]])
+            at = ends[-1] + len(mark[0])
+    return "".join((*kept, line[at:])) if kept else line
+
+
 def _split(line: str) -> list[str]:
     found: list[str] = []
     for piece in _ENDS.split(line):
-        if found and _ABBREVIATED.search(found[-1]):
+        if found and len(found[-1]) < _LONGEST_JOINED and _shortened(found[-1]):
             found[-1] += f" {piece}"
         elif piece.strip():
             found.append(piece.strip())
     return found
+
+
+def _shortened(text: str) -> bool:
+    """Whether it ends with an abbreviation."""
+    return _ABBREVIATED.search(text, max(0, len(text) - _LOOKED_BACK)) is not None
 
 
 def _pieces(sentence: str) -> list[str]:

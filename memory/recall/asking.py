@@ -53,6 +53,10 @@ OVERVIEWS = (
 OVERVIEW_DIRECTIONS = 2
 
 
+LONGEST_QUESTION = 20_000
+"""Characters of a question that are looked at; what is longer was pasted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """One question, as asked."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.clock import LocalZone, micros
 from memory.ports import Clock
-from memory.recall.asking import Meanings, Wanted, question_of, understood
+from memory.recall.asking import LONGEST_QUESTION, Meanings, Wanted, question_of, understood
 from memory.recall.entities import Hit, Recalled
 from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
@@ -140,7 +140,7 @@ class RecallEngine:
     ) -> Recalled:
         begun = time.perf_counter()
         wanted = Wanted(
-            query,
+            query[:LONGEST_QUESTION],
             k,
             frozenset(kinds) & (KINDS | NOTES),
             session,
@@ -260,7 +260,7 @@ class RecallEngine:
         if turns:
             best = in_turns(best, np.concatenate([rows.session, notes.session]))[: wanted.k]
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
-        return ranked.hits(await self._evidence.texts(ranked.messages()), near)
+        return await asyncio.to_thread(ranked.hits, await self._evidence.texts(ranked.messages()), near)
 
     def _search(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Search | None:
         if vector is None or self._mirror is None or self._meanings is None:

@@ -6,7 +6,7 @@ from memory.entities import RoomKind
 from memory.errors import MessageNotFound
 from memory.storage.database import Database
 from memory.storage.queries import transfer
-from memory.transfer.entities import Arrival, Refused, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingEvidence, TravellingMemory, TravellingSession
 
 
 class SqlTransferStore:
@@ -34,3 +34,13 @@ class SqlTransferStore:
 
     async def all_ids(self) -> list[str]:
         return await self._database.read(transfer.all_ids)
+
+    async def take_memories(
+        self, memories: Sequence[TravellingMemory], *, dry_run: bool = False
+    ) -> list[bool]:
+        if dry_run:
+            return await self._database.read(lambda conn: transfer.unknown_memories(conn, memories))
+        return await self._database.write(lambda conn: transfer.take_memories(conn, memories))
+
+    async def evidence(self, memory_id: str) -> list[TravellingEvidence]:
+        return await self._database.read(lambda conn: transfer.evidence(conn, memory_id))

@@ -32,6 +32,15 @@ def id_range(ref: str) -> tuple[str, str] | None:
     return wanted, wanted if len(wanted) == _FULL_LENGTH else wanted + _AFTER_ANY_DIGIT
 
 
+_NO_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+
+
+def one_line(text: str) -> str:
+    """`storable`, without line ends, control characters and marks that turn text around, for titles and
+    names: in a list each is a row, and must not look like several."""
+    return storable(_NO_LINE.sub(" ", text)).strip() if _NO_LINE.search(text) else storable(text)
+
+
 def storable(text: str) -> str:
     """`text` with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD."""
     try:

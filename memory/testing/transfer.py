@@ -11,7 +11,14 @@ from memory.storage.queries.transfer import is_own_id
 from memory.storage.values import new_id, storable
 from memory.testing.attachments import InMemoryAttachmentStore
 from memory.testing.rows import Rows
-from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
+from memory.transfer.entities import (
+    Arrival,
+    Refused,
+    TravellingEvidence,
+    TravellingMemory,
+    TravellingMessage,
+    TravellingSession,
+)
 
 
 class InMemoryTransferStore:
@@ -21,6 +28,7 @@ class InMemoryTransferStore:
         self._rows = rows
         self._attachments = attachments
         self._meta: dict[str, str] = {}
+        self._memories: set[str] = set()
 
     async def take(self, session: TravellingSession, *, dry_run: bool = False) -> Arrival:
         (taken,) = await self.take_many([session], dry_run=dry_run)
@@ -124,6 +132,18 @@ class InMemoryTransferStore:
         kept = [one for one in self._rows.sessions.values() if one.deleted_at is None]
         kept.sort(key=lambda one: (one.created_at, one.external_id or one.id, one.id))
         return [one.id for one in kept]
+
+    async def take_memories(
+        self, memories: Sequence[TravellingMemory], *, dry_run: bool = False
+    ) -> list[bool]:
+        """Only remembers their ids: what becomes of memories is a matter of the real store."""
+        new = [one.id not in self._memories for one in memories]
+        if not dry_run:
+            self._memories.update(one.id for one in memories)
+        return new
+
+    async def evidence(self, memory_id: str) -> list[TravellingEvidence]:  # noqa: ARG002 - none is kept
+        return []
 
     def _begin(self, session: TravellingSession) -> Session:
         own = is_own_id(session.id) and session.id not in self._rows.sessions

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
+from memory.knowledge.entities import MemoryKind, MemoryState
 from models.messages import Role
 
 
@@ -77,3 +78,30 @@ class Refused:
     """A session that was left out whole: `missing` is the parent or the head that is none of its messages."""
 
     missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class TravellingEvidence:
+    """The person's words behind a memory, by the ids under which session and message travel."""
+
+    session: str
+    message: str
+    quote: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TravellingMemory:
+    """A memory as it travels. `project` is a name."""
+
+    id: str
+    kind: MemoryKind
+    state: MemoryState
+    text: str = field(repr=False)
+    subject: str = field(repr=False)
+    importance: float
+    confidence: float
+    pinned: bool
+    created_at: datetime
+    updated_at: datetime
+    project: str | None = field(default=None, repr=False)
+    evidence: tuple[TravellingEvidence, ...] = ()

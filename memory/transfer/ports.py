@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from memory.transfer.entities import Arrival, Refused, TravellingSession
+from memory.transfer.entities import Arrival, Refused, TravellingEvidence, TravellingMemory, TravellingSession
 
 
 class TransferStore(Protocol):
@@ -36,4 +36,18 @@ class TransferStore(Protocol):
 
     async def all_ids(self) -> list[str]:
         """The sessions that are not in the bin, the oldest first."""
+        ...
+
+    async def take_memories(
+        self, memories: Sequence[TravellingMemory], *, dry_run: bool = False
+    ) -> list[bool]:
+        """Stores memories, in one transaction; returns which of them were new. With `dry_run` none is stored.
+
+        One is known by its id, or by its words about the same subject. Evidence whose message is not here, or
+        does not hold the quote, is left out.
+        """
+        ...
+
+    async def evidence(self, memory_id: str) -> list[TravellingEvidence]:
+        """The person's words behind a memory, by the ids under which they travel."""
         ...

@@ -1,5 +1,6 @@
 """Makes the vectors that are missing, in batches, between turns."""
 
+import asyncio
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -44,15 +45,19 @@ class VectorMaker:
     async def _embedded(
         self, texts: Sequence[Unembedded], between: Callable[[], Awaitable[None]] | None
     ) -> list[Embedded]:
-        parts = [passages(one.text) for one in texts]
-        flat = [part for own in parts for part in own]
-        vectors: list[bytes] = []
-        for at in range(0, len(flat), STEP):
-            vectors += map(packed, await self._embedder.embed(flat[at : at + STEP]))
+        # In a thread: a message may be as long as a book.
+        parts = await asyncio.to_thread(lambda: [passages(one.text) for one in texts])
+        # What is said twice is embedded once: lines of a log, a table, a key that somebody leaned on.
+        different = list(dict.fromkeys(part for own in parts for part in own))
+        vectors: dict[str, bytes] = {}
+        for at in range(0, len(different), STEP):
+            step = different[at : at + STEP]
+            vectors.update(zip(step, map(packed, await self._embedder.embed(step)), strict=True))
             if between is not None:
                 await between()
-        made = iter(vectors)
-        return [Embedded(one, tuple(next(made) for _ in own)) for one, own in zip(texts, parts, strict=True)]
+        return [
+            Embedded(one, tuple(vectors[part] for part in own)) for one, own in zip(texts, parts, strict=True)
+        ]
 
 
 def packed(vector: Sequence[float]) -> bytes:

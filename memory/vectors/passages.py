@@ -5,7 +5,8 @@ import re
 PASSAGE_CHARS = 500
 """Some 125 tokens. Small embedding models read 256, and have learned from sentences of 128."""
 
-_UNIT = re.compile(r".+?(?:[.!?。！？]+(?=\s|$)|\n+|$)\s*", re.DOTALL)
+# Where a sentence or a line ends. A run of marks is looked at once, from its first one: that keeps it linear.
+_END = re.compile(r"(?:(?<![.!?。！？])[.!?。！？]++(?=\s|\Z)|\n++)\s*+")
 
 
 def passages(text: str, size: int = PASSAGE_CHARS) -> list[str]:
@@ -16,16 +17,26 @@ def passages(text: str, size: int = PASSAGE_CHARS) -> list[str]:
         return [text]
     found: list[str] = []
     current = ""
-    for unit in _UNIT.findall(text):
-        rest = unit
-        while len(rest) > size:
+    begin = 0
+    while begin < len(text):
+        end = _end(text, begin)
+        while end - begin > size:
             found.append(current)
-            cut = rest.rfind(" ", size // 2, size)
-            cut = size if cut < 0 else cut
-            current, rest = rest[:cut], rest[cut:]
-        if len(current) + len(rest) > size:
+            cut = text.rfind(" ", begin + size // 2, begin + size)
+            cut = begin + size if cut < 0 else cut
+            current, begin = text[begin:cut], cut
+        if len(current) + end - begin > size:
             found.append(current)
             current = ""
-        current += rest
+        current += text[begin:end]
+        begin = end
     found.append(current)
     return [stripped for piece in found if (stripped := piece.strip())]
+
+
+def _end(text: str, begin: int) -> int:
+    """Where the sentence or line that begins here ends. A mark by itself at its beginning ends nothing."""
+    match = _END.search(text, begin)
+    if match is not None and match.start() == begin and not match[0][1:2].strip():
+        match = _END.search(text, begin + 1)
+    return len(text) if match is None else match.end()

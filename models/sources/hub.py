@@ -170,29 +170,24 @@ def _explained(source: HubSource) -> Iterator[None]:
     from huggingface_hub import errors
 
     library = _http_library()
-    cause: Exception
+    details: tuple[tuple[type[Exception], str], ...] = (
+        (errors.GatedRepoError, "access has to be granted on the hub first"),
+        (errors.RepositoryNotFoundError, "no such repository, or it is private"),
+        (errors.RevisionNotFoundError, f"no revision {source.revision}"),
+        (errors.EntryNotFoundError, f"no file {source.file}"),
+        (errors.OfflineModeIsEnabled, "HF_HUB_OFFLINE is set"),
+        (errors.HFValidationError, "not a repository name"),
+        (errors.HfHubHTTPError, "HTTP status {status}"),
+        (library.TimeoutException, "the server does not answer"),
+        (library.TransportError, "no connection to the server"),
+        (library.TooManyRedirects, "the server redirects in a circle"),
+        (library.RequestError, "the answer of the server cannot be understood"),
+        (library.InvalidURL, "the server redirects to what is no address"),
+        (errors.FileMetadataError, "the server does not describe the file"),
+    )
     try:
         yield
-    except errors.GatedRepoError as error:
-        detail, cause = "access has to be granted on the hub first", error
-    except errors.RepositoryNotFoundError as error:
-        detail, cause = "no such repository, or it is private", error
-    except errors.RevisionNotFoundError as error:
-        detail, cause = f"no revision {source.revision}", error
-    except errors.EntryNotFoundError as error:
-        detail, cause = f"no file {source.file}", error
-    except errors.OfflineModeIsEnabled as error:
-        detail, cause = "HF_HUB_OFFLINE is set", error
-    except errors.HFValidationError as error:
-        detail, cause = "not a repository name", error
-    except errors.HfHubHTTPError as error:
-        detail, cause = f"HTTP status {error.response.status_code}", error
-    except library.TimeoutException as error:
-        detail, cause = "the server does not answer", error
-    except library.TransportError as error:
-        detail, cause = "no connection to the server", error
-    except errors.FileMetadataError as error:
-        detail, cause = "the server does not describe the file", error
-    else:
-        return
-    raise DownloadFailed(str(source), detail) from cause
+    except tuple(kind for kind, _ in details) as error:
+        detail = next(detail for kind, detail in details if isinstance(error, kind))
+        status = getattr(getattr(error, "response", None), "status_code", "")
+        raise DownloadFailed(str(source), detail.replace("{status}", str(status))) from error

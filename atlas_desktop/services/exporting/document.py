@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO, Protocol
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.entities import MessageStatus
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer.entities import TravellingEvidence, TravellingMessage, TravellingSession
 from models.messages import Role
 
 _PLAIN_NAMES = frozenset({"", "user", "assistant", "system", "you", "person", "human", "ai", "bot", "model"})
@@ -29,7 +29,8 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """A memory as it travels; `project` is a name. `sources` are ids of the messages it rests on."""
+    """A memory as it travels; `project` is a name. `sources` are ids of the messages it rests on, `evidence`
+    are these with their sessions, by the ids under which they travel, and the words."""
 
     id: str
     kind: str
@@ -43,6 +44,7 @@ class MemoryRecord:
     updated_at: datetime
     project: str | None = field(default=None, repr=False)
     sources: tuple[str, ...] = ()
+    evidence: tuple[TravellingEvidence, ...] = field(default=(), repr=False)
 
     def fields(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -59,6 +61,7 @@ class MemoryRecord:
             "updated_at": self.updated_at.isoformat(),
             "project": self.project,
             "sources": list(self.sources),
+            "evidence": [asdict(one) for one in self.evidence],
         }
 
 

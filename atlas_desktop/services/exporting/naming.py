@@ -22,7 +22,7 @@ _TITLED = re.compile(
     rf"Se[ñn]ora?|Signora?|Sra?|Don|Do[ñn]a)\.? )+({_FULL})"
 )
 _GREETED = re.compile(
-    r"^\s*(?:Dear|Hi|Hello|Hey|Hallo|Liebe[rs]?|Cher|Chère|Querid[oa]|Cara?|"
+    r"^[^\S\n]*(?:Dear|Hi|Hello|Hey|Hallo|Liebe[rs]?|Cher|Chère|Querid[oa]|Cara?|"
     r"Good (?:morning|evening|afternoon))"
     rf",? ({_FULL})(?=\s*[,!:.\n]|$)",
     re.MULTILINE,

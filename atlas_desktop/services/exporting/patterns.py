@@ -16,7 +16,8 @@ _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d(?:[^\w\n]{0,2}\d){4}")
 
 _EMAIL = re.compile(
-    r"(?<![\w.+-])[\w.!#$%&'*+/=?^`{|}~-]+@(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}", re.UNICODE
+    r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]++@(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}",
+    re.UNICODE,
 )
 _CARD = re.compile(r"(?<![\w.+-])\d(?:[ \u00a0\u202f\-\u2011]?\d){12,18}(?![\w-])")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}(?!\w)", re.IGNORECASE)
@@ -32,9 +33,7 @@ _NUMBERED = re.compile(
     r"([A-Z]{0,3}\d[A-Z0-9]*(?:[ -]?[A-Z0-9]*\d[A-Z0-9]*){0,5})",
     re.IGNORECASE,
 )
-_PHONE = re.compile(
-    rf"(?<![\w.+#/-])(?:\+|\(|\d)(?:[()]|{_GAP}(?!{_GAP})|{_GAP}(?=\()|\d){{5,24}}\d(?![\w%]|[.,]\d)"
-)
+_PHONE = re.compile(rf"(?<![\w.+#/-])(?:\+|\(|\d)(?:[()]|{_GAP}(?!{_GAP})|\d){{5,24}}\d(?![\w%]|[.,]\d)")
 _CALLED = re.compile(
     r"(?:phone|tel(?:ephone|efon)?|mobile|cell|fax|call|text|handy|whatsapp|m[óo]vil|portable)\.?"
     r"(?:\s+(?:me|us|him|her|is|number|no\.?|at|on|under|nr\.?|nummer)){0,3}\s*:?\s*"
@@ -47,8 +46,10 @@ _IP = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _NANP = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}")
 _LOCAL = re.compile(r"\d{3}-\d{4}")
 
-_W = r"[^\W\d_][\w'’.-]*"
+_W = r"[^\W\d_][\w'’.-]*+"
 _CAP = r"[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я][\w'’-]*"
+# What has many beginnings (A'A'A'…) would be read to its end from each of them.
+_BEGINS = r"(?<!\w)(?<!\w['’-])"
 _UNIT = r"(?:,? *(?i:apt|apartment|suite|ste|unit|flat|floor|room)\.? *#?\w+|,? *#\d+)?"
 _PLACE = r"[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я][^\W\d_]*(?:['’-][^\W\d_]+)*(?!\w)"
 _TOWN = rf"(?:, *{_PLACE}(?: {_PLACE}){{0,2}})?"
@@ -62,18 +63,18 @@ _ADDRESSES = (
         rf"{_UNIT}{_TOWN}{_STATE}(?:,? +{_POSTCODE_UK})?"
     ),
     re.compile(
-        rf"(?<!\w)(?:{_CAP} ){{0,2}}{_CAP}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|"
+        rf"{_BEGINS}(?:{_CAP}+ ){{0,2}}{_CAP}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|"
         r"stra?at|laan|gracht|plein|gatan|vägen|veien|gata|vej)"
         rf" +\d{{1,4}} ?[a-z]?\b(?:, *\d{{4,5}}(?: ?[A-Z]{{2}})? +{_CAP}(?: {_CAP})?)?"
     ),
     re.compile(
-        rf"(?<!\w)(?:(?:Am|An|Auf|Im|In|Zum|Zur|Unter)(?: der| dem| den)? {_CAP}|"
+        rf"{_BEGINS}(?:(?:Am|An|Auf|Im|In|Zum|Zur|Unter)(?: der| dem| den)? {_CAP}|"
         rf"{_CAP} (?:Straße|Strasse|Str\.|Weg|Platz|Allee|Gasse|Ring|Damm)) \d{{1,4}} ?[a-z]?\b"
         rf"(?:, *\d{{5}} +{_CAP}(?: {_CAP})?)?"
     ),
     re.compile(
         r"(?<!\w)\d{1,4},? *(?:bis,? |ter,? )?(?i:rue|avenue|av\.|boulevard|bd|place|chemin|allée|impasse|"
-        rf"quai|cours|route) +(?:(?:de|du|des|la|le|les|l'|d'|l’|d’) *)*{_CAP}(?:[ -]{_W}){{0,3}}?"
+        rf"quai|cours|route) +(?:(?:de|du|des|la|le|les|l'|d'|l’|d’) *)*{_CAP}+(?:[ -]{_W}){{0,3}}?"
         rf"(?:, *\d{{5}} +{_CAP})?(?=[\s,.;:!?)]|$)"
     ),
     re.compile(

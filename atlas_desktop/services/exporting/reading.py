@@ -103,4 +103,5 @@ async def _record(store: SessionStore, memory: Memory) -> MemoryRecord:
         updated_at=memory.updated_at,
         project=memory.project,
         sources=tuple(source.message_id for source in await store.memories.sources(memory.id)),
+        evidence=tuple(await store.transfer.evidence(memory.id)),
     )

@@ -15,7 +15,7 @@ from typing import Any
 from atlas_desktop.services.exporting.document import MemoryRecord, named_speaker
 from atlas_desktop.services.exporting.naming import KnownNames
 from atlas_desktop.services.exporting.patterns import FINDERS, digits
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer.entities import TravellingEvidence, TravellingMessage, TravellingSession
 
 KINDS = ("names", "emails", "phones", "addresses", "cards", "ids", "words")
 """`words` are the person's own."""
@@ -200,6 +200,10 @@ class Redactor:
             subject=self.text(memory.subject),
             project=None if memory.project is None else self.text(memory.project),
             sources=tuple(map(self._id, memory.sources)),
+            evidence=tuple(
+                TravellingEvidence(self._id(one.session), self._id(one.message), self.text(one.quote))
+                for one in memory.evidence
+            ),
         )
 
     def _message(self, message: TravellingMessage) -> TravellingMessage:

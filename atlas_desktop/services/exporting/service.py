@@ -20,6 +20,7 @@ Progress = Callable[[int, int], None]
 """Told how many sessions are done, and of how many."""
 
 _T = TypeVar("_T")
+_G = TypeVar("_G")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ class ExportService:
             if redactor is not None:
                 await _in_thread(_each, redactor.session, batch)
         if order.memories:
-            async for memory in self._reading.memories():
-                report.memories += 1
-                if redactor is not None:
-                    redactor.memory(memory)
+            memories = [memory async for memory in self._reading.memories()]
+            report.memories = len(memories)
+            if redactor is not None:
+                await _in_thread(_each, redactor.memory, memories)
         return _closed(report, redactor)
 
     async def write(self, order: Order, target: Target) -> Report:
@@ -100,8 +101,8 @@ class ExportService:
         async for batch in self._reading.batches():
             await _in_thread(_each, redactor.learn, batch)
         if order.memories:
-            async for memory in self._reading.memories():
-                redactor.learn_text(memory.text)
+            texts = [memory.text async for memory in self._reading.memories()]
+            await _in_thread(_each, redactor.learn_text, texts)
         return redactor
 
 
@@ -147,7 +148,9 @@ class _Run:
     async def _put_memories(self) -> None:
         """Read whole before they are written: they are few beside what was said."""
         given = [memory async for memory in self._reading.memories()]
-        records = given if self._redactor is None else [self._redactor.memory(one) for one in given]
+        records = given
+        if (redactor := self._redactor) is not None:
+            records = await _in_thread(lambda: [redactor.memory(one) for one in given])
         self._report.memories = len(records)
         if self._writer is None or self._order.each or self._format.apart:
             self._begin(self._names.give("memories", self._format.suffix), 0)
@@ -170,9 +173,9 @@ class _Run:
         self._report.files = self._target.finish()
 
 
-def _each(work: Callable[[TravellingSession], object], batch: list[TravellingSession]) -> None:
-    for session in batch:
-        work(session)
+def _each(work: Callable[[_G], object], batch: Sequence[_G]) -> None:
+    for one in batch:
+        work(one)
 
 
 def _closed(report: Report, redactor: Redactor | None) -> Report:

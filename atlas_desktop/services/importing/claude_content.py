@@ -5,11 +5,19 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from atlas_desktop.services.importing.values import mapping, readable_json, sequence, text
-from atlas_desktop.services.importing.wording import aside, attached, fenced, joined, quoted
+from atlas_desktop.services.importing.wording import (
+    Element,
+    aside,
+    attached,
+    elements,
+    fenced,
+    joined,
+    quoted,
+    replaced,
+)
 
-_ARTIFACT = re.compile(r"<antArtifact\b([^>]{0,2000})>(.*?)(?:</antArtifact>|\Z)", re.DOTALL)
 _THINKING = re.compile(r"<antThinking>.*?(?:</antThinking>|\Z)", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 _PLAIN_KINDS = ("text/markdown", "text/plain", "")
 _PLAIN_ENDINGS = ("md", "txt", "")
 _WRITTEN = frozenset({"file_text", "old_str", "new_str"})
@@ -108,9 +116,10 @@ def _with_artifacts(words: str) -> str:
     if "<ant" not in words:
         return words
 
-    def shown(found: re.Match[str]) -> str:
-        about: dict[str, Any] = dict(_ATTRIBUTE.findall(found[1]))
+    def shown(found: Element) -> str:
+        about: dict[str, Any] = dict(_ATTRIBUTE.findall(found.attributes))
         title = text(about.get("title")) or text(about.get("identifier"))
-        return f"\n\n{joined((aside('Artifact', title), _shown(found[2], about)))}\n\n"
+        return f"\n\n{joined((aside('Artifact', title), _shown(found.body, about)))}\n\n"
 
-    return _ARTIFACT.sub(shown, _THINKING.sub("", words)).strip()
+    said = _THINKING.sub("", words)
+    return replaced(said, elements(said, "antArtifact", unclosed=True), shown).strip()

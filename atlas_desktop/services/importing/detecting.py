@@ -43,7 +43,7 @@ def _is_session(line: bytes) -> bool:
     if not line.startswith(b"{"):
         return False
     try:
-        return kind_of(decoded(line)) is Format.JSONL
+        return kind_of(decoded(line)) in (Format.JSONL, Format.MEMORIES)
     except Unreadable:
         return False
 
@@ -92,6 +92,10 @@ def _is_line(fields: dict[str, Any]) -> bool:
     )
 
 
+def _is_memory(fields: dict[str, Any]) -> bool:
+    return {"id", "kind", "state", "text", "subject", "confidence"} <= fields.keys()
+
+
 _KINDS = {
     Format.CHATGPT: _is_chatgpt,
     Format.CLAUDE: _is_claude,
@@ -99,4 +103,5 @@ _KINDS = {
     Format.LM_STUDIO: _is_lm_studio,
     Format.JAN: _is_jan,
     Format.JSONL: _is_line,
+    Format.MEMORIES: _is_memory,
 }

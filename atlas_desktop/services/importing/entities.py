@@ -23,6 +23,7 @@ class Format(StrEnum):
     LLM = "llm"
     JSONL = "jsonl"
     MARKDOWN = "markdown"
+    MEMORIES = "memories"
 
 
 class Unreadable(Exception):
@@ -137,6 +138,8 @@ class ImportReport:
     already_there: int = 0
     known_sessions: int = 0
     elsewhere: int = 0
+    memories: int = 0
+    known_memories: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     more_skipped: int = 0
     formats: dict[str, Format] = field(default_factory=dict)
@@ -148,7 +151,7 @@ class ImportReport:
 
     def require_known(self) -> None:
         """Raises `UnknownExport` when there was nothing to understand in any of the files."""
-        found = self.sessions or self.known_sessions or self.elsewhere
+        found = self.sessions or self.known_sessions or self.elsewhere or self.memories or self.known_memories
         if not found and (self.unknown or self.skipped):
             raise UnknownExport(tuple(self.unexplained), tuple(self.skipped), self.more_skipped)
 

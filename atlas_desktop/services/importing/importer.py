@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from atlas_desktop.services.importing import memories
 from atlas_desktop.services.importing.entities import (
     Format,
     ImportOptions,
@@ -19,11 +20,12 @@ from atlas_desktop.services.importing.natures import nature_of
 from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part, Source, open_source
 from atlas_desktop.words.catalogue import tr
-from memory.transfer.entities import Refused, TravellingSession
+from memory.transfer.entities import Refused, TravellingMemory, TravellingSession
 from memory.transfer.ports import TransferStore
 
 MESSAGES_AT_ONCE = 1000
 BYTES_AT_ONCE = 4 * 1024 * 1024
+_DOCUMENT_HEAD = 200
 _MODULES = {
     Format.CHATGPT: "chatgpt",
     Format.CLAUDE: "claude",
@@ -94,7 +96,8 @@ class Importer:
         chosen = options or ImportOptions()
         begun = time.monotonic()
         report, meter = ImportReport(), Meter()
-        batches = _Reading(paths, chosen, report, meter).batches(self._at_once)
+        source = _Reading(paths, chosen, report, meter)
+        batches = source.batches(self._at_once)
         seen: set[int] | None = set() if chosen.dry_run else None
         reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
         try:
@@ -109,6 +112,7 @@ class Importer:
                 meter.stored = so_far
                 meter.seconds = time.monotonic() - begun
                 self._told(report, meter)
+            await self._store_memories(source.memories, chosen, report)
             meter.stored = meter.total
             self._told(report, meter)
         finally:
@@ -146,6 +150,18 @@ class Importer:
                     min(said.created_at for said in session.messages),
                     max(said.created_at for said in session.messages),
                 )
+
+    async def _store_memories(
+        self, given: Sequence[TravellingMemory], options: ImportOptions, report: ImportReport
+    ) -> None:
+        if options.project is not None:
+            given = [replace(one, project=options.project or None) for one in given]
+        for at in range(0, len(given), MESSAGES_AT_ONCE):
+            if self._between is not None:
+                await self._between()
+            new = await self._store.take_memories(given[at : at + MESSAGES_AT_ONCE], dry_run=options.dry_run)
+            report.memories += sum(new)
+            report.known_memories += len(new) - sum(new)
 
     async def _not_elsewhere(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
         for store in self._elsewhere:
@@ -193,6 +209,8 @@ class _Reading:
         self._report = report
         self._meter = meter
         self._broken: set[str] = set()
+        self.memories: list[TravellingMemory] = []
+        """Stored at the end, when the messages that they rest on are here."""
 
     def batches(self, at_once: int) -> Generator[tuple[list[_Read], int], None, None]:
         """What was read, and how many bytes that took from the beginning."""
@@ -252,8 +270,15 @@ class _Reading:
             name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
             self._report.formats[name] = kind
             try:
+                if kind is Format.MEMORIES:
+                    self.memories += memories.read(parts, self._report.skip)
+                    continue
                 for where, session in reader_of(kind)(parts, self._report.skip):
                     yield _Read(where, session, kind)
+                if kind is Format.JSONL:
+                    for part in parts:
+                        if part.head(1) == b"{" and b'"atlas-export"' in part.head(_DOCUMENT_HEAD):
+                            self.memories += memories.of_document(part, self._report.skip)
             except Unreadable as fault:
                 self._report.skip(source.name, fault.why)
 

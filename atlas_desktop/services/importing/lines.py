@@ -74,6 +74,7 @@ class AttachmentLine(msgspec.Struct, frozen=True):
 
 
 _ATTACHMENTS = "attachments"
+_ONE_LINE = str.maketrans("\n\t", "  ")
 _TIMES = frozenset({"created_at", "updated_at", "pinned_at", "archived_at"})
 _SESSION_FIELDS = frozenset(SessionLine.__struct_fields__)
 _MESSAGE_FIELDS = frozenset(MessageLine.__struct_fields__)
@@ -145,16 +146,16 @@ def session_of(raw: Any) -> TravellingSession:
     attached, raw = _attached(raw)
     return TravellingSession(
         id=identifier(given.id),
-        title=clean(given.title),
+        title=_line(given.title),
         created_at=created,
         updated_at=_aware(given.updated_at) or max(created, latest),
         messages=messages,
         title_source=given.title_source,
-        project=clean(given.project or "") or None,
-        tags=tuple(tag for one in given.tags if (tag := clean(one))),
+        project=_line(given.project or "") or None,
+        tags=tuple(tag for one in given.tags if (tag := _line(one))),
         memory_mode=MemoryMode(given.memory_mode),
         system_prompt=None if given.system_prompt is None else clean(given.system_prompt),
-        model=None if given.model is None else clean(given.model),
+        model=None if given.model is None else _line(given.model),
         starred=given.starred,
         important=given.important,
         head=given.head and identifier(given.head),
@@ -165,6 +166,11 @@ def session_of(raw: Any) -> TravellingSession:
         category_source=given.category_source,
         attachments=attached,
     )
+
+
+def _line(text: str) -> str:
+    """A title or a name, in one line: in a list it is a row. Its spaces stay."""
+    return clean(text).translate(_ONE_LINE).strip()
 
 
 def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], dict[str, Any]]:
@@ -208,13 +214,13 @@ def _messages(
             id=identifier(row.id),
             parent=before if row.parent is msgspec.UNSET else row.parent and identifier(row.parent),
             role=row.role,
-            speaker=clean(row.speaker),
+            speaker=_line(row.speaker),
             content=clean(row.content),
             created_at=_aware(row.created_at) or begun,
             status=MessageStatus(row.status),
             stop_reason=row.stop_reason,
             important=row.important,
-            model=None if row.model is None else clean(row.model),
+            model=None if row.model is None else _line(row.model),
             meta=_rest(fields, _MESSAGE_FIELDS),
         )
         before = identifier(row.id)

@@ -3,7 +3,6 @@
 Messages are kept as a tree in `chat.history`; the oldest versions have a plain list instead.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,15 +11,13 @@ from atlas_desktop.services.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.services.importing.scanning import Note
 from atlas_desktop.services.importing.sources import Part
 from atlas_desktop.services.importing.values import digest, identifier, mapping, moment, sequence, text, texts
-from atlas_desktop.services.importing.wording import attached, joined, quoted
+from atlas_desktop.services.importing.wording import Element, attached, elements, joined, quoted, replaced
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingSession
 from models.messages import Role
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.ASSISTANT}
-_DETAILS = re.compile(r"<details\b([^>]{0,20000})>(.*?)</details>\s*", re.DOTALL)
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
@@ -108,10 +105,10 @@ def _without_details(words: str) -> str:
     if "<details" not in words:
         return words
 
-    def shown(found: re.Match[str]) -> str:
-        body = _SUMMARY.sub("", found[2])
+    def shown(found: Element) -> str:
+        summaries = list(elements(found.body, "summary"))
+        body = replaced(found.body, summaries, lambda _: "")
         lines = "\n".join(line.removeprefix("> ").removeprefix("&gt; ") for line in body.strip().split("\n"))
-        summary = _SUMMARY.search(found[2])
-        return f"{quoted(joined((summary[1] if summary else '', lines)))}\n\n"
+        return f"{quoted(joined((summaries[0].body if summaries else '', lines)))}\n\n"
 
-    return _DETAILS.sub(shown, words)
+    return replaced(words, elements(words, "details", spaces=True), shown)

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 
@@ -49,6 +49,11 @@ _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 * 1024
 _WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads)\.item")
 
+_DEEPEST = 500
+_LOOKED_AT = 1024
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_SIGN = re.compile(rb'["{}\[\]]')
+
 Note = Callable[[str, str], None]
 """Is told where something was left out, and why."""
 
@@ -70,7 +75,7 @@ def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
     """
     wrapped = _wrapped(part.head(_HEAD))
     if wrapped is not None:
-        yield from _streamed(part, wrapped, note)
+        yield from streamed(part, wrapped, note)
         return
     with part.open() as stream:
         scanner = _Scanner(stream, LONGEST)
@@ -90,7 +95,10 @@ def _wrapped(head: bytes) -> str | None:
     if not head.lstrip(_BOM + b" \t\r\n").startswith(b"{"):
         return None
     try:
-        for prefix, event, _ in ijson.parse(head.removeprefix(_BOM), use_float=True):
+        # A little at a time: what ijson makes of deep brackets grows with the square of their number.
+        for prefix, event, _ in ijson.parse(head.removeprefix(_BOM), use_float=True, buf_size=_LOOKED_AT):
+            if len(prefix) > _LOOKED_AT:
+                return None
             if event == "start_map" and _WRAPPED.fullmatch(prefix):
                 return str(prefix)
     except (ijson.JSONError, ValueError):
@@ -99,17 +107,52 @@ def _wrapped(head: bytes) -> str | None:
     return None
 
 
-def _streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
+def streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
+    """Each value of the list that stands in an object at `prefix`, as ijson names it."""
     import ijson
 
     number = 0
     with part.open() as stream:
         try:
-            for value in ijson.items(stream, prefix, use_float=True):
+            for value in ijson.items(_Shallow(stream), prefix, use_float=True):
                 number += 1
                 yield f"{part.where}:{number}", value
         except (ijson.JSONError, ValueError):
             note(f"{part.where}:{number + 1}", tr("left_out.nothing_after"))
+
+
+class _Shallow:
+    """A stream of JSON that ends with `Unreadable` where it is nested too deeply: ijson keeps the whole path
+    of each bracket that is open, and half a million of them would take all memory there is."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._depth = 0
+        self._in_string = self._escaped = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        at = 0
+        if self._escaped and data:
+            at, self._escaped = 1, False
+        while at < len(data):
+            if self._in_string:
+                at = cast("re.Match[bytes]", _IN_STRING.match(data, at)).end()
+                self._escaped = data[at : at + 1] == b"\\"
+                self._in_string = data[at : at + 1] != b'"'
+                at += 1
+                continue
+            sign = _SIGN.search(data, at)
+            if sign is None:
+                break
+            at = sign.end()
+            if sign[0] == b'"':
+                self._in_string = True
+            else:
+                self._depth += 1 if sign[0] in b"{[" else -1
+                if self._depth > _DEEPEST:
+                    raise Unreadable(tr("left_out.too_deep"))
+        return data
 
 
 def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:

@@ -1,12 +1,60 @@
 """How what is not text becomes readable text: code, results of tools, names of files."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from atlas_desktop.services.cleaning import clean_line
 
 _FENCES = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,30}")
+_LONGEST_TAG = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element in a text: what its tag says, and what stands in it."""
+
+    attributes: str = field(repr=False)
+    body: str = field(repr=False)
+    begin: int
+    end: int
+
+
+def elements(text: str, name: str, *, unclosed: bool = False, spaces: bool = False) -> Iterator[Element]:
+    """The elements `<name …>…</name>`, none inside another.
+
+    With `unclosed` the last one may reach to the end, with `spaces` the white space behind one belongs to it.
+
+    A scan, since an expression would read to the end of the text from each tag that is never closed.
+    """
+    opening, closing = f"<{name}", f"</{name}>"
+    begin, bracket = text.find(opening), -1
+    while begin >= 0:
+        at = begin + len(opening)
+        if bracket < at and (bracket := text.find(">", at)) < 0:
+            return
+        if text[at : at + 1].isalnum() or bracket - at > _LONGEST_TAG:
+            begin = text.find(opening, at)
+            continue
+        close = text.find(closing, bracket + 1)
+        if close < 0 and not unclosed:
+            return
+        body_end, end = (len(text), len(text)) if close < 0 else (close, close + len(closing))
+        while spaces and text[end : end + 1].isspace():
+            end += 1
+        yield Element(text[at:bracket], text[bracket + 1 : body_end], begin, end)
+        begin = text.find(opening, end)
+
+
+def replaced(text: str, found: Iterable[Element], shown: Callable[[Element], str]) -> str:
+    """The text with what `shown` makes of each element in its place."""
+    parts: list[str] = []
+    at = 0
+    for one in found:
+        parts += (text[at : one.begin], shown(one))
+        at = one.end
+    return "".join((*parts, text[at:]))
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -5,12 +5,12 @@ from datetime import datetime
 from memory.clock import micros
 from memory.errors import AmbiguousId, ProjectNotFound
 from memory.storage.connection import Connection, fold
-from memory.storage.values import id_range, storable
+from memory.storage.values import id_range, one_line
 
 
 def project_id(conn: Connection, name: str) -> str | None:
     """The id of the project of that name, in any capitals."""
-    wanted = storable(name)
+    wanted = one_line(name)
     row = conn.execute("SELECT id FROM projects WHERE name = ?", (wanted,)).fetchone()
     if row is None:
         row = conn.execute(

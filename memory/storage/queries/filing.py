@@ -9,7 +9,7 @@ from typing import Any
 from memory.organising.entities import Filed, TagSuggestion
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
-from memory.storage.values import storable
+from memory.storage.values import one_line, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _CHARACTERS = 500
@@ -25,7 +25,7 @@ def suggest(conn: Connection, session_id: str, scores: Mapping[str, float]) -> l
         INSERT OR IGNORE INTO tag_suggestions (session_id, tag, score)
         SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM session_tags WHERE session_id = ?1 AND tag = ?2)
         """,
-        [(session_id, storable(tag), score) for tag, score in scores.items() if tag],
+        [(session_id, one_line(tag), score) for tag, score in scores.items() if tag],
     )
     return suggestions(conn, session_id)
 
@@ -53,7 +53,7 @@ def reject(conn: Connection, session_id: str, tags: Collection[str]) -> int:
         INSERT INTO tag_suggestions (session_id, tag, score, rejected) VALUES (?, ?, 0, 1)
         ON CONFLICT (session_id, tag) DO UPDATE SET rejected = 1
         """,
-        [(session_id, storable(tag)) for tag in tags if tag],
+        [(session_id, one_line(tag)) for tag in tags if tag],
     )
     return len(waiting.intersection(tags))
 

@@ -10,7 +10,7 @@ from memory.entities import Message, MessageStatus, TitleSource
 from memory.errors import MessageNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, epochs, messages, sessions, summaries
-from memory.storage.values import new_id, storable
+from memory.storage.values import new_id, one_line
 
 
 def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
@@ -64,7 +64,7 @@ def _copy_session(conn: Connection, source: str, target: str, title: str | None,
         """,
         (
             target,
-            None if title is None else storable(title),
+            None if title is None else one_line(title),
             None if title is None else TitleSource.PERSON.value,
             micros(now),
             micros(now),

@@ -13,7 +13,7 @@ from memory.organising.entities import Marks, MarksPatch, Organised, TagCount
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import belongings, last_change, parting
 from memory.storage.queries.sessions import project_named, set_columns
-from memory.storage.values import storable
+from memory.storage.values import one_line
 
 _SELECT = """
     SELECT s.title, s.starred, s.important, s.pinned_at, s.archived_at, s.deleted_at, s.category,
@@ -59,9 +59,9 @@ def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: 
 
 def patched(before: Marks, patch: MarksPatch, known: dict[str, str], now: datetime) -> Marks:
     """The marks with the patch put over them; `known` leads from a folded tag to how it is spelt here."""
-    gone = {fold(storable(tag)) for tag in patch.remove_tags}
+    gone = {fold(one_line(tag)) for tag in patch.remove_tags}
     tags = {fold(tag): tag for tag in before.tags if fold(tag) not in gone}
-    for tag in map(storable, patch.add_tags):
+    for tag in map(one_line, patch.add_tags):
         tags.setdefault(fold(tag), known.setdefault(fold(tag), tag))
     after = replace(before, tags=tuple(sorted(tags.values())))
     after = replace(
@@ -75,9 +75,9 @@ def patched(before: Marks, patch: MarksPatch, known: dict[str, str], now: dateti
     if patch.important is not None:
         after = replace(after, important=patch.important)
     if patch.category is not None:
-        after = replace(after, category=storable(patch.category), category_source=CategorySource.PERSON)
+        after = replace(after, category=one_line(patch.category), category_source=CategorySource.PERSON)
     if patch.project is not None:
-        after = replace(after, project=storable(patch.project) or None)
+        after = replace(after, project=one_line(patch.project) or None)
     return after
 
 

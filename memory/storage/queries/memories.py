@@ -185,15 +185,16 @@ def counts(conn: Connection) -> MemoryCounts:
 # --- storing ---------------------------------------------------------------------------------------
 
 
-def insert(conn: Connection, new: NewMemory, now: datetime) -> str:
-    """Stores a memory with its sources and parts, and its project when that is new; returns the id.
+def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | None = None) -> str:
+    """Stores a memory with its sources and parts, and its project when that is new; returns the id, a new one
+    if none is given.
 
     Raises `MessageNotFound`.
     """
-    memory_id, at = new_id(), micros(now)
+    memory_id, at = memory_id or new_id(), micros(now)
     project = None
     if new.project is not None:
-        project = known_project(conn, new.project) or project_named(conn, storable(new.project), now)
+        project = known_project(conn, new.project) or project_named(conn, new.project, now)
     conn.execute(
         """
         INSERT INTO memories (

@@ -12,7 +12,7 @@ from memory.organising.entities import Project, ProjectDeleted
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import last_change
 from memory.storage.queries.belongings import project_id, resolve
-from memory.storage.values import new_id, storable
+from memory.storage.values import new_id, one_line
 
 _SELECT = """
     SELECT p.id, p.name, p.created_at, p.archived_at,
@@ -43,14 +43,14 @@ def create(conn: Connection, name: str, now: datetime) -> str:
         raise ProjectExists(found)
     made = new_id()
     conn.execute(
-        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (made, storable(name), micros(now))
+        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (made, one_line(name), micros(now))
     )
     return made
 
 
 def rename(conn: Connection, ref: str, name: str) -> str:
     """Returns its id. Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`."""
-    own, wanted = resolve(conn, ref), storable(name)
+    own, wanted = resolve(conn, ref), one_line(name)
     taken = conn.execute(
         "SELECT id FROM projects WHERE (name = ? OR fold(name) = ?) AND id <> ?", (wanted, fold(wanted), own)
     ).fetchone()

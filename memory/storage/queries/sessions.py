@@ -18,7 +18,7 @@ from memory.entities import (
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold, in_folded
 from memory.storage.queries.belongings import project_id as known_project
-from memory.storage.values import id_range, new_id, storable
+from memory.storage.values import id_range, new_id, one_line, storable
 from memory.storage.words import beginnings, prefix_expression
 
 _COLUMNS = """
@@ -104,7 +104,7 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
     session_id = new_id()
     project_id = None
     if new.project is not None:
-        project_id = known_project(conn, new.project) or project_named(conn, storable(new.project), now)
+        project_id = known_project(conn, new.project) or project_named(conn, new.project, now)
     conn.execute(
         """
         INSERT INTO sessions
@@ -114,7 +114,7 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
         (
             session_id,
             project_id,
-            storable(new.title),
+            one_line(new.title),
             new.title_source.value,
             new.memory_mode.value,
             None if new.system_prompt is None else storable(new.system_prompt),
@@ -128,6 +128,7 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
 
 def project_named(conn: Connection, name: str, now: datetime) -> str:
     """The id of a project, which is made when there is none of that name."""
+    name = one_line(name)
     row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
     if row is not None:
         return str(row[0])
@@ -211,7 +212,7 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
     """Changes the fields that are given; the time of last use stays. Raises `SessionNotFound`."""
     changes: dict[str, object] = {}
     if patch.title is not None:
-        changes["title"] = storable(patch.title)
+        changes["title"] = one_line(patch.title)
     if patch.title_source is not None:
         changes["title_source"] = patch.title_source.value
     if patch.memory_mode is not None:

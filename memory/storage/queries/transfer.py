@@ -2,16 +2,26 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.clock import micros, moment
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
+from memory.knowledge.entities import MemoryOrigin, MemorySource, NewMemory
+from memory.learning.evidence import found
+from memory.lifecycle.evidence import fold
 from memory.storage.connection import Connection
-from memory.storage.queries import attachments, belongings, bulk, merge_notes, sessions
-from memory.storage.values import new_id, storable
-from memory.transfer.entities import Arrival, Refused, TravellingMessage, TravellingSession
+from memory.storage.queries import attachments, belongings, bulk, memories, merge_notes, sessions
+from memory.storage.values import new_id, one_line, storable
+from memory.transfer.entities import (
+    Arrival,
+    Refused,
+    TravellingEvidence,
+    TravellingMemory,
+    TravellingMessage,
+    TravellingSession,
+)
 from models.messages import Role
 
 _OWN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -189,6 +199,93 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
     )
 
 
+def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
+    """Which of them are not here, neither by id nor by their words; one that comes twice is new once."""
+    seen: set[tuple[str, str]] = set()
+    new = []
+    for one in given:
+        said = fold(one.subject), fold(one.text)
+        new.append(said not in seen and _known_memory(conn, one) is None)
+        seen.add(said)
+    return new
+
+
+def take_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
+    """Stores those that are not here, under their own ids where these are free; returns which they were."""
+    new = []
+    for one in given:
+        known = _known_memory(conn, one)
+        new.append(known is None)
+        if known is not None:
+            continue
+        pattern = MemoryOrigin.PATTERN if one.evidence else MemoryOrigin.PERSON
+        stored = memories.insert(
+            conn,
+            NewMemory(
+                one.kind,
+                one.text,
+                pattern,
+                sources=tuple(_sources(conn, one.evidence)),
+                state=one.state,
+                subject=one.subject,
+                confidence=one.confidence,
+                importance=one.importance,
+                pinned=one.pinned,
+                project=one.project,
+            ),
+            one.created_at,
+            memory_id=one.id if is_own_id(one.id) and not _is_memory(conn, one.id) else None,
+        )
+        memories.set_columns(conn, [stored], {"updated_at": micros(one.updated_at)})
+    return new
+
+
+def evidence(conn: Connection, memory_id: str) -> list[TravellingEvidence]:
+    """The oldest message first."""
+    rows = conn.execute(
+        """
+        SELECT coalesce(s.external_id, s.id), coalesce(m.external_id, m.id), e.quote
+        FROM memory_sources AS e
+        JOIN messages AS m ON m.id = e.message_id JOIN sessions AS s ON s.id = e.session_id
+        WHERE e.memory_id = ? ORDER BY m.created_at, m.seq
+        """,
+        (memory_id,),
+    )
+    return [TravellingEvidence(*row) for row in rows]
+
+
+def _is_memory(conn: Connection, memory_id: str) -> bool:
+    return conn.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
+
+
+def _known_memory(conn: Connection, one: TravellingMemory) -> str | None:
+    """The id of what is the same memory, or says the same of the same."""
+    row = conn.execute(
+        """
+        SELECT id FROM memories
+        WHERE (id = ?1 AND text = ?2)
+            OR (kind = ?3 AND text = ?2 COLLATE NOCASE AND subject = ?4 COLLATE NOCASE)
+        LIMIT 1
+        """,
+        (one.id, storable(one.text), one.kind.value, storable(one.subject)),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _sources(conn: Connection, given: Sequence[TravellingEvidence]) -> Iterator[MemorySource]:
+    """Those whose message is here and holds the quote."""
+    for one in given:
+        row = conn.execute(
+            """
+            SELECT m.id, m.session_id, m.content FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+            WHERE (s.external_id = ?1 OR s.id = ?1) AND (m.external_id = ?2 OR m.id = ?2) LIMIT 1
+            """,
+            (storable(one.session), storable(one.message)),
+        ).fetchone()
+        if row is not None and found(one.quote, row[2]):
+            yield MemorySource(row[0], row[1], one.quote)
+
+
 def all_ids(conn: Connection) -> list[str]:
     """By what travels with them, so that a copy of the room gives the same order."""
     rows = conn.execute(
@@ -219,7 +316,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     project = None
     if session.project is not None:
         project = belongings.project_id(conn, session.project) or sessions.project_named(
-            conn, storable(session.project), session.created_at
+            conn, session.project, session.created_at
         )
     conn.execute(
         """
@@ -231,7 +328,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
         (
             own,
             project,
-            storable(session.title),
+            one_line(session.title),
             session.title_source.value,
             session.memory_mode.value,
             None if session.system_prompt is None else storable(session.system_prompt),
@@ -244,13 +341,13 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
             _ascii(session.meta),
             None if session.pinned_at is None else micros(session.pinned_at),
             None if session.archived_at is None else micros(session.archived_at),
-            storable(session.category),
+            one_line(session.category),
             session.category_source.value,
         ),
     )
     conn.executemany(
         "INSERT OR IGNORE INTO session_tags (session_id, tag) VALUES (?, ?)",
-        [(own, storable(tag)) for tag in session.tags if tag],
+        [(own, one_line(tag)) for tag in session.tags if one_line(tag)],
     )
     return own
 
@@ -263,7 +360,7 @@ def _row(
         session_id,
         None if message.parent is None else ids[message.parent],
         message.role.value,
-        storable(message.speaker),
+        one_line(message.speaker),
         storable(message.content),
         micros(message.created_at),
         message.status.value,

@@ -5,9 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atlas_desktop.cli.chat import Conversation
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.lines import whole
+from atlas_desktop.explain import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.turn import TurnOptions
 from memory.personas.entities import NewPersona
@@ -171,3 +175,28 @@ async def test_a_persona_brings_its_model_and_one_that_is_not_there_changes_noth
     assert events[-1]["error"]["code"] == "unknown_model"
     assert (desk.chosen_model, desk.switched) == ("small", 1)
     assert talk.talk.options.system == "You talk like a pirate."
+
+
+async def test_a_line_that_is_not_utf8_is_refused_and_named(
+    capsys: pytest.CaptureFixture[str], home: Paths
+) -> None:
+    """Bytes that are none stand in a line as halves of characters, which nothing can store."""
+    talk = Talk(capsys, home, Scene())
+    await talk.take("Hello.")
+    for number, line in enumerate(("caf\udce9", '{"say": "caf\udce9"}', '{"say": "a\\ud800"}'), 2):
+        await talk.talk.take(line, number)
+    errors = [json.loads(line)["error"] for line in capsys.readouterr().out.splitlines()]
+    assert [error["message"] for error in errors] == [
+        f"The text is not UTF-8 in line {number}, so it was not taken." for number in (2, 3, 4)
+    ]
+    (deep,) = await talk.take('{"say": ' + "[" * 100_000)
+    assert "nested too deeply" in deep["error"]["message"]
+    assert await talk.users() == ["Hello."]
+
+
+@given(st.text(), st.text())
+def test_text_is_whole_or_refused_by_its_line(before: str, after: str) -> None:
+    text = before + after
+    assert whole(text) == text
+    with pytest.raises(UsageError, match=f"line {before.count(chr(10)) + 1},"):
+        whole(f"{before}\udce9{after}")

@@ -11,6 +11,10 @@ from markdown_it.token import Token
 from atlas_desktop.services.exporting.markdown import contained, escaped
 from tests.unit.exporting.talks import MEMORY, TEXTS, said, written
 
+_PIECES = (
+    "<b>", "</b>", "<img src=http://x>", "<!-- ", "-->", "<?x?>", "<!X>", "![x](http://x)", "![a]", "[a]: http://x",
+    "`", "``", "```", "~~~", "> ", "- ", "1. ", "    ", "\t", "\n", "\n\n", "\\", "a", " ", "<x.org>", "<http://x>",
+)  # fmt: skip
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
@@ -58,12 +62,31 @@ def test_code_blocks_are_kept_to_the_letter(codes: list[str]) -> None:
         ("```\nopen", "```\nopen\n```"),
         ("<https://x.org> stays", "<https://x.org> stays"),
         ("<div>", "\\<div>"),
+        ("> <img src=x onerror=alert(1)>", "> \\<img src=x onerror=alert(1)>"),
+        ("- 1. <script>x</script>", "- 1. \\<script>x\\</script>"),
+        ("so <b>this</b>, 1 < 2 and a<3", "so \\<b>this\\</b>, 1 < 2 and a<3"),
+        ("![x](http://tracker/x.png) [y](http://z)", "!\\[x](http://tracker/x.png) [y](http://z)"),
+        ("take `<div>` and ``![x](`y`)``", "take `<div>` and ``![x](`y`)``"),
+        ("```html\n<img src=x>\n```", "```html\n<img src=x>\n```"),
+        ("a\n\n    <div>code</div>", "a\n\n    <div>code</div>"),
+        ("\\<b> and \\\\<b>", "\\<b> and \\\\\\<b>"),
         ("a\n***\n- b\n---", "a\n***\n- b\n---"),
         ("1. x\n   ```\n# no\n   ```", "````\n1. x\n   ```\n# no\n   ```\n````"),
     ],
 )
 def test_only_what_reaches_out_is_changed(text: str, expected: str) -> None:
     assert contained(text) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
+@example("`<b>")
+@example("1. `\n\n   <b>")
+@example("[a]: http://x\n\n![a]")
+def test_a_viewer_runs_and_fetches_nothing(text: str) -> None:
+    tokens = PARSER.parse(contained(text))
+    inner = [child for token in tokens for child in token.children or ()]
+    assert {token.type for token in (*tokens, *inner)}.isdisjoint({"html_block", "html_inline", "image"})
 
 
 @given(

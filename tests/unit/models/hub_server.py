@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Hub:
-    """`files` maps `owner/repo/revision/path` to bytes; `cuts` ends replies after so many bytes each."""
+    """`files` maps `owner/repo/revision/path` to bytes; `cuts` ends replies after so many bytes each.
+    Requests of the methods in `circles` are redirected to where they were."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     cuts: list[int] = field(default_factory=list)
@@ -18,6 +19,7 @@ class Hub:
     promised: dict[str, str] = field(default_factory=dict)
     plain_etag: bool = False
     denied: str | None = None
+    circles: tuple[str, ...] = ()
     requests: list[tuple[str, str | None, str | None]] = field(default_factory=list)
     endpoint: str = ""
 
@@ -44,6 +46,12 @@ def serve(hub: Hub) -> Iterator[Hub]:
         def _answer(self, *, body: bool) -> None:
             wanted = self.headers.get("Range")
             hub.requests.append((self.command, wanted, self.headers.get("Authorization")))
+            if self.command in hub.circles:
+                self.send_response(302)
+                self.send_header("Location", self.path if hub.plain_etag else hub.endpoint + self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             found = hub.find(self.path)
             if hub.denied or found is None:
                 code = hub.denied or "EntryNotFound"

@@ -195,6 +195,16 @@ def test_what_the_hub_refuses_is_said(fetcher: ModelFetcher, hub: Hub, code: str
     assert caught.value.source == "hf:owner/repo/none.gguf"
 
 
+@pytest.mark.parametrize("relative", [True, False])
+@pytest.mark.parametrize("circles", [("HEAD", "GET"), ("GET",)])
+def test_redirects_in_a_circle_are_said(
+    fetcher: ModelFetcher, hub: Hub, circles: tuple[str, ...], *, relative: bool
+) -> None:
+    hub.circles, hub.plain_etag = circles, relative
+    with pytest.raises(DownloadFailed, match="the server redirects in a circle"):
+        fetcher.pull(REF)
+
+
 def test_no_network_is_said(library: ModelLibrary, hub: Hub, tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -40,11 +40,20 @@ async def test_vectors_are_little_endian_and_of_length_1() -> None:
 
 async def test_a_long_text_has_a_vector_for_each_passage() -> None:
     store, embedder = InMemorySessionStore(), HashEmbedder()
-    await begin(store, "One sentence of several. " * 60)
+    await begin(store, " ".join(f"Sentence {number} of several." for number in range(60)))
     await VectorMaker(store.vectors, embedder).make_missing()
     rows = list((await store.vectors.scan(embedder.fingerprint)).rows())
     assert [row.part for row in rows] == list(range(len(embedder.embedded)))
     assert len(rows) > 2
+
+
+async def test_what_is_said_over_and_over_is_embedded_once() -> None:
+    store, embedder = InMemorySessionStore(), HashEmbedder()
+    await begin(store, "Look at this" + "!" * 20_000)
+    await VectorMaker(store.vectors, embedder).make_missing()
+    rows = list((await store.vectors.scan(embedder.fingerprint)).rows())
+    assert [row.part for row in rows] == list(range(41))
+    assert len(embedder.embedded) == 3
 
 
 async def test_only_one_session_when_it_is_named() -> None:

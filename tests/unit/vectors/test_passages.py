@@ -1,9 +1,11 @@
 """Long texts in pieces: nothing is lost, nothing is too long."""
 
-from hypothesis import given
+import re
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.vectors.passages import PASSAGE_CHARS, passages
+from memory.vectors.passages import PASSAGE_CHARS, _end, passages
 
 
 def test_a_short_text_is_one_passage() -> None:
@@ -30,3 +32,17 @@ def test_all_words_are_kept_in_order(text: str, size: int) -> None:
     assert found
     assert all(len(piece) <= size for piece in found)
     assert "".join("".join(found).split()) == "".join(text.split())
+
+
+@settings(deadline=None)
+@given(st.text(" \n.!?。ab\u2003", min_size=8, max_size=40))
+def test_sentences_end_where_they_always_did(text: str) -> None:
+    """Vectors are kept by the numbers of passages: where these are cut must not change."""
+    ends = r".+?(?:[.!?。！？]+(?=\s|$)|\n+|$)\s*"
+    units = re.findall(ends, text.strip(), re.DOTALL)
+    found, begin = [], 0
+    while begin < len(text.strip()):
+        end = _end(text.strip(), begin)
+        found.append(text.strip()[begin:end])
+        begin = end
+    assert found == units

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from atlas_desktop.services.exporting import Exporter
 from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport, Unreadable
 from atlas_desktop.services.importing.lines import read_line
-from memory.entities import NewMessage
+from memory.entities import NewMessage, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
@@ -204,3 +204,44 @@ async def test_any_session_survives_the_way_out_and_in(
     (text,) = await lines_of(first)
     await second.transfer.take(read_line(text.encode()))
     assert await lines_of(second) == [text]
+
+
+async def test_titles_tags_and_names_come_in_as_one_line(tmp_path: Path) -> None:
+    """In a list each of them is a row: a line end in one of them would forge others."""
+    forged = "Trip\n01a2f0c1  Another conversation\x1b[31m\u2028\ttail"
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(
+        line(
+            title=forged,
+            project=forged,
+            tags=[forged, "\n"],
+            messages=[{"id": "1", "role": "user", "content": "a\nb", "speaker": forged}],
+        )
+        + b"\n"
+    )
+    store = await open_off_record(FakeClock())
+    await Importer(store.transfer).take([file], ImportOptions(Format.JSONL))
+    (session,) = await store.list_sessions()
+    given = await store.transfer.give(session.id)
+    tags = await store.organising.tags()
+    names = [
+        given.title,
+        given.project or "",
+        *given.tags,
+        *(one.tag for one in tags),
+        given.messages[0].speaker,
+    ]
+    assert all(name == "Trip 01a2f0c1  Another conversation[31m  tail" for name in names), names
+    assert len(given.tags) == 1
+    assert given.messages[0].content == "a\nb"
+    await store.close()
+
+
+async def test_the_store_keeps_no_line_ends_in_names_whoever_gives_them() -> None:
+    store = await open_off_record(FakeClock())
+    new = NewSession("a\nb\x1b[1m", project="p\nq")
+    session, _ = await store.create_session(new, NewMessage(Role.USER, "hello"))
+    assert (session.title, session.project) == ("a b [1m", "p q")
+    session = await store.update_session(session.id, SessionPatch(title="c\r\nd\u202e"))
+    assert session.title == "c d"
+    await store.close()

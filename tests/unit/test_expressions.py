@@ -1,0 +1,521 @@
+"""No text can keep the program busy: every regular expression, and every scan of a whole text, is linear.
+
+Each is known here with texts that are hard for it. One that is new fails `test_every_expression_is_known`:
+add it to `LINEAR` with a text that, repeated, makes it look far ahead in vain; where it cannot be linear, see
+that its text is cut before, and add it to `BOUNDED`.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import chain, repeat
+
+import pytest
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.exporting.markdown import contained
+from atlas_desktop.services.exporting.redaction import KINDS, Redaction, Redactor
+from atlas_desktop.services.importing import claude_content, front_matter, openwebui
+from atlas_desktop.services.importing.markdown import is_transcript
+from atlas_desktop.services.importing.wording import fenced, quoted
+from atlas_desktop.services.titles import first_words, tidy
+from memory.attachments.entities import Attachment
+from memory.attachments.selecting import by_words
+from memory.context import parts
+from memory.context.documents import whole_block
+from memory.context.worth import asks
+from memory.learning.claims import claim
+from memory.learning.entities import Heard
+from memory.learning.reader import read, understand
+from memory.lifecycle.evidence import Evidence, names, numbers
+from memory.lifecycle.gates import Rule, flaws
+from memory.lifecycle.importance import importance
+from memory.lifecycle.passages import sentences
+from memory.lifecycle.ranking import content_words
+from memory.recall.words import asks_advice, named, states_preference, surveys, without_names
+from memory.vectors.passages import passages
+from models.messages import Role
+from tests.unit.expressions import expressions, seconds, use
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+MARGIN = 4
+"""Ten times the text may take so many times ten times as long: caches make the first steps look quick."""
+SLACK_S = 0.02
+TRIES = 3
+AT = datetime(2026, 11, 25, tzinfo=UTC)
+
+LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
+    "memory.attachments.selecting": {
+        "_WORD": (" a", "\na"),
+        "_UNSPACED": ("\u30ff", "\u0eff"),
+    },
+    "memory.context.documents": {
+        "_FENCES": ("`", "a"),
+    },
+    "memory.context.parts": {
+        "_BORDERS": ("!", "!)", " ", "\n"),
+    },
+    "memory.context.worth": {
+        "_WORD": ("1 ", "1\n"),
+        "_ONLY_ASKS": ("\uff1f", "a?"),
+    },
+    "memory.knowledge.consolidation": {
+        "_SENTENCE": (" !", " \n"),
+    },
+    "memory.knowledge.wording": {
+        "_WORD": (" a", "a."),
+    },
+    "memory.learning.asking": {
+        "_OWN": ("'i", " m"),
+        "_PASSING": ("i ", "i'"),
+    },
+    "memory.learning.claims": {
+        "_CHANGED": (".o", "1\n"),
+        "_TAIL": ("  ", ", "),
+        "_RATHER_THAN": (" \n", "  "),
+        "_TOPIC": (";e", "e\n"),
+        "_TITLE": ("S ", "r "),
+        "_CAPITAL": ("A\n", ".A"),
+    },
+    "memory.learning.dating": {
+        "_AHEAD": (".t", "1."),
+        "_COMES": ("b\n", "d "),
+    },
+    "memory.learning.evidence": {
+        "_DENIES": ("o.", "p "),
+    },
+    "memory.learning.joined": {
+        "_BOUND": ("\no", "\nf"),
+    },
+    "memory.learning.patterns": {
+        "_PIECE": ("<", "A<"),
+    },
+    "memory.learning.reader": {
+        "_HINT": ("c ", "an"),
+    },
+    "memory.learning.voice": {
+        "_FENCE": ("\n", "\t"),
+        "_INLINE_FENCE": ("`", "``` "),
+        "_CITED_LINE": ("\n", "> "),
+        "_LIST_MARK": ("\n", " "),
+        "_LIST": (":-", ":"),
+        "_ONESELF": ("s\n", "j\n"),
+        "_OPEN_QUOTE": ("a,", ',"'),
+        "_END": ("\uff01\uff1f", "\u3002\uff1f"),
+        "_ABBREVIATED": ("  ", "\n "),
+        "_CLAUSE": ("  ", " \n"),
+        "_ADVERBIAL": ("\n", "as "),
+        "_KINDLY": (" \n", "'."),
+    },
+    "memory.lifecycle.evidence": {
+        "_NUMBER": ("a", "1"),
+        "_THOUSANDS": ("\n", "\u2019"),
+        "_SPACED": ("1/", "1 "),
+        "_DECIMAL": ("11", "\n"),
+        "_TOKEN": ("1_", ".A"),
+        "_GERMAN_NOUN": ("cp", "keit"),
+        "_NOT_A_NAME_END": ("mn", "ment"),
+    },
+    "memory.lifecycle.gates": {
+        "_SPEECH": ("\n", "* "),
+        "_SENTENCE_END": (" \u3002", "\n?"),
+    },
+    "memory.lifecycle.importance": {
+        "_TITLE": ("A\u201e", "a\u201e"),
+        "_QUESTION": ("\uff1f ", "A\uff1f"),
+        "_CODE": ("`", "``` "),
+    },
+    "memory.lifecycle.languages": {
+        "_WORD": ("a_", "_A"),
+    },
+    "memory.lifecycle.passages": {
+        "_FENCE": ("``` a ", "~~~ a "),
+        "_LINE_MARKS": ("  ", "\n "),
+        "_RULE": ("+\n", "\n"),
+        "_EMPHASIS": ("`x ", "**"),
+        "_ENDS": ("\uff1f", "\uff01"),
+        "_ABBREVIATED": (" ", "\n\n"),
+        "_HEADER": ("1", "\n"),
+        "_LABELLED": (" :", "\n"),
+    },
+    "memory.organising.tagging": {
+        "_WORD": ("a_", "_"),
+    },
+    "memory.recall.citing": {
+        "_CONFIRMS": ("!\n", ".."),
+    },
+    "memory.recall.moments": {
+        "_FORMS": (" p", " y"),
+        "_OPEN_AFTER": (" t", ".a"),
+        "_OPEN_BEFORE": (" t", "a."),
+        "_LEADS": ("\n", "from "),
+        "_ENDS": ("\n", "by "),
+        "_ASKS_WHEN": ("h\n", " r"),
+        "_WORD": ("1 ", "\n1"),
+    },
+    "memory.recall.references": {
+        "_PATTERNS": ("before a ", "before "),
+        "_ORDER": ("\n", "  "),
+    },
+    "memory.recall.words": {
+        "_ADDRESSED": ("you ", "you  a "),
+        "_ADVICE": ("e ", "!a"),
+        "_SUMS_UP": (".1", "a."),
+        "_SURVEYS": ("e.", "o."),
+        "_ATTITUDE": ("i ", "we "),
+    },
+    "memory.search.dates": {
+        "_ISO": ("1", "-\n"),
+        "_SHORT": ("1w", "1"),
+        "_AGO": ("11", "ge"),
+        "_PERIOD": ("p", "ey"),
+        "_WEEKDAY": ("tf", " l"),
+        "_MONTH": ("jun a ", "af"),
+        "_FORMS": ("jj", "na"),
+    },
+    "memory.search.language": {
+        "_PLAIN": (".", "1a"),
+    },
+    "memory.search.tokens": {
+        "_FIELD": ("a", "za"),
+        "_RUN": (".", "11"),
+    },
+    "memory.search.words": {
+        "_UNSPACED": ("\u3040a", "A\u1780"),
+    },
+    "memory.storage.queries.leftovers": {
+        "_ID": ("19", "a1"),
+    },
+    "memory.storage.queries.transfer": {
+        "_OWN_ID": ("\n", "0"),
+    },
+    "memory.storage.salvage": {
+        "_ID": ("\n", " "),
+        "_PARCEL_KEY": ("parcel_key", "\n"),
+    },
+    "memory.storage.values": {
+        "_NO_LINE": ("\x1b", "a\n"),
+        "_ID": ("\n9", "\n"),
+    },
+    "memory.storage.words": {
+        "_PIECE": ('"', "a"),
+    },
+    "memory.vault.recovery": {
+        "_SEPARATORS": (".1", "A\u2010"),
+        "_ALPHABET": ("\n", "2"),
+    },
+    "memory.vectors.passages": {
+        "_END": ("!", "\n"),
+    },
+    "atlas_desktop.cli.context": {
+        "_STEERING": ("\u202a", "\u2069\u009f"),
+    },
+    "atlas_desktop.cli.insights": {
+        "_SPAN": ("1A", "\n"),
+    },
+    "atlas_desktop.cli.lines": {
+        "_BROKEN": ("a",),
+    },
+    "atlas_desktop.cli.organising": {
+        "_FULL_ID": ("\n", "0"),
+    },
+    "atlas_desktop.services.cleaning": {
+        "_UNCLEAN": ("\ud98b\ud953", "\ud98b\ud8e6"),
+    },
+    "atlas_desktop.services.exporting.file_names": {
+        "_FORBIDDEN": ("~\u009f", "~\u2028"),
+        "_RESERVED": ("\n", ".u"),
+    },
+    "atlas_desktop.services.exporting.html": {
+        "_SAFE_LINK": ("mailto:", "\n"),
+    },
+    "atlas_desktop.services.exporting.lines": {
+        "_STEERING": ("\u202e\u2066", "\u2066\u2028"),
+    },
+    "atlas_desktop.services.exporting.markdown": {
+        "_RISKY": ("\n\n", "\n="),
+        "_FENCE": ("`", "~"),
+        "_NESTED_FENCE": ("\n\t", "\n\n"),
+        "_HEADING": ("\t", "#"),
+        "_UNDERLINE": ("-", "="),
+        "_NO_PARAGRAPH": ("\t", ">"),
+        "_ACTIVE": ("<a:", "<", "\\<"),
+        "_TICKS": ("`", "` "),
+        "_FENCES": (" `", " a"),
+        "_SPECIAL": (">_", "<["),
+    },
+    "atlas_desktop.services.exporting.naming": {
+        "_SAID": ("'m", "1-"),
+        "_TITLED": ("M\n", "'M"),
+        "_GREETED": ("\nv", "\n"),
+        "_SIGNED": ("gru\u00df ", "wishes "),
+        "_RELATED": ("mi ", "his "),
+        "_PAIR": ("\u0410\n", "Z-"),
+        "_SAID_SMALL": ("m\n", "1 "),
+        "_WORD": ("a\n", "A\n"),
+    },
+    "atlas_desktop.services.exporting.patterns": {
+        "_DIGIT": ("11", ".1"),
+        "_NUMBER": ("1", "1\n"),
+        "_EMAIL": ("$_", "a@a."),
+        "_CARD": ("\u00a0\u2011", "\n\u00a0"),
+        "_IBAN": (" .", "a\u00a0"),
+        "_SSN": ("\n9", ".9"),
+        "_NINO": ("\n\n", "A\n"),
+        "_DNI": ("X\n", "-\n"),
+        "_CODICE": ("\nS", "\nM"),
+        "_INSEE": ("-B", "2 "),
+        "_NUMBERED": ("tax ", "id card "),
+        "_PHONE": ("(\u2013", "(\u2011"),
+        "_CALLED": ("tel ", "fax "),
+        "_DATE": ("\n", "1"),
+        "_YEARS": ("\n", "15"),
+        "_IP": ("\n", "1"),
+        "_NANP": ("\n", "1"),
+        "_LOCAL": ("\n", " \n"),
+        "_ADDRESSES": ("\u2019A", "\u2019\u017d"),
+    },
+    "atlas_desktop.services.exporting.pdf": {
+        "_FENCE": ("\n", "`"),
+        "_HEADING": ("\n", " "),
+        "_WORDS": ("1 ", " \n"),
+    },
+    "atlas_desktop.services.exporting.redaction": {
+        "_UUID": ("\n", "0"),
+    },
+    "atlas_desktop.services.finding": {
+        "_SAVED": ("\n", " "),
+    },
+    "atlas_desktop.services.importing.chatgpt_content": {
+        "_MARKER": ("\ue200", "\ue206\ue200"),
+    },
+    "atlas_desktop.services.importing.claude_content": {
+        "_THINKING": ("<antThinking>", "<antThinking> "),
+        "_ATTRIBUTE": ("1", "a="),
+    },
+    "atlas_desktop.services.importing.front_matter": {
+        "_FIELD": ("A", "\n"),
+        "_ITEM": ("  ", "\n"),
+        "_QUOTED": (" ]", "\n["),
+    },
+    "atlas_desktop.services.importing.lmstudio": {
+        "_STEP": ("\n", "1"),
+    },
+    "atlas_desktop.services.importing.markdown": {
+        "_HEADING": ("\n", "#\n"),
+        "_BOLD": ("_", "**"),
+        "_PLAIN": ("Aa", "AA"),
+        "_FENCE": ("`", "~~"),
+        "_RULE": ("*", "_"),
+        "_ESCAPED": ("]\\", "$\\"),
+    },
+    "atlas_desktop.services.importing.scanning": {
+        "_IN_STRING": ("a", "\\\\"),
+        "_SIGN": ("a", "{"),
+        "_NEXT": ('"\\', 'A"'),
+        "_BARE": ('".', ",A"),
+        "_WHOLE": ('{"a":[', ",,"),
+        "_BEGINNING": ("\n", '{"'),
+        "_WRAPPED": ("\n", "Am"),
+    },
+    "atlas_desktop.services.importing.values": {
+        "_DIGITS": ("\n", "1"),
+        "_HALVES": ("\udfff", "\ud800"),
+    },
+    "atlas_desktop.services.importing.wording": {
+        "_FENCES": ("\n", ".\n"),
+        "_LANGUAGE": ("\n", "#"),
+    },
+    "atlas_desktop.services.numbered": {
+        "_NUMBER": (" (", " ( a "),
+    },
+    "atlas_desktop.services.personas": {
+        "_VARIABLE": ("}}", "{{"),
+    },
+    "atlas_desktop.tui.keymap": {
+        "_FUNCTION": ("\n", "f"),
+    },
+    "atlas_desktop.tui.screens.chat_completion": {
+        "_COMMAND": ("\n", "/"),
+        "_MENTION": (". ", "\n@"),
+    },
+    "atlas_desktop.tui.screens.chat_talk": {
+        "_COMMAND": ("\n", "/-"),
+    },
+    "atlas_desktop.tui.widgets.rows": {
+        "_SPACE": ("A ", "\nA"),
+    },
+}
+"""By module and name: texts that are hard for an expression, when they are repeated."""
+
+MATCHED = frozenset(
+    f"atlas_desktop.services.importing.markdown:{name}" for name in ("_HEADING", "_BOLD", "_PLAIN")
+)
+"""Those that another function is given, and matches with a line."""
+
+BOUNDED: dict[str, tuple[int, tuple[str, ...]]] = {
+    "memory.learning.voice:_QUOTED": (8_000, ("„", "«„", "'a ")),
+    "memory.learning.reader:_PRONOUN": (1_000, ("and ", "but ")),
+    "memory.learning.reader:_POSSESSIVE": (1_000, ("and ", "but ")),
+}
+"""How many characters an expression is given at most."""
+
+ENOUGH_S = 0.25
+"""What a bounded expression may take."""
+
+INSIDE = {
+    "memory.knowledge.consolidation:content": "memories, which are short",
+    "memory.learning.dating:held": "statements",
+    "memory.learning.evidence:normal": "read",
+    "memory.learning.evidence:_meaning": "read",
+    "memory.learning.forms:forms": "read",
+    "memory.learning.forms:procedure": "read",
+    "memory.learning.forms:code": "read",
+    "memory.learning.forms:open_question": "read",
+    "memory.learning.joined:_first": "read",
+    "memory.learning.joined:_joint": "read",
+    "memory.learning.patterns:_phrase": "read",
+    "memory.learning.patterns:reading": "read",
+    "memory.learning.patterns:_leading": "read",
+    "memory.learning.patterns:_date": "read",
+    "memory.learning.reader:_vague": "read",
+    "memory.learning.reader:_spoken_of": "read",
+    "memory.learning.reader:_resolved": "read",
+    "memory.learning.voice:voice": "read",
+    "memory.lifecycle.evidence:readings": "numbers",
+    "memory.lifecycle.evidence:Evidence._joined": "evidence",
+    "memory.lifecycle.evidence:Evidence.has_number": "evidence",
+    "memory.lifecycle.gates:_folded": "flaws",
+    "memory.lifecycle.gates:loops": "flaws",
+    "memory.lifecycle.phrases:Phrases._any": "importance",
+    "memory.recall.words:named": "question",
+    "memory.recall.words:without_names": "question",
+    "memory.search.dates:normal": "a condition of a query",
+    "memory.storage.finding.ranking:surface": "made of a query; each word is looked at once",
+    "memory.storage.finding.ranking:typed": "made of a query; each word is looked at once",
+    "atlas_desktop.services.exporting.naming:_bare": "a name",
+    "atlas_desktop.services.exporting.patterns:_is_phone": "a number",
+    "atlas_desktop.services.exporting.patterns:iban": "a number",
+    "atlas_desktop.services.exporting.redaction:pattern_of": "redaction",
+    "atlas_desktop.services.importing.scanning:_like": "test_bombs.py goes through it",
+    "atlas_desktop.services.paths_typed:typed_path": "a path",
+    "atlas_desktop.services.paths_typed:pasted_file": "a path",
+    "atlas_desktop.services.titles:tidy": "tidy",
+    "atlas_desktop.tui.history_rows:_wanted": "words that were found",
+    "atlas_desktop.tui.widgets.filter_chips:_place": "a query",
+    "models.names:clean_id": "the name of a model's file",
+}
+"""Expressions that functions make: the scan below that goes through them, or what they are given."""
+
+
+EXPRESSIONS = expressions()
+
+
+def _question(text: str) -> object:
+    return (
+        asks(text),
+        asks_advice(text),
+        surveys(text),
+        states_preference(text),
+        named(text, ["ann", "bo"]),
+        without_names(text, ["ann", "bo"]),
+    )
+
+
+def _flaws(text: str) -> object:
+    return flaws(text, 100, Rule("a text", ("Ann", "Bo"), 1000, "a prompt"))
+
+
+def _evidence(text: str) -> object:
+    known = Evidence(text)
+    return known.unknown_numbers("5 and 17.5"), known.unknown_names("Ann met Bo"), known._joined
+
+
+def _redacted(text: str) -> object:
+    redactor = Redactor(Redaction(frozenset(KINDS)))
+    redactor.learn_text(text)
+    return redactor.text(text)
+
+
+SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
+    "passages": (passages, ("!", "a. ", "\n", "a")),
+    "parts": (lambda text: [parts._cut(text, one) for one in parts._BORDERS], ("!", "a! ", " \n", "a ")),
+    "halves": (parts._halves, ("a\u0301", "\u0301")),
+    "read": (lambda text: read(Heard("m", "s", text, AT)), ("I like tea and ", "and ", "first 1: ", "A. ")),
+    "understand": (understand, ("my ", "be ")),
+    "claim": (claim, ("ich mag ", "  ")),
+    "sentences": (sentences, ("`x ", "Dr. ", "!", "> ")),
+    "importance": (lambda text: importance(text, Role.USER), ("!", "A ")),
+    "content words": (content_words, ("a", "running ")),
+    "numbers": (numbers, ("a", "1,000 ", "1")),
+    "names": (names, ("Ann ", "A. ", '"')),
+    "evidence": (_evidence, ("a", "1 ")),
+    "flaws": (_flaws, ("\n", "a b c d e. ")),
+    "question": (_question, ("which a ", "? ", "ann ")),
+    "words of passages": (lambda text: by_words(text[:100], passages(text)), ("a b. ",)),
+    "attached": (
+        lambda text: whole_block(Attachment("a", "s", "a.txt", "text/plain", 1, AT, text)),
+        ("`", "``` "),
+    ),
+    "clean": (clean, ("a", "\x1b")),
+    "clean line": (clean_line, ("a\n", " ")),
+    "first words": (first_words, (" ", "a ")),
+    "tidy": (tidy, ("title: ", "\n")),
+    "open webui": (
+        openwebui._without_details,
+        ("<details", "<details>", "<details>a</details> ", "<details><summary>"),
+    ),
+    "claude": (claude_content._with_artifacts, ("<antArtifact", "<antArtifact>", '<antArtifact a="')),
+    "front matter": (front_matter.front_matter, ("---\n", "a: b\n")),
+    "transcript": (is_transcript, ("# ", "User: ")),
+    "fenced": (fenced, ("`",)),
+    "quoted": (quoted, ("\n",)),
+    "markdown": (contained, ("#\n", "> ```\n", "<a\n", "`<b> `` ")),
+    "redaction": (_redacted, ("A'", "$_", "a@a.", "\n", "1 ", "Mr ")),
+}
+"""Functions that go through a whole text from outside."""
+
+
+def assert_linear(work: Callable[[str], object], hard: str, sizes: Sequence[int] = SIZES) -> None:
+    """Fails where ten times the text takes a hundred times as long, before that takes very long."""
+    for _ in range(TRIES):
+        before, told = None, []
+        for size in sizes:
+            took = seconds(work, (hard * (size // len(hard) + 1))[:size] + "\x00")
+            told.append(f"{1000 * took:.1f}")
+            if before is not None and took > 10 * MARGIN * before + SLACK_S:
+                break
+            before = took
+        else:
+            return
+    pytest.fail(f"{hard!r}: {', '.join(told)} ms for {sizes[: len(told)]} characters")
+
+
+def test_every_expression_is_known() -> None:
+    known = {f"{module}:{name}" for module, names_ in LINEAR.items() for name in names_}
+    assert set(EXPRESSIONS) == known | set(BOUNDED) | set(INSIDE)
+
+
+@pytest.mark.parametrize("module", LINEAR)
+def test_an_expression_is_linear(module: str) -> None:
+    for name, texts in LINEAR[module].items():
+        one = EXPRESSIONS[f"{module}:{name}"]
+        uses = frozenset({"fullmatch"}) if one.key in MATCHED else one.uses
+        for pattern in one.patterns():
+            for hard, sizes in zip(texts, chain([SIZES], repeat(SIZES[:-1])), strict=False):
+                assert_linear(use(pattern, uses), hard, sizes)
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_is_linear(name: str) -> None:
+    work, texts = SCANS[name]
+    for hard, sizes in zip(texts, chain([SIZES], repeat(SIZES[:-1])), strict=False):
+        assert_linear(work, hard, sizes)
+
+
+@pytest.mark.parametrize("key", BOUNDED)
+def test_a_bounded_expression_is_quick(key: str) -> None:
+    most, texts = BOUNDED[key]
+    for pattern in EXPRESSIONS[key].patterns():
+        for hard in texts:
+            text = (hard * most)[:most]
+            assert min(seconds(use(pattern, EXPRESSIONS[key].uses), text) for _ in range(TRIES)) < ENOUGH_S
