@@ -6,8 +6,9 @@ keep a key waiting.
 
 What a search leaves alive while all is at rest is left out of later ones: none of them has more to go through
 than what has come into being since, however much is alive. Of what is left out, most goes at once too when it
-is let go of. The rest, a few hundred objects for a conversation that was open, stays until the program ends,
-which it does with the next lock.
+is let go of. The rest, a few hundred objects for a conversation that was open, is found when nobody has been
+there for a while. Who never rests is interrupted once a minute, between two keys: in half an hour without a
+search the interface grew by half.
 """
 
 import gc
@@ -17,6 +18,11 @@ from dataclasses import dataclass, field
 
 QUIET_S = 1.0
 """For so long nobody has touched anything: what is new is gone through."""
+GONE_S = 20.0
+"""For so long nobody has been there: everything is gone through, once."""
+LATEST_S = 60.0
+"""After so long without a search, one comes between two keys."""
+BETWEEN_KEYS_S = 0.2
 AFTER = 5_000
 """Objects that came into being since the last search, less those that are gone."""
 
@@ -29,12 +35,15 @@ class Sweeper:
     longest: float = field(default=0.0, init=False)
     """Seconds that the longest of its searches took."""
     _touched: float = field(init=False)
+    _swept: float = field(init=False)
+    _thorough: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._touched = self.now()
+        self._touched = self._swept = self.now()
 
     def touched(self) -> None:
         self._touched = self.now()
+        self._thorough = False
 
     def sweep(self, *, at_rest: bool = True) -> bool:
         """Searches if there is something to be expected and nobody is at it; whether it did.
@@ -42,14 +51,30 @@ class Sweeper:
         `at_rest` says that no window is open and no work under way, which go with all that they hold: what is
         of them is not left out for good.
         """
-        new, young, _ = gc.get_count()
-        if self.now() - self._touched < QUIET_S or new + young * gc.get_threshold()[0] < AFTER:
+        now = self.now()
+        quiet = now - self._touched
+        new, young, old = gc.get_count()
+        of_new, of_young, _ = gc.get_threshold()
+        new += young * of_new
+        if quiet < QUIET_S:
+            due = quiet >= BETWEEN_KEYS_S and now - self._swept >= LATEST_S
+            if due := due and new + old * of_new * of_young >= AFTER:
+                self._search(gc.collect)
+            return due
+        if at_rest and quiet >= GONE_S and not self._thorough:
+            self._thorough = True
+            gc.unfreeze()
+        elif new < AFTER:
             return False
-        began = time.perf_counter()
         if at_rest:
-            gc.collect()
+            self._search(gc.collect)
             gc.freeze()
         else:
-            gc.collect(1)
-        self.longest = max(self.longest, time.perf_counter() - began)
+            self._search(lambda: gc.collect(1))
         return True
+
+    def _search(self, collect: Callable[[], object]) -> None:
+        began = time.perf_counter()
+        collect()
+        self._swept = self.now()
+        self.longest = max(self.longest, time.perf_counter() - began)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.sweeping import AFTER, QUIET_S, Sweeper
+from atlas_desktop.tui.sweeping import AFTER, BETWEEN_KEYS_S, GONE_S, LATEST_S, QUIET_S, Sweeper
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until
 
@@ -102,3 +102,49 @@ async def test_a_key_puts_the_search_off(make: Make) -> None:
         before = sweeper._touched
         await pilot.press("a")
         assert sweeper._touched > before
+
+
+def test_who_never_rests_is_interrupted_once_a_minute_between_two_keys() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    kept = Ring()
+    seen = weakref.ref(kept)
+    held = many(8 * AFTER)
+    # It is old by now: no search of what is young finds it.
+    gc.collect(1)
+    gc.collect(1)
+    held += many(8 * AFTER)
+    del kept
+    for _ in range(int(LATEST_S) * 4 - 4):
+        time[0] += 0.25
+        sweeper.touched()
+        assert not sweeper.sweep()
+    assert seen() is not None
+    time[0] += 2.0
+    sweeper.touched()
+    assert not sweeper.sweep(), "a key has just come"
+    time[0] += BETWEEN_KEYS_S
+    assert sweeper.sweep()
+    assert seen() is None
+    assert gc.get_freeze_count() == 0, "what is at work now may go soon"
+    assert len(held) == 16 * AFTER
+
+
+def test_what_was_left_out_and_is_gone_is_found_when_nobody_has_been_there_for_a_while() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    left_out = Ring()
+    seen = weakref.ref(left_out)
+    held = many(AFTER + 100)
+    time[0] = QUIET_S
+    assert sweeper.sweep()
+    del left_out
+    time[0] = GONE_S - 1
+    sweeper.sweep()
+    assert seen() is not None
+    time[0] = GONE_S
+    assert sweeper.sweep()
+    assert seen() is None
+    time[0] += 2 * GONE_S
+    assert not sweeper.sweep(), "once is enough"
+    assert held
