@@ -127,6 +127,10 @@ class RoomDamaged(MemoryFault):
         self.detail = detail
 
 
+class RoomMoved(MemoryFault):
+    """The file of an open room was removed or replaced: what is written would go with the program."""
+
+
 class StorageFull(MemoryFault):
     """The disk is full or refuses writes; nothing that was acknowledged is lost."""
 

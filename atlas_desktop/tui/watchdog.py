@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from enum import StrEnum
+from enum import Enum, auto
 from typing import Any
 
 ANSWER_S = 2.0
@@ -15,13 +15,13 @@ BREATH_S = 0.25
 PAUSE_S = 0.01
 
 
-class Asked(StrEnum):
+class Asked(Enum):
     """What the program was asked for."""
 
-    LOCK = "lock"
-    QUIT = "quit"
-    TERMINATED = "terminated"
-    HUNG_UP = "hung up"
+    LOCK = auto()
+    QUIT = auto()
+    TERMINATED = auto()
+    HUNG_UP = auto()
 
 
 class Watchdog:

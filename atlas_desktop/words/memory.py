@@ -45,6 +45,7 @@ WORDS: Words = {
     memory.FutureSchema: lambda e: told("future_schema", found=e.found, known=e.known),
     memory.UpgradeFailed: _upgrade,
     memory.RoomDamaged: named("room_damaged", Exit.DAMAGED),
+    memory.RoomMoved: named("room_moved", Exit.DAMAGED),
     memory.StorageFull: named("storage_full"),
     memory.StorageBusy: named("storage_busy"),
     memory.RoomClosed: named("room_closed", Exit.LOCKED),

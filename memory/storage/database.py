@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Self, TypeVar
 
-from memory.errors import MemoryFault, RoomClosed, RoomDamaged, StorageFull
+from memory.errors import MemoryFault, RoomClosed, RoomDamaged, RoomMoved, StorageFull
 from memory.storage.connection import Connection
 from memory.storage.faults import translated
 
@@ -41,6 +42,7 @@ class Database:
         self._lock = threading.Lock()
         self._closed = False
         self._damaged = False
+        self._files: dict[Path, tuple[int, int]] = {}
 
     @classmethod
     async def open(
@@ -91,8 +93,8 @@ class Database:
     async def write(self, work: Callable[[Connection], T]) -> T:
         """What `work(connection)` returns, after its changes are committed and on the disk.
 
-        An exception in `work` undoes all of them. Raises `RoomClosed`, `RoomDamaged`, `StorageFull`,
-        `StorageBusy` and whatever `work` raises.
+        An exception in `work` undoes all of them. Raises `RoomClosed`, `RoomMoved`, `RoomDamaged`,
+        `StorageFull`, `StorageBusy` and whatever `work` raises.
         """
         return await self._run(lambda: self._writing(work))
 
@@ -172,6 +174,7 @@ class Database:
             for prepare in self._prepared:
                 prepare(self._connection)
         conn = self._connection
+        self._look_at_files()
         with self._faults():
             conn.execute("BEGIN IMMEDIATE")
             try:
@@ -182,8 +185,20 @@ class Database:
                 if conn.in_transaction:
                     conn.execute("ROLLBACK")
                 raise
+        if not self._files:
+            self._files = _files_of(conn)
         self._rest_soon()
         return result
+
+    def _look_at_files(self) -> None:
+        """SQLite writes to files that nobody finds any more without a word. Raises `RoomMoved`."""
+        for path, known in self._files.items():
+            try:
+                found = path.stat()
+            except OSError as error:
+                raise RoomMoved from error
+            if (found.st_dev, found.st_ino) != known:
+                raise RoomMoved
 
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)
@@ -208,6 +223,14 @@ class Database:
             if self._damaged:
                 raise RoomDamaged(fault.detail) from fault
             raise
+
+
+def _files_of(conn: Connection) -> dict[Path, tuple[int, int]]:
+    """The files that a connection writes to, with what tells each from any other; none in memory."""
+    name = next(file for _, schema, file in conn.execute("PRAGMA database_list") if schema == "main")
+    paths = [Path(name), Path(f"{name}-wal")] if name else []
+    found = [(path, path.stat()) for path in paths if path.exists()]
+    return {path: (stat.st_dev, stat.st_ino) for path, stat in found}
 
 
 def _connected(

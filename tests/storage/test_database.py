@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory.entities import MessagePatch, NewMessage, NewSession
-from memory.errors import RoomClosed, RoomDamaged, StorageBusy, StorageFull
+from memory.errors import RoomClosed, RoomDamaged, RoomMoved, StorageBusy, StorageFull
 from memory.storage.connection import Connection, open_file, open_memory
 from memory.storage.database import Database
 from memory.storage.store import SqlSessionStore
@@ -169,3 +169,23 @@ async def test_damage_is_called_damage_by_every_call_after_it(place: Place) -> N
     report = await store.verify()
     await store.close()
     assert any(problem.startswith("HMAC verification failed") for problem in report.problems)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_written_to_a_file_that_is_not_there_any_more(
+    place: Place, suffix: str, replaced: bool
+) -> None:
+    store = await place.open(create=True)
+    session, _ = await store.create_session(NewSession(title="kept"), NewMessage(Role.USER, "Hello"))
+    gone = place.path.with_name(place.path.name + suffix)
+    copy = gone.read_bytes()
+    gone.rename(gone.with_suffix(".away"))
+    if replaced:
+        gone.write_bytes(copy)
+    with pytest.raises(RoomMoved):
+        await store.create_session(NewSession(title="lost"), NewMessage(Role.USER, "Hello"))
+    assert (await store.get_session(session.id)).title == "kept"
+    gone.with_suffix(".away").replace(gone)
+    await store.create_session(NewSession(title="back again"), NewMessage(Role.USER, "Hello"))
+    await store.close()

@@ -13,7 +13,7 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from memory.entities import RoomKind, Session
 from models.messages import Role
 from tests.tui.desk import PASSPHRASE, Stage, talk
-from tests.tui.driving import assert_until, chat, on, open_private, say, settle, shown, turn_to
+from tests.tui.driving import assert_until, chat, on, open_private, settle, shown, turn_to
 
 Make = Callable[..., Stage]
 LEAVE = {"app.quit", "app.lock", "app.demo"}
@@ -66,7 +66,7 @@ def press_at_once(app: AtlasApp, keys: list[str]) -> None:
 async def back_at_the_prompt(pilot: Pilot[None], place: Stage) -> None:
     """What a person does who wants to write: Esc until nothing lies over the conversation."""
     for _ in range(12):
-        for _ in range(20):
+        for _ in range(10):
             await pilot.pause(0.005)
         if on(place.app, ChatScreen) and chat(place.app).prompt.has_focus:
             return
@@ -86,7 +86,7 @@ async def all_said(place: Stage) -> list[str]:
 
 async def a_message_is_stored(pilot: Pilot[None], place: Stage, words: str) -> None:
     chat(place.app).prompt.put("")
-    await say(pilot, words)
+    press_at_once(place.app, [*words, "enter"])
     for _ in range(200):
         shown_now = place.app.chat
         session = None if shown_now is None else shown_now.current.session

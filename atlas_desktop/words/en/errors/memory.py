@@ -74,6 +74,11 @@ TEXTS = {
     "over it.",
     "room_damaged.next": "`atlas vault salvage` brings out what can be read and keeps the old files; or "
     "restore a backup.",
+    "room_moved.title": "The room's file is gone",
+    "room_moved.what": "It was removed or replaced while Atlas had it open. Nothing more is written: it "
+    "would be lost with the end of the program. What is open can still be read.",
+    "room_moved.next": "Before you close Atlas, write what you want to keep to files with `/export`. Then "
+    "put the file back, or restore a backup.",
     "storage_full.title": "The disk does not take any more",
     "storage_full.what": "Writing failed: the disk is full or refuses. Everything acknowledged before is "
     "saved.",
