@@ -110,6 +110,9 @@ class Terminal:
         for key in keys:
             self._child.send(KEYS.get(key, key))
 
+    def resize(self, columns: int, rows: int) -> None:
+        self._child.setwinsize(rows, columns)
+
     @property
     def echo(self) -> bool:
         """Whether the terminal shows what is typed."""
