@@ -18,7 +18,7 @@ def opened(program: Program, *, columns: int, rows: int) -> Terminal:
     return atlas(program.paths.home, "--passphrase-file", secret, columns=columns, rows=rows)
 
 
-def ends_with_all_stored(program: Program, terminal: Terminal, *said: str) -> None:
+def assert_all_stored(program: Program, terminal: Terminal, *said: str) -> None:
     terminal.settle()
     terminal.press(ctrl("q"))
     assert terminal.wait_for_end() == 0
@@ -41,7 +41,7 @@ def test_a_terminal_of_any_size(program: Program, size: tuple[int, int]) -> None
         terminal.drain(6)
         say(terminal, "in a small window")
         terminal.drain(3)
-        ends_with_all_stored(program, terminal, "in a small window")
+        assert_all_stored(program, terminal, "in a small window")
 
 
 def test_a_storm_of_sizes(program: Program) -> None:
@@ -56,7 +56,7 @@ def test_a_storm_of_sizes(program: Program) -> None:
         terminal.resize(80, 24)
         terminal.press("enter")
         terminal.drain(4)
-        ends_with_all_stored(program, terminal, "said in a storm")
+        assert_all_stored(program, terminal, "said in a storm")
 
 
 def test_a_program_that_is_stopped_for_a_while_goes_on(program: Program) -> None:
@@ -68,4 +68,4 @@ def test_a_program_that_is_stopped_for_a_while_goes_on(program: Program) -> None
         time.sleep(7)  # longer than the watchdog waits for an answer
         os.kill(terminal.pid, signal.SIGCONT)
         terminal.drain(4)
-        ends_with_all_stored(program, terminal, "before the stop", "while it was stopped")
+        assert_all_stored(program, terminal, "before the stop", "while it was stopped")

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+import psutil
 import pytest
 
 from tests.e2e.conftest import Program
@@ -51,4 +52,6 @@ def test_it_ends_when_it_is_told_to(program: Program, how: str) -> None:
 @pytest.mark.parametrize("how", ["python", "c"])
 def test_it_ends_with_its_terminal(program: Program, how: str) -> None:
     with stuck(program, how) as terminal:
+        pid = terminal.pid
         terminal.hang_up(within=15)
+        assert not psutil.pid_exists(pid)

@@ -84,7 +84,7 @@ async def all_said(place: Stage) -> list[str]:
     return [text for one in sessions for text in await said_in(place, one)]
 
 
-async def a_message_is_stored(pilot: Pilot[None], place: Stage, words: str) -> None:
+async def assert_stored(pilot: Pilot[None], place: Stage, words: str) -> None:
     chat(place.app).prompt.put("")
     press_at_once(place.app, [*words, "enter"])
     for _ in range(200):
@@ -111,10 +111,10 @@ async def test_a_key_that_comes_several_times_at_once_swallows_no_message(
         for number, key in enumerate(OPENING):
             press_at_once(place.app, [key, *[*between, key] * (times - 1)])
             await back_at_the_prompt(pilot, place)
-            await a_message_is_stored(pilot, place, f"word {number} after {key.replace('+', ' ')}")
+            await assert_stored(pilot, place, f"word {number} after {key.replace('+', ' ')}")
 
 
-async def after_any_keys(make: Make, seed: int, rounds: int) -> None:
+async def assert_nothing_is_lost(make: Make, seed: int, rounds: int) -> None:
     """So many random sequences in one run of the program, each with a message after it."""
     chance = random.Random(seed)
     place = make()
@@ -126,7 +126,7 @@ async def after_any_keys(make: Make, seed: int, rounds: int) -> None:
             press_at_once(place.app, keys)
             try:
                 await back_at_the_prompt(pilot, place)
-                await a_message_is_stored(pilot, place, f"word {seed} {number}")
+                await assert_stored(pilot, place, f"word {seed} {number}")
             except Exception as error:
                 error.add_note(f"after {keys}")
                 raise
@@ -134,13 +134,13 @@ async def after_any_keys(make: Make, seed: int, rounds: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_after_any_keys_at_once_a_message_is_stored(make: Make, seed: int) -> None:
-    await after_any_keys(make, seed, 10)
+    await assert_nothing_is_lost(make, seed, 10)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1000, 1100))
 async def test_ten_thousand_random_sequences_lose_no_message(make: Make, seed: int) -> None:
-    await after_any_keys(make, seed, 100)
+    await assert_nothing_is_lost(make, seed, 100)
 
 
 async def test_what_is_typed_after_the_key_that_closes_the_private_room_is_done_in_its_order(
@@ -187,5 +187,5 @@ async def test_a_message_sent_from_far_above_the_end_of_a_long_conversation_is_s
         await pilot.press("ctrl+end")
         await settle(pilot)
         await pilot.press("pageup", "pageup")
-        await a_message_is_stored(pilot, place, "from above")
+        await assert_stored(pilot, place, "from above")
         await assert_until(pilot, lambda: "from above" in shown(place))
