@@ -195,7 +195,7 @@ for _ in range(int(sys.argv[1])):
 """
 
 
-def read_mutations(count: int) -> None:
+def assert_none_kills(count: int) -> None:
     """In one process for all: none of them ends it, and its time bounds them together."""
     sound = [
         *HARMLESS.values(),
@@ -216,11 +216,11 @@ def read_mutations(count: int) -> None:
 
 
 def test_no_damaged_pdf_is_more_than_an_answer(figures: Figures) -> None:
-    read_mutations(200)
+    assert_none_kills(200)
     figures.add("damaged PDFs", attempts=200)
 
 
 @pytest.mark.soak
 def test_no_damaged_pdf_is_more_than_an_answer_in_a_long_run(figures: Figures) -> None:
-    read_mutations(10_000)
+    assert_none_kills(10_000)
     figures.add("damaged PDFs", attempts=10_000)

@@ -101,6 +101,7 @@ def test_settings_may_be_a_link_to_a_file(home: Paths, tmp_path: Path) -> None:
     file.write_text("")
     home.config.symlink_to(file)
     home.ensure()
+    assert home.config.is_symlink()
 
 
 # --- what is no file --------------------------------------------------------------------------------
