@@ -359,3 +359,24 @@ async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await assert_until(pilot, lambda: "Remark 0 about a wall." in shown(place))
         assert "Answer 19." not in shown(place)
+
+
+async def test_an_inbox_of_five_thousand_is_shown_kept_and_taken_back(make: Make) -> None:
+    store = InMemorySessionStore(FakeClock(NOW))
+    for number in range(5_000):
+        text = f"Knows the tide table of day {number}"
+        new = NewMemory(MemoryKind.FACT, text, MemoryOrigin.MODEL, state=MemoryState.INBOX)
+        await store.memories.add(new)
+    place = make(store=store)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("f3")
+        await assert_until(pilot, lambda: "5,000" in shown(place))
+        # What is not seen is not made: the list goes on as it is gone through.
+        assert place.app.screen.query_one(OptionList).option_count < 500
+        await pilot.press("A")
+        await settle(pilot)
+        assert (await store.memories.counts()).by_state.get("inbox", 0) == 0
+        await pilot.press("u")
+        await settle(pilot)
+        assert (await store.memories.counts()).by_state["inbox"] == 5_000
