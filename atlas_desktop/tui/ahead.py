@@ -15,6 +15,8 @@ AHEAD = (
     "memory.learning.digests",
     "memory.vault.upkeep",
     "memory.storage.snapshots",
+    "memory.storage.backup",
+    "memory.storage.files",
     "atlas_desktop.services.scheduled_backup",
     "atlas_desktop.services.backup",
     "atlas_desktop.tui.shelf",

@@ -46,6 +46,7 @@ from atlas_desktop.tui.widgets.transcript import Transcript
 from atlas_desktop.tui.work import work_under_way
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, Message, RoomKind
+from memory.errors import RoomClosed
 from models.messages import Role
 
 if TYPE_CHECKING:
@@ -145,11 +146,15 @@ class ChatScreen(
 
     def tell(self) -> None:
         """Brings the lines around the conversation up to date."""
-        if self.atlas.leaving or not self.atlas.desk.open_rooms:
+        if self.atlas.leaving:
             return
         shown = self.current
         session = shown.session
-        room = self.atlas.room
+        try:
+            room = self.atlas.room
+        except RoomClosed:
+            # News of a turn may come while the rooms are being closed.
+            return
         off = room.store.room is RoomKind.OFF_RECORD
         begins = MemoryMode.OFF if off else shown.mode or MemoryMode.NORMAL
         self.query_one(HeadLine).tell(

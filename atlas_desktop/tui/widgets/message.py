@@ -130,6 +130,8 @@ class MessageBlock(Vertical):
         self._now = now
         self._stream: PacedStream | None = None
         self._doing = ""
+        self._early = ""
+        """What has come before there was anything to show it."""
         self._place = f"{place[0]}/{place[1]}" if place is not None else ""
 
     def compose(self) -> ComposeResult:
@@ -180,6 +182,16 @@ class MessageBlock(Vertical):
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
         return Content.assemble(*parts)
 
+    def _tell_head(self) -> None:
+        """Nothing is there to be told while it is made, or taken down: keys come quicker than widgets."""
+        for head in self.query(".head").results(Static):
+            head.update(self._head())
+
+    @property
+    def _markdown(self) -> SafeMarkdown | None:
+        """What shows the words of a reply; None while it is made, or taken down."""
+        return next(iter(self.query(SafeMarkdown).results()), None)
+
     @property
     def streaming(self) -> bool:
         """Whether its reply is being made."""
@@ -189,43 +201,47 @@ class MessageBlock(Vertical):
         """Shows whether it is the one that keys are about: by colour, and by a mark."""
         if selected is not self.has_class("-selected"):
             self.set_class(selected, "-selected")
-            self.query_one(".head", Static).update(self._head())
+            self._tell_head()
 
     def marked(self, message: Message) -> None:
         """Shows the message as it is now, with the same words."""
         self.message = message
-        self.query_one(".head", Static).update(self._head())
+        self._tell_head()
 
     def doing(self, words: str) -> None:
         """Says what is under way (`reading`, `writing`) in the head line."""
         if words != self._doing:
             self._doing = words
-            self.query_one(".head", Static).update(self._head())
+            self._tell_head()
 
     def placed(self, number: int, of: int) -> None:
         """Says in the head line which of several answers this is, counted from 1."""
         self._place = f"{number}/{of}" if of > 1 else ""
-        self.query_one(".head", Static).update(self._head())
+        self._tell_head()
 
     def stream(self, text: str, frame_rate: int) -> None:
         """Adds to a reply that is being made."""
+        self._early += text
         if self._stream is None:
-            markdown = self.query_one(SafeMarkdown)
+            if (markdown := self._markdown) is None:
+                return
             growing = Growing(self.message.content, markdown.size.height)
             markdown.display = False
             self.query(".end").remove()
             self.mount(growing, after=markdown)
             self._stream = PacedStream(growing, frame_rate)
+        text, self._early = self._early, ""
         self._stream.write(text)
 
     async def finish(self, message: Message) -> None:
         """Ends a reply: what grew is replaced by widgets."""
         self.message = message
-        words = clean(self._words())
-        markdown = self.query_one(SafeMarkdown)
         if self._stream is not None:
             self._stream.end()
             self._stream = None
+        if (markdown := self._markdown) is None:
+            return
+        words = clean(self._words())
         with self.app.batch_update():
             if words != markdown.source:
                 await markdown.update(words)
@@ -233,7 +249,7 @@ class MessageBlock(Vertical):
             await self.query("Growing, .end").remove()
             await self.mount_all(self._end())
         self._doing = ""
-        self.query_one(".head", Static).update(self._head())
+        self._tell_head()
 
     def on_unmount(self) -> None:
         if self._stream is not None:
