@@ -51,6 +51,7 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.explain import explain
     from atlas_desktop.settings import SettingsError, SettingsFile
 
+    ctx.paths.check()
     file = SettingsFile(ctx.paths.config)
     try:
         file.load()

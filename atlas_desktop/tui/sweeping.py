@@ -56,25 +56,30 @@ class Sweeper:
         new, young, old = gc.get_count()
         of_new, of_young, _ = gc.get_threshold()
         new += young * of_new
-        if quiet < QUIET_S:
+        if quiet < QUIET_S or not at_rest:
             due = quiet >= BETWEEN_KEYS_S and now - self._swept >= LATEST_S
-            if due := due and new + old * of_new * of_young >= AFTER:
-                self._search(gc.collect)
-            return due
+            if due and new + old * of_new * of_young >= AFTER:
+                self._search()
+                return True
+        if quiet < QUIET_S:
+            return False
         if at_rest and quiet >= GONE_S and not self._thorough:
             self._thorough = True
             gc.unfreeze()
         elif new < AFTER:
             return False
         if at_rest:
-            self._search(gc.collect)
+            self._search()
             gc.freeze()
         else:
-            self._search(lambda: gc.collect(1))
+            self._search(young=True)
         return True
 
-    def _search(self, collect: Callable[[], object]) -> None:
+    def _search(self, *, young: bool = False) -> None:
         began = time.perf_counter()
-        collect()
-        self._swept = self.now()
+        if young:
+            gc.collect(1)
+        else:
+            gc.collect()
+            self._swept = self.now()
         self.longest = max(self.longest, time.perf_counter() - began)

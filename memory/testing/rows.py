@@ -9,7 +9,7 @@ from typing import Protocol
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, RoomKind, Session
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.knowledge.entities import Memory
-from memory.storage.values import new_id, storable
+from memory.storage.values import new_id, one_line, storable
 
 
 class Follower(Protocol):
@@ -87,7 +87,7 @@ class Rows:
         return self.keep(
             Session(
                 id=new_id(),
-                title=storable(new.title),
+                title=one_line(new.title),
                 title_source=new.title_source,
                 room=self.room,
                 memory_mode=new.memory_mode,

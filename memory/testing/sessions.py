@@ -22,7 +22,7 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
 from memory.lifecycle.forgetting import Affected, Target
-from memory.storage.values import new_id, storable
+from memory.storage.values import new_id, one_line, storable
 from memory.testing.finding import contains, hits
 from memory.testing.rows import copy_of
 from memory.testing.stores import InMemoryStores
@@ -80,9 +80,9 @@ class InMemorySessionStore(InMemoryStores):
         if patch.memory_mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
             self._memories.count_as_learned(session_id)
         changes = _given(patch)
-        for name in ("title", "system_prompt"):
+        for name, kept in (("title", one_line), ("system_prompt", storable)):
             if name in changes:
-                changes[name] = storable(str(changes[name]))
+                changes[name] = kept(str(changes[name]))
         return self._rows.keep(replace(session, **changes))  # type: ignore[arg-type]  # names of the patch are fields
 
     async def bin_session(self, session_id: str) -> Session:
@@ -103,7 +103,7 @@ class InMemorySessionStore(InMemoryStores):
             replace(
                 source,
                 id=new_id(),
-                title=source.title if title is None else storable(title),
+                title=source.title if title is None else one_line(title),
                 title_source=source.title_source if title is None else TitleSource.PERSON,
                 created_at=now,
                 starred=False,

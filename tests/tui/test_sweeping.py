@@ -130,6 +130,25 @@ def test_who_never_rests_is_interrupted_once_a_minute_between_two_keys() -> None
     assert len(held) == 16 * AFTER
 
 
+def test_a_reply_that_comes_again_and_again_is_no_rest_and_holds_nothing_up() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    kept = Ring()
+    seen = weakref.ref(kept)
+    held = many(8 * AFTER)
+    gc.collect(1)
+    del kept
+    while time[0] < LATEST_S - 2:
+        time[0] += 2.0
+        held += many(AFTER + 100)
+        assert sweeper.sweep(at_rest=False)
+    assert seen() is not None
+    time[0] += 2.0
+    held += many(AFTER + 100)
+    assert sweeper.sweep(at_rest=False)
+    assert seen() is None
+
+
 def test_what_was_left_out_and_is_gone_is_found_when_nobody_has_been_there_for_a_while() -> None:
     time = [0.0]
     sweeper = Sweeper(now=lambda: time[0])

@@ -44,6 +44,9 @@ TRIES = 3
 AT = datetime(2026, 11, 25, tzinfo=UTC)
 
 LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
+    "atlas_desktop.settings": {
+        "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
+    },
     "memory.attachments.selecting": {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),
