@@ -75,3 +75,24 @@ async def test_a_conversation_that_is_left_with_all_kinds_of_markdown(make: Make
         await assert_until(pilot, lambda: not chat(place.app).transcript.blocks)
         await settle(pilot)
         assert left(seen) == []
+
+
+@pytest.mark.parametrize("key", ["f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "ctrl+p"])
+async def test_a_view_that_was_left_is_not_held_for_good(make: Make, key: str) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=(100, 32)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await pilot.press(key)
+        for _ in range(20):
+            await pilot.pause(0.01)
+        seen = [weakref.ref(one) for one in place.app.screen.walk_children(Widget)]
+        over = place.app.screen is not place.app.chat
+        for _ in range(4):
+            if place.app.screen is not place.app.chat:
+                await pilot.press("escape")
+                await settle(pilot)
+        if over:
+            gc.collect()
+            assert left(seen) == []

@@ -30,6 +30,13 @@ _THEIRS = ("primary", "accent", "success", "error", "secondary")
 _PLAIN: tuple[Colour, ...] = ("cyan", "orange", "green", "red", "blue")
 
 
+class _Plot(PlotextPlot):
+    """A signal of the application holds whoever has subscribed to it, and all above, until it is published."""
+
+    def on_unmount(self) -> None:
+        self.app.theme_changed_signal.unsubscribe(self)
+
+
 class Page(VerticalScroll, inherit_bindings=False):
     """Scrolls up and down; Left and Right belong to the tabs."""
 
@@ -67,7 +74,7 @@ class InsightsScreen(View, SparingScreen[None]):
         with Page(id="page"):
             yield Static("", id="heat", markup=False)
             yield Static("", id="tokens", markup=False)
-            yield PlotextPlot(id="plot")
+            yield _Plot(id="plot")
             yield Static("", id="told", markup=False)
         yield KeyLine()
 
@@ -77,6 +84,9 @@ class InsightsScreen(View, SparingScreen[None]):
         fit(self, self.query_one("#page"), self._show)
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self.app.call_later(self._show))
         self.read()
+
+    def on_unmount(self) -> None:
+        self.app.theme_changed_signal.unsubscribe(self)
 
     def read(self) -> None:
         """Counts everything anew."""
