@@ -84,15 +84,18 @@ async def test_a_view_that_was_left_is_not_held_for_good(make: Make, key: str) -
         await settle(pilot)
         await say(pilot, "Why tides?")
         await settle(pilot)
-        await pilot.press(key)
-        for _ in range(20):
-            await pilot.pause(0.01)
-        seen = [weakref.ref(one) for one in place.app.screen.walk_children(Widget)]
-        over = place.app.screen is not place.app.chat
-        for _ in range(4):
-            if place.app.screen is not place.app.chat:
-                await pilot.press("escape")
-                await settle(pilot)
-        if over:
-            gc.collect()
-            assert left(seen) == []
+        seen: list[list[weakref.ref[Widget]]] = []
+        for _ in range(2):
+            await pilot.press(key)
+            for _ in range(20):
+                await pilot.pause(0.01)
+            over = place.app.screen_stack[2:]
+            seen.append([weakref.ref(one) for screen in over for one in screen.walk_children(Widget)])
+            del over
+            for _ in range(4):
+                if place.app.screen is not place.app.chat:
+                    await pilot.press("escape")
+                    await settle(pilot)
+        gc.collect()
+        # Something of the second may be held until something else has the focus.
+        assert left(seen[0]) == []

@@ -31,7 +31,7 @@ _PLAIN: tuple[Colour, ...] = ("cyan", "orange", "green", "red", "blue")
 
 
 class _Plot(PlotextPlot):
-    """A signal of the application holds whoever has subscribed to it, and all above, until it is published."""
+    """A signal of the application holds who has subscribed to it, and all above, until it is published."""
 
     def on_unmount(self) -> None:
         self.app.theme_changed_signal.unsubscribe(self)
