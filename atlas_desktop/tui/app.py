@@ -287,6 +287,12 @@ class AtlasApp(Modelling):
             return can and super().check_action(action, parameters) is not False
         return super().check_action(action, parameters)
 
+    def action_command_palette(self) -> None:
+        from atlas_desktop.tui.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_help(self) -> None:
         from atlas_desktop.tui.screens.help import HelpScreen
 

@@ -3,10 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.screens.covering import Covering
+
+
+class Palette(Covering, CommandPalette):
+    """Textual's own, which is left once, however often Enter comes."""
+
+    of_rooms = False
 
 
 class ActionCommands(Provider):

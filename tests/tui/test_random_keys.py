@@ -189,3 +189,13 @@ async def test_a_message_sent_from_far_above_the_end_of_a_long_conversation_is_s
         await pilot.press("pageup", "pageup")
         await assert_stored(pilot, place, "from above")
         await assert_until(pilot, lambda: "from above" in shown(place))
+
+
+async def test_enter_twice_on_the_palette_takes_the_conversation_away_from_nobody(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        for words in ("off the", "four quiet", "theme"):
+            press_at_once(place.app, ["ctrl+p", *words, "enter", *words, "enter", "enter"])
+            await back_at_the_prompt(pilot, place)
+            await assert_stored(pilot, place, f"after {words}")
