@@ -10,6 +10,9 @@ from typing import Any
 
 ANSWER_S = 2.0
 """So long the loop has to answer."""
+ROUND_S = 1.0
+ROUNDS = 30
+"""For so long it is asked again: an end takes seconds, and whoever asked may have been told to stay."""
 STUCK_S = 5.0
 BREATH_S = 0.25
 PAUSE_S = 0.01
@@ -35,6 +38,7 @@ class Watchdog:
     def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[Asked], None]) -> None:
         self._loop = loop
         self._end = end
+        self._closed = False
         self._before: Any = signal.signal(signal.SIGALRM, _breathe)
         self.beat()
 
@@ -51,18 +55,23 @@ class Watchdog:
             self.beat()
 
         def wait() -> None:
-            if not answered.wait(ANSWER_S):
-                self._end(what)
+            # It may get stuck on its way to the end, too.
+            for _ in range(ROUNDS):
+                answered.clear()
+                try:
+                    self._loop.call_soon_threadsafe(answer)
+                except RuntimeError:
+                    return  # it has ended, and the program with it
+                if not answered.wait(ANSWER_S) and not self._closed:
+                    self._end(what)
+                time.sleep(ROUND_S)
 
-        try:
-            self._loop.call_soon_threadsafe(answer)
-        except RuntimeError:
-            return  # it has ended, and the program with it
         threading.Thread(target=wait, name="watchdog", daemon=True).start()
         signal.setitimer(signal.ITIMER_REAL, ANSWER_S + PAUSE_S, BREATH_S)
 
     def close(self) -> None:
-        """No alarm comes any more."""
+        """No alarm comes any more, and no end: it has come."""
+        self._closed = True
         silence()
         signal.signal(signal.SIGALRM, self._before)
 
