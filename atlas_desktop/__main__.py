@@ -2,7 +2,7 @@
 
 if __name__ == "__main__":
     # Before anything else is imported: Ctrl-C meanwhile would leave a traceback.
-    from atlas_desktop.interrupts import be_the_program
+    from atlas_desktop.process.interrupts import be_the_program
 
     be_the_program()
 
@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from atlas_desktop import __version__
-from atlas_desktop.interrupts import as_program, raise_interrupts, stop, stop_at_once
+from atlas_desktop.process.interrupts import as_program, raise_interrupts, stop, stop_at_once
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,7 +49,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if {"--json", "--jsonl"} & set(sys.argv):
             from atlas_desktop.cli.context import dumps
-            from atlas_desktop.explain import UsageError, explain
+            from atlas_desktop.error_table import explain
+            from atlas_desktop.errors import UsageError
 
             print(dumps(explain(UsageError(f"{message}.", f"See `{self.prog} --help`.")).as_json()))  # noqa: T201
             raise SystemExit(2)
@@ -149,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         # Nothing is garbage before the first screen is there; looking for it takes a tenth of the time.
         gc.disable()
     from atlas_desktop.cli.context import Context
-    from atlas_desktop.hardening import harden
+    from atlas_desktop.process.hardening import harden
 
     harden()
     for stream in (sys.stdout, sys.stderr):
@@ -204,7 +205,7 @@ def _check_keys(keys: Mapping[str, str], only: str | None = None) -> None:
 async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
     from contextlib import nullcontext
 
-    from atlas_desktop.instance import InstanceLock
+    from atlas_desktop.process.instance import InstanceLock
 
     _let_signals_wake_the_loop()
     exclusive = getattr(args, "exclusive", False)
@@ -227,7 +228,7 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
         with throw_away_home(ctx) as (inner, key):
             status = int(show(inner, key=key, resume="last", is_demo=True))
         if args.and_back:
-            from atlas_desktop.relaunch import relaunch_locked
+            from atlas_desktop.process.relaunch import relaunch_locked
 
             relaunch_locked(ctx.paths.home, off_record=False)
         return status

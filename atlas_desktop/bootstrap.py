@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.desk import Desk
+from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import CheckKeys, SettingsFile, any_keys
+from atlas_desktop.settings.file import CheckKeys, SettingsFile, any_keys
+from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.repairs import RepairService
-    from atlas_desktop.services.room import Model
     from atlas_desktop.services.tuning import TuningService
     from memory.context.snapshots import SnapshotStore
     from memory.ports import Clock, SessionStore
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
-    from models.library import ModelLibrary
-    from models.tuning import RunSettings
+    from models.library.installed import ModelLibrary
+    from models.ports import Model
+    from models.tuning.plan import RunSettings
 
 
-def build_desk(paths: Paths) -> Desk:
+def build_desk(paths: Paths) -> AppContext:
     """The program, wired. Reads the settings; opens nothing."""
     settings_file = SettingsFile(paths.config)
     settings_file.load()
@@ -40,7 +40,7 @@ def build_desk(paths: Paths) -> Desk:
     async def open_store(key: RoomKey | None, room: RoomKind) -> "SessionStore":
         return await _open_store(paths, key, room)
 
-    return Desk(
+    return AppContext(
         paths=paths,
         settings_file=settings_file,
         vault=build_vault(paths),
@@ -57,9 +57,9 @@ def build_desk(paths: Paths) -> Desk:
 
 
 def build_vault(paths: Paths) -> VaultService:
-    from memory.vault.exchange import Exchange
+    from memory.vault.exchange import AtomicRoomSwap
 
-    Exchange(paths.rooms).recover()
+    AtomicRoomSwap(paths.rooms).recover()
 
     async def open_store(key: RoomKey, room: RoomKind, create: bool) -> "SessionStore":  # noqa: FBT001 - see OpenStore
         return await _open_store(paths, key, room, create=create)
@@ -108,8 +108,8 @@ def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
 def build_models(paths: Paths) -> "ModelService":
     """Models of a home; works without settings and without a vault."""
     from atlas_desktop.services.models import ModelService
-    from models.catalog import load_catalog
-    from models.fetch import ModelFetcher
+    from models.library.catalog import load_catalog
+    from models.library.download import ModelFetcher
 
     library = model_library(paths)
     catalog = load_catalog()
@@ -130,8 +130,8 @@ def build_models(paths: Paths) -> "ModelService":
 
 
 def model_library(paths: Paths) -> "ModelLibrary":
-    from models.catalog import load_catalog
-    from models.library import ModelLibrary
+    from models.library.catalog import load_catalog
+    from models.library.installed import ModelLibrary
 
     return ModelLibrary(paths.models, load_catalog())
 
@@ -154,8 +154,8 @@ async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "Sessio
 
 
 def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":
-    from atlas_desktop.services.room import Model
-    from models.catalog import ModelRole
+    from models.library.catalog import ModelRole
+    from models.ports import Model
 
     library = model_library(paths)
     host = build_host(paths, library, settings, chosen)
@@ -199,7 +199,7 @@ def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
 
 
 def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[], None]:
-    from models.watch import ModelWatcher
+    from models.library.watching import ModelWatcher
 
     watcher = ModelWatcher(folder, arrived)
     watcher.start()
@@ -210,11 +210,11 @@ def build_host(
     paths: Paths, library: "ModelLibrary", settings: Settings, chosen: str | None = None
 ) -> "ModelHost":
     """The supervisor of the model's process; `chosen` names a model other than the default."""
-    from models.catalog import ModelRole
     from models.host import ModelHost
-    from models.kernels import KernelsNote
-    from models.supervisor import HostSpec
-    from models.tuned import TunedStore
+    from models.library.catalog import ModelRole
+    from models.tuning.kernels import KernelsNote
+    from models.tuning.results import TunedStore
+    from models.worker.client import HostSpec
 
     store = TunedStore(paths.models)
     in_use: dict[Path, RunSettings] = {}
@@ -254,11 +254,11 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
     import psutil
 
     from atlas_desktop.services.tuning import TuningService
-    from models.files import fingerprint
-    from models.kernels import KernelsNote
-    from models.tuned import TunedStore
-    from models.tuning import Plan, RunSettings, thread_counts
-    from models.tuning_bench import Bench
+    from models.library.files import fingerprint
+    from models.tuning.bench import Bench
+    from models.tuning.kernels import KernelsNote
+    from models.tuning.plan import RunSettings, TuningPlan, thread_counts
+    from models.tuning.results import TunedStore
 
     logical = psutil.cpu_count() or 1
     real = psutil.cpu_count(logical=False) or logical
@@ -266,9 +266,9 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
     # cannot be found out: fewer threads then only look faster.
     threads = settings.models.threads
     busy = psutil.getloadavg()[0] >= real
-    plan = Plan(threads=() if threads or busy else thread_counts(real, logical))
+    plan = TuningPlan(threads=() if threads or busy else thread_counts(real, logical))
     if quick:
-        plan = Plan(threads=(), batches=(), attention=False, tokens=128, held=0)
+        plan = TuningPlan(threads=(), batches=(), attention=False, tokens=128, held=0)
     note = KernelsNote.beside(paths.models)
     return TuningService(
         model_library(paths),
@@ -285,8 +285,8 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
     import psutil
 
     from models.errors import NotEnoughMemory
-    from models.gguf_header import read_header
-    from models.hardware import USUAL_CONTEXT
+    from models.library.gguf import read_header
+    from models.library.hardware import USUAL_CONTEXT
 
     header = read_header(path)
     length = min(context_length or USUAL_CONTEXT, header.context_length or USUAL_CONTEXT)

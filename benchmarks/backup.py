@@ -22,8 +22,8 @@ from memory.storage.queries import messages, sessions
 from memory.storage.room import open_room
 from memory.storage.salvage import salvage
 from memory.vault.keys import RoomKey
+from memory.vault.keyslots import PassphraseSlot
 from memory.vault.passphrase import to_bytes
-from memory.vault.slots import PassphraseSlot
 from memory.vault.vault import Vault
 from models.messages import Role
 

@@ -15,7 +15,7 @@ import psutil
 
 def kernels(model: Path) -> str:
     """As the program does: what this machine cannot run is noted beside the models."""
-    from models.kernels import KernelsNote
+    from models.tuning.kernels import KernelsNote
 
     return KernelsNote.beside(model.parent).read()
 
@@ -40,7 +40,7 @@ def load(model: Path) -> Any:
 
 def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
     """One reply as an application would stream it with the library's own API."""
-    from atlas_desktop.setting_types import ChatSettings
+    from atlas_desktop.settings.schema import ChatSettings
 
     llm = load(model)
     messages = [
@@ -93,7 +93,7 @@ def main() -> int:
         case "plain":
             use_plain_kernels()
         case "without-amx":
-            from models.llamacpp.hardening import hide_amx
+            from models.llamacpp.processor_units import hide_amx
 
             hide_amx()
     if task == "stream":

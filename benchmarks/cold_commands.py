@@ -19,7 +19,7 @@ import numpy as np
 
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from benchmarks.history_search import sessions
 from memory.clock import SystemClock
 from memory.entities import RoomKind

@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.room import Model
 from benchmarks.talk import Place, idle, place, say, scratch
 from benchmarks.telling import WEIGHTY, Case, Kind, Said, Talk, holds, talk
 from memory.entities import Message
-from memory.knowledge.profile import line_of
+from memory.memories.profile import line_of
 from models.messages import (
     ChatMessage,
     Completion,
@@ -32,7 +31,7 @@ from models.messages import (
     TokenDelta,
     hash_tokens,
 )
-from models.ports import ChatModel, Generation
+from models.ports import ChatModel, Generation, Model
 
 QUICK_CASES = 60
 

@@ -24,7 +24,7 @@ from textual.pilot import Pilot
 from atlas_desktop.tui.screens.chat import ChatScreen
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.jobs import JobState
+from memory.jobs.queue import JobState
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.transfer.entities import TravellingMessage, TravellingSession

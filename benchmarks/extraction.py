@@ -20,14 +20,14 @@ from datetime import UTC, datetime, timedelta
 
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from benchmarks.dialogues import Dialogue, Fact, Half, dialogues
 from memory.clock import SystemClock
-from memory.knowledge.entities import Memory, MemoryFilter
-from memory.knowledge.retention import Retention
-from memory.learning.asking import ModelReader
+from memory.learning.extraction import ModelReader
 from memory.learning.learner import Learner
-from memory.learning.ledger import Ledger, Meaning
+from memory.learning.memory_writer import Meaning, MemoryWriter
+from memory.memories.entities import Memory, MemoryFilter
+from memory.memories.lifetime import Retention
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
 from memory.transfer.entities import TravellingMessage, TravellingSession
@@ -87,7 +87,7 @@ async def learned(
     arrival = await store.transfer.take(session_of(dialogue, name))
     learner = Learner(
         store,
-        Ledger(store.memories, SystemClock(), Retention),
+        MemoryWriter(store.memories, SystemClock(), Retention),
         model=ModelReader(host) if host else None,
         meaning=Meaning(store.vectors, host) if host else None,
     )

@@ -17,8 +17,8 @@ from benchmarks.storage import text
 from memory.clock import SystemClock
 from memory.context.entities import NewSummary, TierUse, TurnRecord
 from memory.entities import Message, RoomKind
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.transfer.entities import TravellingMessage, TravellingSession

@@ -14,11 +14,10 @@ from typing import Any
 
 import psutil
 
-from atlas_desktop.services.exporting.formats import FORMATS
-from atlas_desktop.services.exporting.reading import Chosen
-from atlas_desktop.services.exporting.redaction import KINDS, Redaction
-from atlas_desktop.services.exporting.service import ExportService, Order
-from atlas_desktop.services.exporting.targets import FileTarget
+from atlas_desktop.exporting.formats import FORMATS
+from atlas_desktop.exporting.redaction import KINDS, Redaction
+from atlas_desktop.exporting.service import Chosen, ExportService, Order
+from atlas_desktop.exporting.targets import FileTarget
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room

@@ -15,7 +15,7 @@ from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
-from atlas_desktop.services.importing import Importer
+from atlas_desktop.importing.importer import Importer
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room

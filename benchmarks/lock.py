@@ -36,7 +36,7 @@ def locked(home: Path, secret: Path) -> tuple[float, float]:
         terminal.see(r"\d+ tok/s")
         terminal.settle()
         program = psutil.Process(terminal.pid)
-        workers = [child for child in program.children() if "models.worker" in child.cmdline()]
+        workers = [child for child in program.children() if "models.worker.main" in child.cmdline()]
         assert len(workers) == 1
         began = time.perf_counter()
         terminal.press(ctrl("l"))

@@ -18,10 +18,10 @@ from pathlib import Path
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.recall import QueryEmbedder
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from benchmarks.recall import METHODS, WholeQuestion
 from memory.clock import SystemClock
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
 from memory.storage.room import open_off_record

@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.recall import QueryEmbedder
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.ports import SessionStore
+from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Entry, QueryVector
 from memory.recall.ports import QueryVectors
 from memory.recall.scoring import Evidence, Scores, Weights, score
-from memory.recall.temporal import PRESETS
 from memory.storage.room import open_off_record
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker

@@ -20,7 +20,7 @@ import psutil
 
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.storage.room import open_off_record

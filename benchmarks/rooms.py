@@ -33,7 +33,7 @@ async def fill(store: SqlSessionStore, messages: int) -> str:
 
 
 async def move(source: SqlSessionStore, target: SqlSessionStore, session_id: str) -> None:
-    """The three steps of `atlas_desktop.services.rooms`, without what it tells the model."""
+    """The three steps of `atlas_desktop.services.desk`, without what it tells the model."""
     private = target if target.room is RoomKind.PRIVATE else source
     sealer = await private.moves.sealer()
     await source.moves.depart(session_id, target.room, sealer)

@@ -21,9 +21,9 @@ from benchmarks.turns import complete
 from memory.storage.snapshots import open_snapshots
 from memory.vault.keys import RoomKey
 from models.host import ModelHost
-from models.kernels import KernelsNote
 from models.messages import ChatMessage, GenerationParams, Role
-from models.supervisor import HostSpec
+from models.tuning.kernels import KernelsNote
+from models.worker.client import HostSpec
 
 TICK_S = 0.001
 NEW = "And what would you tell somebody who has never been there?"

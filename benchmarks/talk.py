@@ -8,9 +8,10 @@ from pathlib import Path
 
 from atlas_desktop.bootstrap import build_desk
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.services.desk import Desk
+from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.room import Model, OpenRoom
+from atlas_desktop.services.room import RoomServices
+from models.ports import Model
 
 PASSPHRASE = "a lamp by the harbour"
 _TOPICS = (
@@ -53,8 +54,8 @@ def default_chat_model() -> Path:
 class Place:
     """A desk in a home of its own, with the models of the real one."""
 
-    desk: Desk
-    room: OpenRoom
+    desk: AppContext
+    room: RoomServices
 
 
 @asynccontextmanager

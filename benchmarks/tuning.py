@@ -13,16 +13,16 @@ import tempfile
 from pathlib import Path
 
 from atlas_desktop.paths import Paths, find_home
-from models.catalog import ModelRole, load_catalog
-from models.kernels import KernelsNote, real_cores, this_processor
-from models.library import ModelLibrary
-from models.tuned import TunedStore
-from models.tuning import LAYOUTS, Plan, Round, RunSettings, gain, median
-from models.tuning_bench import Bench
+from models.library.catalog import ModelRole, load_catalog
+from models.library.installed import ModelLibrary
+from models.tuning.bench import Bench
+from models.tuning.kernels import KernelsNote, real_cores, this_processor
+from models.tuning.plan import LAYOUTS, Round, RunSettings, TuningPlan, gain, median
+from models.tuning.results import TunedStore
 
 
 async def compare(
-    original: Path, tuned: Path, start: RunSettings, best: RunSettings, plan: Plan, rounds: int
+    original: Path, tuned: Path, start: RunSettings, best: RunSettings, plan: TuningPlan, rounds: int
 ) -> dict[str, object]:
     """Tokens a second of both, their ratios, and both perplexities on the fixed text."""
     kernels = KernelsNote.beside(Paths(find_home()).models).read()
@@ -68,7 +68,7 @@ async def run(arguments: argparse.Namespace) -> dict[str, object]:
     paths = Paths(find_home())
     model = ModelLibrary(paths.models, load_catalog()).default(ModelRole.CHAT)
     start = RunSettings(threads=arguments.threads or real_cores())
-    plan = Plan(tokens=arguments.tokens, held=arguments.held)
+    plan = TuningPlan(tokens=arguments.tokens, held=arguments.held)
     known = TunedStore(paths.models).for_file(model.id, model.path)
     if known is not None and known.file and not arguments.layout:
         tuned = paths.models / known.file

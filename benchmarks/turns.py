@@ -16,9 +16,9 @@ from typing import Self
 
 from atlas_desktop.paths import Paths, find_home
 from models.host import ModelHost
-from models.kernels import KernelsNote
 from models.messages import ChatMessage, Completion, GenerationParams, Role
-from models.supervisor import HostSpec
+from models.tuning.kernels import KernelsNote
+from models.worker.client import HostSpec
 
 NEW = "And what would you tell somebody who has never been there? I go in June, with my sister."
 

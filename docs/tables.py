@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def settings_table() -> str:
-    from atlas_desktop.setting_infos import describe
+    from atlas_desktop.settings.descriptions import describe
 
     rows = ["| setting | default | bounds | what it does |", "|---|---|---|---|"]
     rows += [
@@ -72,8 +72,8 @@ def commands_table() -> str:
 
 
 def models_table() -> str:
-    from atlas_desktop.explain import size
-    from models.catalog import load_catalog
+    from atlas_desktop.errors import size
+    from models.library.catalog import load_catalog
 
     rows = [
         "| id | for | parameters | size | licence | context | run by us |",
@@ -89,9 +89,9 @@ def models_table() -> str:
 
 
 def tuning_table() -> str:
-    from models.tuning import Plan
+    from models.tuning.plan import TuningPlan
 
-    plan = Plan()
+    plan = TuningPlan()
     layouts = ", ".join(f"`{layout.name}`" for layout in plan.layouts)
     batches = ", ".join(str(batch) for batch in plan.batches)
     rows = [
@@ -119,9 +119,9 @@ def keys_table() -> str:
 
 
 def retention_table() -> str:
-    from memory.knowledge.entities import MemoryTier
-    from memory.knowledge.retention import PROCEDURAL_VERSIONS, Retention
-    from memory.recall.temporal import half_life_days
+    from memory.memories.entities import MemoryTier
+    from memory.memories.lifetime import PROCEDURAL_VERSIONS, Retention
+    from memory.recall.decay import half_life_days
 
     rules = Retention()
     low, high = rules.short_term_hours_min, rules.short_term_hours_max

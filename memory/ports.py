@@ -22,10 +22,10 @@ from memory.entities import (
     Session,
     SessionPatch,
 )
+from memory.forgetting import Affected, Target
 from memory.insights.ports import InsightStore
-from memory.jobs import JobStore
-from memory.knowledge.ports import MemoryStore
-from memory.lifecycle.forgetting import Affected, Target
+from memory.jobs.queue import JobStore
+from memory.memories.ports import MemoryStore
 from memory.organising.links import LinkStore
 from memory.organising.ports import OrganisingStore, ProjectStore
 from memory.personas.ports import PersonaStore

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.setting_infos import describe
+from atlas_desktop.settings.descriptions import describe
 from tests.order import pytest_collection_modifyitems
 from tests.security.figures import pytest_terminal_summary
 

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import shapes
+from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.lines import given_text
 from atlas_desktop.cli.turns import (
@@ -18,12 +18,12 @@ from atlas_desktop.cli.turns import (
     with_persona,
     written_out,
 )
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.events import Replied
-    from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.services.turn import Turn
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.services.turns import Turn
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def ask(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.parts import part_options
+    from atlas_desktop.services.turns import part_options
     from models.messages import StopReason
 
     text = given_text(args.text)
@@ -71,11 +71,11 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
             break
         if number < len(parts):
             ctx.note(f"Part {number} of {len(parts)} is said.")
-    ctx.emit(shapes.reply(done), "\n" if not done.message.content.endswith("\n") else "")
+    ctx.emit(output.reply(done), "\n" if not done.message.content.endswith("\n") else "")
     return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
 
 
-async def _run(ctx: Context, room: "OpenRoom", turn: "Turn", *, show: bool) -> "Replied":
+async def _run(ctx: Context, room: "RoomServices", turn: "Turn", *, show: bool) -> "Replied":
     """The end of a turn; with `show` its words are printed as they come."""
     from atlas_desktop.services.events import Delta, Notice, Replied
 

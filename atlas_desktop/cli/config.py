@@ -4,10 +4,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, open_in_editor
-from atlas_desktop.explain import Exit
+from atlas_desktop.errors import Exit
 
 if TYPE_CHECKING:
-    from atlas_desktop.settings import SettingsFile
+    from atlas_desktop.settings.file import SettingsFile
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _file(ctx: Context) -> "SettingsFile":
-    from atlas_desktop.settings import SettingsFile, any_keys
+    from atlas_desktop.settings.file import SettingsFile, any_keys
 
     ctx.paths.check()
     return SettingsFile(ctx.paths.config, check_keys=ctx.check_keys or any_keys)
@@ -39,7 +39,7 @@ def _file(ctx: Context) -> "SettingsFile":
 
 def _load(ctx: Context) -> "SettingsFile":
     """To be read: a keymap that cannot be used is no hindrance to that."""
-    from atlas_desktop.settings import SettingsFile
+    from atlas_desktop.settings.file import SettingsFile
 
     ctx.paths.check()
     file = SettingsFile(ctx.paths.config)
@@ -48,8 +48,8 @@ def _load(ctx: Context) -> "SettingsFile":
 
 
 async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
-    from atlas_desktop.explain import explain
-    from atlas_desktop.settings import SettingsError, SettingsFile
+    from atlas_desktop.error_table import explain
+    from atlas_desktop.settings.file import SettingsError, SettingsFile
 
     ctx.paths.check()
     file = SettingsFile(ctx.paths.config)
@@ -59,8 +59,8 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
         # The advice that comes with it names this command: it shows what is allowed, with the defaults.
         words = explain(error)
         ctx.note(f"{words.title}: {words.message}")
-    from atlas_desktop.setting_environment import unknown_variables
-    from atlas_desktop.setting_infos import describe
+    from atlas_desktop.settings.descriptions import describe
+    from atlas_desktop.settings.environment import unknown_variables
     from atlas_desktop.words.program import unknown_variable
 
     for name, near in unknown_variables(file.environ).items():
@@ -94,7 +94,7 @@ async def get(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def set_value(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.setting_environment import read_value
+    from atlas_desktop.settings.environment import read_value
 
     file = _file(ctx)
     file.set(args.key, None if args.value is None else read_value(args.value))

@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from atlas_desktop.explain import Declined, UsageError, explain, size
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Declined, UsageError, size
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.desk import AppContext
     from atlas_desktop.services.retention import HeldBack
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.vault import VaultService
-    from atlas_desktop.settings import CheckKeys
+    from atlas_desktop.settings.file import CheckKeys
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
@@ -84,7 +85,7 @@ class Context:
     passphrase_file: str | None = None
     private: bool = False
     check_keys: "CheckKeys | None" = None
-    _desk: "Desk | None" = None
+    _desk: "AppContext | None" = None
     _given: str | None = None
 
     @classmethod
@@ -194,7 +195,7 @@ class Context:
         """Inside, a passphrase or recovery key is asked for and tried. A wrong one is counted, as at the
         unlock screen. Raises `TooManyAttempts` before anything is asked for, while the next one has to
         wait."""
-        from atlas_desktop.services.attempts import Attempts
+        from atlas_desktop.services.vault import Attempts
         from memory.errors import TooManyAttempts, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
 
         attempts = Attempts(self.paths.attempts)
@@ -212,10 +213,10 @@ class Context:
     # --- services ---------------------------------------------------------------------------------
 
     @property
-    def desk(self) -> "Desk":
+    def desk(self) -> "AppContext":
         if self._desk is None:
             from atlas_desktop.bootstrap import build_desk
-            from atlas_desktop.hardening import use_private_temporary_folder
+            from atlas_desktop.process.hardening import use_private_temporary_folder
 
             self.paths.ensure()
             use_private_temporary_folder(self.paths)
@@ -260,7 +261,7 @@ class Context:
         with self.attempt():
             return await vault.unlock(self.passphrase())
 
-    async def unlock(self) -> "OpenRoom":
+    async def unlock(self) -> "RoomServices":
         """The room to work in: the open one, or with `--private` the private one, beside the open one."""
         from memory.errors import VaultMissing
 
@@ -277,30 +278,30 @@ class Context:
             self.note(modes.stuck(self.desk.rooms.stuck))
         return room
 
-    def tell_damage(self, room: "OpenRoom") -> None:
+    def tell_damage(self, room: "RoomServices") -> None:
         """Of a model that is damaged, where only words are looked for because of it."""
         if (damaged := room.recall.damaged) is not None:
             words = explain(damaged)
             self.note(f"{words.title}: {words.message} {words.next_step}")
 
-    async def unlock_for(self, ref: str) -> "OpenRoom":
+    async def unlock_for(self, ref: str) -> "RoomServices":
         """The open room that a session is in. Raises `SessionNotFound`, `AmbiguousId`."""
         await self.unlock()
         return (await self.desk.rooms.find(ref))[0]
 
     @property
-    def opened(self) -> "tuple[OpenRoom, ...]":
+    def opened(self) -> "tuple[RoomServices, ...]":
         """The rooms that are open now."""
         return self._desk.open_rooms if self._desk is not None else ()
 
-    async def enter_open(self) -> "OpenRoom":
+    async def enter_open(self) -> "RoomServices":
         """The open room, beside what is open already."""
         for room in self.opened:
             if room.store.room == "open":
                 return room
         return await self.desk.enter(await self.key())
 
-    async def enter_private(self) -> "OpenRoom":
+    async def enter_private(self) -> "RoomServices":
         """The private room, beside what is open already."""
         if (opened := self.desk.rooms.private) is not None:
             return opened
@@ -308,7 +309,7 @@ class Context:
             return await self.desk.rooms.enter_private(self.passphrase())
 
     async def close(self) -> None:
-        from atlas_desktop.hardening import remove_private_temporary_folder
+        from atlas_desktop.process.hardening import remove_private_temporary_folder
 
         if self._desk is not None:
             await self._desk.close()

@@ -4,7 +4,8 @@ import argparse
 from typing import Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Exit
 
 _SIGNS = {"good": "ok  ", "warning": "note", "bad": "BAD "}
 
@@ -23,7 +24,7 @@ async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
     from atlas_desktop.bootstrap import build_doctor
     from atlas_desktop.paths import UnsafeHome
     from atlas_desktop.services.doctor import Finding, Verdict
-    from atlas_desktop.settings import any_keys
+    from atlas_desktop.settings.file import any_keys
 
     try:
         ctx.paths.check()

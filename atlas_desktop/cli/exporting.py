@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, read_secret
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.exporting.reading import Chosen
-    from atlas_desktop.services.exporting.redaction import Redaction
-    from atlas_desktop.services.exporting.service import Order
-    from atlas_desktop.services.exporting.targets import Seal, Target
+    from atlas_desktop.exporting.redaction import Redaction
+    from atlas_desktop.exporting.service import Chosen, Order
+    from atlas_desktop.exporting.targets import Seal, Target
     from memory.ports import SessionStore
 
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
@@ -81,9 +80,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def export(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli.export_shapes import show
-    from atlas_desktop.services.exporting.errors import NothingToExport
-    from atlas_desktop.services.exporting.service import ExportService, Order
+    from atlas_desktop.cli.output import show
+    from atlas_desktop.errors import NothingToExport
+    from atlas_desktop.exporting.service import ExportService, Order
 
     redaction = _redaction(args)
     order = Order(_format(args), each=args.each, memories=args.memories, redaction=redaction)
@@ -116,7 +115,7 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _redaction(args: argparse.Namespace) -> "Redaction | None":
-    from atlas_desktop.services.exporting.redaction import Redaction, kinds_of
+    from atlas_desktop.exporting.redaction import Redaction, kinds_of
 
     if args.redact is None and not args.redact_words:
         return None
@@ -145,7 +144,7 @@ def _words(given: list[str]) -> list[str]:
 
 
 def _format(args: argparse.Namespace) -> str:
-    from atlas_desktop.services.exporting.formats import format_of
+    from atlas_desktop.exporting.formats import format_of
 
     if args.format is not None:
         return str(args.format)
@@ -153,7 +152,7 @@ def _format(args: argparse.Namespace) -> str:
 
 
 def _check(args: argparse.Namespace, order: "Order") -> None:
-    from atlas_desktop.services.exporting.formats import FORMATS
+    from atlas_desktop.exporting.formats import FORMATS
 
     ways = [bool(args.sessions), args.all, args.query is not None]
     if sum(ways) != 1 and not (args.memories and not any(ways)):
@@ -175,7 +174,7 @@ def _check(args: argparse.Namespace, order: "Order") -> None:
 
 async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
     """Per room, in the order in which they are open; sessions in the order asked for."""
-    from atlas_desktop.services.exporting.reading import Chosen
+    from atlas_desktop.exporting.service import Chosen
 
     wanted: dict[int, list[str]] = {}
     rooms = list(ctx.desk.open_rooms)
@@ -214,7 +213,7 @@ async def _found_ids(store: "SessionStore", text: str) -> list[str]:
 
 
 def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
-    from atlas_desktop.services.exporting.targets import Seal
+    from atlas_desktop.exporting.targets import Seal
 
     if args.encrypt_to:
         seal = Seal(recipient=args.encrypt_to)
@@ -248,7 +247,7 @@ def _say_what_leaves(
 
 
 def _target(args: argparse.Namespace, order: "Order", seal: "Seal | None") -> "Target":
-    from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, SealedTarget, StreamTarget
+    from atlas_desktop.exporting.targets import FileTarget, FolderTarget, SealedTarget, StreamTarget
 
     target: Target
     if args.output is None:

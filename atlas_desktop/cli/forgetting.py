@@ -3,19 +3,18 @@
 import argparse
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.explain import Exit, UsageError
-from atlas_desktop.services.forgetting_told import copies, counts, places, preview_text, receipt_text
+from atlas_desktop.cli import output
+from atlas_desktop.cli.context import Context
+from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text
 
 if TYPE_CHECKING:
-    from atlas_desktop.cli.chat import Conversation
-    from atlas_desktop.cli.memory_browse import Add
-    from memory.lifecycle.forgetting import Affected, Target
+    from atlas_desktop.cli.memory_view import Add
+    from memory.forgetting import Target
 
 _LAST = "last"
-_HOW = "Write /forget last, /forget this or /forget ID."
 
 
 def register(add: "Add") -> None:
@@ -37,26 +36,24 @@ def register(add: "Add") -> None:
 
 
 async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import shapes
-
     target = _target(args)
     await ctx.unlock()
     forgetting = ctx.desk.rooms.forgetting
     plan = await forgetting.preview(await _named(ctx, target))
     affected = plan.affected
     if args.dry_run:
-        ctx.emit(preview(affected), lambda: preview_text(affected))
+        ctx.emit(output.forget_preview(affected), lambda: preview_text(affected))
         return Exit.DONE
     if not ctx.yes:
         ctx.note(preview_text(affected))
         ctx.confirm("Forget this for good?")
     receipt = await forgetting.forget(plan)
-    ctx.emit(shapes.receipt(receipt), lambda: receipt_text(receipt))
+    ctx.emit(output.receipt(receipt), lambda: receipt_text(receipt))
     return Exit.DONE if receipt.verified else Exit.FAILED
 
 
 def _target(args: argparse.Namespace) -> "Target":
-    from memory.lifecycle.forgetting import Target
+    from memory.forgetting import Target
 
     target = Target(
         ids=tuple(args.ids),
@@ -78,7 +75,7 @@ def _target(args: argparse.Namespace) -> "Target":
 
 async def _named(ctx: Context, target: "Target") -> "Target":
     """With what `last` stands for: of sessions the one used last, else the words said last in it."""
-    from atlas_desktop.services.forgetting_rooms import newest_words
+    from atlas_desktop.services.forgetting_in_rooms import newest_words
 
     refs = (*target.ids, *target.messages, *target.sessions)
     if _LAST not in refs:
@@ -112,77 +109,4 @@ def _moment(text: str | None) -> datetime | None:
 # --- in a conversation -----------------------------------------------------------------------------
 
 
-async def forget_in_chat(talk: "Conversation", rest: str) -> None:
-    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done."""
-    from atlas_desktop.cli import shapes
-    from atlas_desktop.services.forgetting_rooms import RoomsForgetting
-
-    words = rest.split()
-    agreed = bool(words) and words[-1] in ("yes", "--yes")
-    if agreed:
-        words.pop()
-    if len(words) > 1 or not (words or agreed):
-        raise UsageError("It is not said what to forget.", _HOW)
-    target = await _meant(talk, words[0]) if words else talk.to_forget
-    if target is None:
-        raise UsageError(
-            "Nothing is waiting to be forgotten.", "Write /forget last, /forget this or /forget ID."
-        )
-    forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,))
-    plan = await forgetting.preview(target)
-    affected = plan.affected
-    if not agreed and not talk.ctx.yes:
-        talk.to_forget = target
-        _tell(
-            talk,
-            "forget_preview",
-            f"{preview_text(affected)}\n/forget yes erases it for good.",
-            preview(affected),
-        )
-        return
-    talk.to_forget = None
-    receipt = await forgetting.forget(plan)
-    if talk.session in {one.id for one in affected.sessions}:
-        talk.session = None
-    _tell(talk, "forgotten", receipt_text(receipt), shapes.receipt(receipt))
-
-
-async def _meant(talk: "Conversation", word: str) -> "Target":
-    from atlas_desktop.services.forgetting_rooms import newest_words
-    from memory.lifecycle.forgetting import Target
-
-    if word == "this":
-        return Target(sessions=(talk.begun(),))
-    if word != _LAST:
-        return Target(ids=(word,))
-    said = await newest_words(talk.room, talk.begun())
-    if not said:
-        raise UsageError("You have said nothing here yet.", "Say something first.")
-    return Target(messages=said)
-
-
-def _tell(talk: "Conversation", code: str, text: str, value: dict[str, Any]) -> None:
-    if talk.ctx.json:
-        print(
-            dumps({"type": "notice", "code": code, "text": text, "session": talk.session, **value}),
-            flush=True,
-        )
-    else:
-        talk.tell(code, text)
-
-
 # --- what is printed -------------------------------------------------------------------------------
-
-
-def preview(affected: "Affected") -> dict[str, Any]:
-    """What would go: counts as in the receipt, and of each kind the first ones."""
-    return {
-        "dry_run": True,
-        "forgotten": counts(affected.erased),
-        "rewritten": {"summaries": len(affected.erased.stale)},
-        "cleared": places(affected.erased),
-        "copies": copies(affected.erased),
-        "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
-        "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
-        "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
-    }

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.importing import ImportReport, Meter
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.importing.entities import ImportReport, Meter
+    from atlas_desktop.services.room import RoomServices
 
 _FORMATS = (
     "auto",
@@ -57,7 +57,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.importing import Format, Importer, ImportOptions
+    from atlas_desktop.importing.entities import Format, ImportOptions
+    from atlas_desktop.importing.importer import Importer
     from atlas_desktop.words.catalogue import tr
     from atlas_desktop.words.importing import left_out, passed_over, summary
     from memory.entities import MemoryMode
@@ -110,7 +111,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-async def _room(ctx: Context, wanted: str | None) -> "OpenRoom":
+async def _room(ctx: Context, wanted: str | None) -> "RoomServices":
     """The room that is asked for by its name, else the one that every command works in."""
     ctx.private = ctx.private or wanted == "private"
     room = await ctx.unlock()

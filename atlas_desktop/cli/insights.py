@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, UsageError, size
+from atlas_desktop.errors import Exit, UsageError, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

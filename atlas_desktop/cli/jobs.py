@@ -4,13 +4,13 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit
+from atlas_desktop.errors import Exit
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from atlas_desktop.services.background import Overview
-    from memory.background import RunReport
+    from memory.jobs.runner import RunReport
 
 _STAGES = {
     "started": "begun",
@@ -51,7 +51,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import shapes
+    from atlas_desktop.cli import output
 
     room = await ctx.unlock()
     found = await room.background.overview()
@@ -59,8 +59,8 @@ async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
         {
             "paused": found.paused,
             "held": found.held,
-            "jobs": [shapes.job(job) for job in found.jobs],
-            "duties": [shapes.duty(state) for state in found.duties],
+            "jobs": [output.job(job) for job in found.jobs],
+            "duties": [output.duty(state) for state in found.duties],
         },
         lambda: _table(found),
     )
@@ -89,7 +89,7 @@ def _local(moment: "datetime") -> str:
 
 
 async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import shapes
+    from atlas_desktop.cli import output
 
     room = await ctx.unlock()
     if args.failed:
@@ -100,7 +100,7 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
     await room.recall.catch_up()
     await room.summaries.catch_up()
     report = await room.background.run()
-    ctx.emit(shapes.run(report), _sentence(report))
+    ctx.emit(output.run(report), _sentence(report))
     return Exit.FAILED if report.failed else Exit.DONE
 
 

@@ -5,7 +5,7 @@ import re
 import sys
 import threading
 
-from atlas_desktop.explain import UsageError
+from atlas_desktop.errors import UsageError
 
 # What stands for bytes that are not UTF-8, and halves of characters: neither can be stored.
 _BROKEN = re.compile("[\ud800-\udfff]")

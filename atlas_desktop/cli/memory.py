@@ -1,28 +1,60 @@
-"""`atlas memory`: what is remembered, and finding what was said before."""
+"""`atlas memory`: the commands about memories, and recall of what was said before."""
 
 import argparse
 import gc
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from atlas_desktop.cli import (
-    forgetting,
-    memory_browse,
-    memory_change,
-    memory_search,
-    memory_upkeep,
-    related,
-    why,
-)
+import msgspec
+
+from atlas_desktop.cli import forgetting, memory_change, memory_view, provenance, related
 from atlas_desktop.cli.context import Context, dumps
 from atlas_desktop.cli.lines import whole
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.cli.questions import Question
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from memory.recall.entities import Hit, Recalled
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What to look for, and where. `kinds` are separated by commas."""
+
+    query: str
+    k: int
+    kinds: str
+    project: str | None
+    session: str | None
+
+
+class _Line(msgspec.Struct, frozen=True):
+    query: Annotated[str, msgspec.Meta(min_length=1)]
+    k: int | None = None
+    kinds: str | None = None
+    project: str | None = None
+    session: str | None = None
+
+
+def read_question(line: str, usual: Question, number: int) -> Question:
+    """`usual` gives what the line leaves out. Raises `UsageError`, which names the line."""
+    text = line.strip()
+    if not text.startswith("{"):
+        return msgspec.structs.replace(usual, query=text)
+    try:
+        given = msgspec.json.decode(text, type=_Line)
+    except (msgspec.DecodeError, UnicodeError):
+        raise UsageError(
+            f"Line {number} is not a question.", 'Give plain text, or {"query": …, "project": …, "k": …}.'
+        ) from None
+    return Question(
+        given.query,
+        usual.k if given.k is None else given.k,
+        usual.kinds if given.kinds is None else given.kinds,
+        usual.project if given.project is None else given.project,
+        usual.session if given.session is None else given.session,
+    )
+
 
 _MOST = 1000
 
@@ -46,13 +78,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     recall.add_argument("--session", metavar="ID", help="only in this session")
     recall.add_argument("--stdin", action="store_true", help="read one query a line from standard input")
     recall.add_argument("--jsonl", action="store_true", help="print one object a line")
-    for module in (memory_browse, memory_change, memory_upkeep, memory_search, forgetting, why):
-        module.register(add)
+    memory_view.register(add)
+    memory_change.register(add)
+    memory_change.add_upkeep(add)
+    memory_view.add_search(add)
+    forgetting.register(add)
+    provenance.register(add)
     related.register_memory(add)
 
 
 async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import context_shapes
+    from atlas_desktop.cli import output
 
     if args.stdin == (args.query is not None):
         raise UsageError("It is not clear what to look for.", "Give a QUERY, or --stdin.")
@@ -70,7 +106,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
         answer = {
             "query": question.query,
             "took_ms": round(found.took_ms, 3),
-            "hits": [context_shapes.recalled(hit) for hit in found.hits],
+            "hits": [output.recalled(hit) for hit in found.hits],
         }
         if args.jsonl or args.stdin:
             print(dumps(answer), flush=True)
@@ -80,7 +116,6 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _questions(args: argparse.Namespace) -> "Iterator[Question]":
-    from atlas_desktop.cli.questions import Question, read_question
 
     usual = Question(args.query or "", args.k, args.kinds, args.project, args.session)
     if not args.stdin:
@@ -101,7 +136,7 @@ def _check(k: int, kinds: str) -> None:
         raise UsageError("There is no such kind of hit.", "Kinds are message, memory, summary and chunk.")
 
 
-async def _ask(room: "OpenRoom", question: "Question", spelt: dict[str, str]) -> "Recalled":
+async def _ask(room: "RoomServices", question: "Question", spelt: dict[str, str]) -> "Recalled":
     """`spelt` gathers how projects that were asked for are written here."""
     session = None
     if question.session is not None:

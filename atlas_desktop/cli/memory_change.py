@@ -1,19 +1,93 @@
-"""`atlas memory add|edit|accept|reject|pin|unpin|rescue|undo`: say what is to be remembered, and how."""
+"""`atlas memory add|edit|accept|reject|pin|…|consolidate|gc|promote`: change memories."""
 
 import argparse
 from collections.abc import Awaitable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import memory_rooms as rooms
-from atlas_desktop.cli import memory_shapes as shapes
+from atlas_desktop.cli import memory_view as rooms
+from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.lines import given_text
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.cli.memory_browse import Add
-    from memory.knowledge.entities import Memory
+    from atlas_desktop.cli.memory_view import Add
+    from atlas_desktop.services.room import RoomServices
+    from memory.memories.entities import Memory
+    from memory.memories.lifetime import Expiry
+
+
+_DRY = "only say what would be done"
+
+
+def add_upkeep(add: "Add") -> None:
+    add(
+        "consolidate", consolidate, "merge memories that say nearly the same; the originals are archived"
+    ).add_argument("--dry-run", action="store_true", help=_DRY)
+    add("gc", collect, "archive what has run out or faded; it can be undone").add_argument(
+        "--dry-run", action="store_true", help=_DRY
+    )
+    add("promote", promote, "keep for good what was used often, matters much, or belongs to what lasts")
+
+
+async def consolidate(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.upkeep.consolidate(dry_run=args.dry_run)
+    merged = []
+    for one in found if ctx.json else ():
+        made = None if one.made is None else output.memory((await room.knowledge.views([one.made]))[0])
+        parts = [{"id": part.id, "text": part.text} for part in one.cluster.members]
+        merged.append({"text": one.cluster.text, "memory": made, "parts": parts})
+
+    def text() -> str:
+        rows = []
+        for one in found:
+            rows.append(one.cluster.text)
+            rows += [f"    from {part.id}  {part.text}" for part in one.cluster.members]
+        would = "would be merged" if args.dry_run else "were merged; `atlas memory undo` takes it back"
+        count = sum(len(one.cluster.members) for one in found)
+        return "\n".join([*rows, f"{count} memories {would}." if count else "Nothing says the same twice."])
+
+    ctx.emit({"dry_run": args.dry_run, "merged": merged}, text)
+    return Exit.DONE
+
+
+async def collect(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.upkeep.collect(dry_run=args.dry_run)
+    parts = {"archive": found.archive, "prolong": found.prolong, "erase": found.erase}
+    told: dict[str, Any] = {"dry_run": args.dry_run}
+    if ctx.json:
+        told |= {name: await _fates(room, fates) for name, fates in parts.items()}
+
+    def text() -> str:
+        would = "Would" if args.dry_run else "Did"
+        rows = [
+            f"{would} {name}: {output.line(fate.memory)}\n    ({output.WHY[fate.why]})"
+            for name, fates in parts.items()
+            for fate in fates
+        ]
+        return "\n".join(rows) or "Nothing has run out or faded."
+
+    ctx.emit(told, text)
+    return Exit.DONE
+
+
+async def _fates(room: "RoomServices", fates: "tuple[Expiry, ...]") -> list[dict[str, Any]]:
+    views = await room.knowledge.views([fate.memory for fate in fates])
+    return [{**output.memory(view), "why": fate.why} for view, fate in zip(views, fates, strict=True)]
+
+
+async def promote(ctx: Context, _args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    found = await room.upkeep.promote()
+    views = await room.knowledge.views([one.memory for one in found]) if ctx.json else []
+    ctx.emit(
+        [{**output.memory(view), "ground": one.ground} for view, one in zip(views, found, strict=False)],
+        lambda: "\n".join(output.line(one.memory) for one in found) or "Nothing is to be promoted.",
+    )
+    return Exit.DONE
 
 
 def register(add: "Add") -> None:
@@ -42,9 +116,9 @@ def register(add: "Add") -> None:
 
 
 def _fields(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kind", choices=shapes.KINDS, help="what it is")
+    parser.add_argument("--kind", choices=output.KINDS, help="what it is")
     parser.add_argument("--subject", metavar="TEXT", help="what it is about")
-    parser.add_argument("--tier", choices=shapes.TIERS, help="how long it is meant to be known")
+    parser.add_argument("--tier", choices=output.TIERS, help="how long it is meant to be known")
     parser.add_argument("--importance", metavar="N", type=float, help="how much it matters, 0 to 1")
     parser.add_argument(
         "--expires", metavar="WHEN", help="when it goes out of use: a date or time, or `never`"
@@ -54,8 +128,8 @@ def _fields(parser: argparse.ArgumentParser) -> None:
 
 
 async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.knowledge import Wish
-    from memory.knowledge.entities import MemoryKind, MemoryTier
+    from atlas_desktop.services.memories import Wish
+    from memory.memories.entities import MemoryKind, MemoryTier
 
     wish = Wish(
         kind=None if args.kind is None else MemoryKind(args.kind),
@@ -80,7 +154,7 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.knowledge.entities import MemoryKind, MemoryPatch, MemoryTier
+    from memory.memories.entities import MemoryKind, MemoryPatch, MemoryTier
 
     given: dict[str, Any] = {}
     if args.text is not None:
@@ -149,7 +223,7 @@ async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
             continue
         many = "memory is" if len(undone.memory_ids) == 1 else "memories are"
         what = undone.action.replace("_", " ")
-        ctx.emit(shapes.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
+        ctx.emit(output.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
         return Exit.DONE
     raise ChangeNotFound(args.id)
 
@@ -159,12 +233,12 @@ async def _emit(ctx: Context, made: "list[rooms.Known]", done: str) -> None:
     told = await rooms.as_json(made) if ctx.json else []
     ctx.emit(
         told[0] if len(told) == 1 else told,
-        lambda: "\n".join(f"{done}: {shapes.line(one)}" for _, one in made),
+        lambda: "\n".join(f"{done}: {output.line(one)}" for _, one in made),
     )
 
 
 async def _worded(work: "Awaitable[Memory]") -> "Memory":
-    from memory.knowledge.entities import TimesOutOfOrder
+    from memory.memories.entities import TimesOutOfOrder
 
     try:
         return await work

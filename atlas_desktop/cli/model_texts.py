@@ -5,16 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.explain import size
+from atlas_desktop.errors import size
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.bench import BenchResult
-    from atlas_desktop.services.model_views import ModelDetails, ModelSummary
-    from models.discover import FoundModel
-    from models.hardware import Machine, Recommendation
-    from models.library import InstalledModel
-    from models.tuned import Tuned
-    from models.tuning import Round
+    from atlas_desktop.services.models import BenchResult, ModelDetails, ModelSummary
+    from models.library.discovery import FoundModel
+    from models.library.hardware import Machine, Recommendation
+    from models.library.installed import InstalledModel
+    from models.tuning.plan import Round
+    from models.tuning.results import Tuned
 
 WIDTH = 80
 _SHOWN = 8

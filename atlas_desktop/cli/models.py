@@ -1,20 +1,60 @@
-"""`atlas models`: what is installed, what suits this machine, fetching, importing, choosing."""
+"""`atlas models`: what is installed, what suits this computer, fetching, importing, choosing, tuning."""
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import model_texts as texts
-from atlas_desktop.cli import tune as tune_command
 from atlas_desktop.cli.context import Context, Progress
-from atlas_desktop.explain import Exit, UsageError, size
+from atlas_desktop.errors import Exit, UsageError, size
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.bench import BenchHost, HostFactory
-    from atlas_desktop.services.models import ModelService
-    from models.library import InstalledModel
-    from models.progress import Report
+    from atlas_desktop.services.models import BenchHost, HostFactory, ModelService
+    from models.library.files import Report
+    from models.library.installed import InstalledModel
+
+
+Add = Callable[..., argparse.ArgumentParser]
+
+
+def add_tune(add: Add) -> None:
+    """Adds the command; `add(name, handler, text)` makes its parser."""
+    parser = add("tune", tune, "find what is fastest for a model on this machine, and use it from then on")
+    parser.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
+    parser.add_argument("--again", action="store_true", help="measure everything anew")
+    parser.add_argument("--quick", action="store_true", help="look only for a faster layout of the weights")
+    parser.add_argument("--background", action="store_true", help="leave it to the background work")
+    parser.add_argument("--undo", action="store_true", help="go back to the model as downloaded")
+
+
+async def tune(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.bootstrap import build_models, build_tuning
+
+    if sum((args.undo, args.background, args.again or args.quick)) > 1:
+        raise UsageError("These options do not go together.", "Give --undo and --background alone.")
+    models = build_models(ctx.paths)
+    model = models.installed_model(args.model) if args.model else models.default("chat")
+    if args.background:
+        from atlas_desktop.services.tuning import KIND
+
+        room = await ctx.unlock()
+        await room.background.add(KIND, model.id, payload={"model": model.id})
+        ctx.emit({"model": model.id, "queued": True}, f"{model.id} is tuned when there is time for it.")
+        return Exit.DONE
+    tuning = build_tuning(ctx.paths, ctx.desk.settings, quick=args.quick)
+    if args.undo:
+        deleted = tuning.undo(model.id)
+        ctx.emit(
+            {"model": model.id, "undone": True, "deleted": [path.name for path in deleted]},
+            f"{model.id} runs as downloaded again.",
+        )
+        return Exit.DONE
+    found = await tuning.tune(model.id, ctx.note, again=args.again)
+    ctx.emit(texts.tuned_json(found), lambda: texts.tuned_text(found))
+    return Exit.DONE
+
 
 _ROLES = ("chat", "embed")
 
@@ -55,7 +95,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     best.add_argument("--for", dest="role", choices=_ROLES, default="chat")
     measure = add("bench", bench, "measure how fast a model reads and writes here")
     measure.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
-    tune_command.register(add)
+    add_tune(add)
     check = add("verify", verify, "read a model's file again and compare its checksum")
     check.add_argument("model", nargs="?", metavar="ID", help="default: every installed model")
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import shapes
+from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ async def unlocked(ctx: Context) -> None:
 async def _show(ctx: Context, named: Sequence[str]) -> int:
     await unlocked(ctx)
     found = [(await ctx.desk.rooms.find(ref))[1] for ref in named]
-    values = [shapes.session(one) for one in found]
+    values = [output.session(one) for one in found]
     ctx.emit(
         values[0] if len(values) == 1 else {"sessions": values},
         lambda: "\n".join(f"{one.category or 'none'}  {clean_line(one.title)}" for one in found),
@@ -169,7 +169,7 @@ async def tell(ctx: Context, made: "Done", done: str) -> int:
         {"id": one.session_id, "title": one.title, "before": marks(one.before), "after": marks(one.after)}
         for one in made.changed
     ]
-    values = [shapes.session(one) for one in found]
+    values = [output.session(one) for one in found]
     value = (
         {**values[0], "changed": changed} if len(values) == 1 else {"sessions": values, "changed": changed}
     )
@@ -289,7 +289,7 @@ async def merge_sessions(ctx: Context, args: argparse.Namespace) -> int:
     session, merged = await Bulk(ctx.desk).merge(args.session, refs(args.others))
     ctx.emit(
         {
-            **shapes.session(session),
+            **output.session(session),
             "merged": {"sources": list(merged.sources), "messages": merged.messages},
         },
         lambda: (

@@ -4,10 +4,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from memory.organising.entities import Project
 
 
@@ -124,7 +124,7 @@ def _sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-async def _room_of(ctx: Context, ref: str) -> "OpenRoom":
+async def _room_of(ctx: Context, ref: str) -> "RoomServices":
     """The open room that has such a project; when none has, the one to work in, which will say so."""
     from memory.errors import ProjectNotFound
 

@@ -4,14 +4,14 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import context_shapes
+from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.provenance import Why
     from atlas_desktop.services.related import Related, Timeline
-    from atlas_desktop.services.why import Why
     from memory.attachments.entities import Document
     from memory.entities import Session
     from memory.organising.links import Backlink
@@ -83,12 +83,12 @@ def _told(value: "Related") -> str:
 
 
 async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import memory_shapes
+    from atlas_desktop.cli import output
 
     room = await ctx.unlock_for(args.session)
     found = await room.knowledge.views(await room.related.memories(args.session))
     ctx.emit(
-        [memory_shapes.memory(one) for one in found],
+        [output.memory(one) for one in found],
         lambda: (
             "\n".join(f"{one.memory.id}  {one.memory.kind:<10}  {one.memory.text}" for one in found)
             or "Nothing was learned in it."
@@ -128,10 +128,10 @@ def _document_text(shape: dict[str, Any]) -> str:
 
 
 async def list_links(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import memory_rooms
+    from atlas_desktop.cli import memory_view
     from memory.errors import MemoryNotFound
 
-    for room in await memory_rooms.opened(ctx):
+    for room in await memory_view.opened(ctx):
         await room.recall.load()
         try:
             why = await room.why.why(args.id)
@@ -200,7 +200,7 @@ def timeline_shape(topic: str, each: "list[Timeline]") -> dict[str, Any]:
                 {"id": session, "title": found.titles.get(session, ""), "messages": count}
                 for session, count in one.sessions.items()
             ]
-            here["hits"] += [context_shapes.recalled(hit) for hit in one.hits]
+            here["hits"] += [output.recalled(hit) for hit in one.hits]
     return {
         "topic": topic,
         "messages": sum(one["messages"] for one in months.values()),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.personas import read_text
-from atlas_desktop.explain import Exit, UsageError
+from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from memory.personas.entities import Template

@@ -10,11 +10,11 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.explain import UsageError
+from atlas_desktop.errors import UsageError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.services.turn import TurnOptions
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.services.turns import TurnOptions
     from memory.attachments.entities import NewAttachment
 
 TEXT_LIMIT = 1_000_000
@@ -57,7 +57,7 @@ def _at_least(kind: type[int] | type[float], least: int) -> Callable[[str], floa
     return read
 
 
-async def open_for(ctx: Context, args: argparse.Namespace) -> "OpenRoom":
+async def open_for(ctx: Context, args: argparse.Namespace) -> "RoomServices":
     """The room to talk in. The model's process starts while the key is derived."""
     from memory.entities import RoomKind
 
@@ -119,13 +119,13 @@ async def attachments_of(files: list[str]) -> "tuple[NewAttachment, ...]":
 
 
 async def with_persona(
-    ctx: Context, room: "OpenRoom", options: "TurnOptions", args: argparse.Namespace
+    ctx: Context, room: "RoomServices", options: "TurnOptions", args: argparse.Namespace
 ) -> "TurnOptions":
     """The options with what the persona of a new session asks for; what the command line gives goes first.
 
     Raises `PersonaNotFound`.
     """
-    from atlas_desktop.services.personas import persona_for
+    from atlas_desktop.services.lending import persona_for
 
     if not args.persona:
         return options

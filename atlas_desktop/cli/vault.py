@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import vault_backup, vault_repair
 from atlas_desktop.cli.context import Context, read_secret
-from atlas_desktop.explain import Exit
+from atlas_desktop.errors import Exit
 
 if TYPE_CHECKING:
     from datetime import datetime

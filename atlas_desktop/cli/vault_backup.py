@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.vault_authority import add_authority, present_keys, unlocking
-from atlas_desktop.explain import Exit, size
+from atlas_desktop.errors import Exit, size
 from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts
 from atlas_desktop.cli.vault_authority import present_keys
-from atlas_desktop.explain import Declined, Exit, UsageError, explain, size
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Declined, Exit, UsageError, size
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:

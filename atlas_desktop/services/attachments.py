@@ -1,16 +1,25 @@
-"""Reading the text out of a file that a person attaches, within limits."""
+"""Attachments of a room's conversations: read from files within limits, stored, and embedded for turns."""
 
 import asyncio
 import signal
 import sys
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from atlas_desktop.errors import AttachmentRefused, Refusal
 from atlas_desktop.services.cleaning import clean, clean_line
-from memory.attachments.entities import NewAttachment
+from atlas_desktop.services.context import EpochService
+from atlas_desktop.services.events import Notice
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
+from memory.attachments.entities import Attachment, Document, NewAttachment
+from memory.context.documents import DocumentReading, DocumentUse
+from memory.ports import SessionStore
 from models.confinement import child_environment
+from models.errors import ModelsError
+from models.ports import Embedder
 
 MOST_BYTES = 50_000_000
 MOST_CHARACTERS = 2_000_000
@@ -36,40 +45,11 @@ _OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" els
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-class Refusal(StrEnum):
-    """Why a file is not attached."""
-
-    MISSING = "missing"
-    UNREADABLE = "unreadable"
-    NOT_A_FILE = "not_a_file"
-    TOO_LARGE = "too_large"
-    TOO_MUCH_TEXT = "too_much_text"
-    TOO_MANY_PAGES = "too_many_pages"
-    TOO_SLOW = "too_slow"
-    TOO_MUCH_MEMORY = "too_much_memory"
-    NOT_TEXT = "not_text"
-    EMPTY = "empty"
-    PICTURES = "pictures"
-    ENCRYPTED = "encrypted"
-    DAMAGED = "damaged"
-
-
 _LIMITS = {
     Refusal.TOO_MANY_PAGES: MOST_PAGES,
     Refusal.TOO_MUCH_TEXT: MOST_CHARACTERS,
     Refusal.TOO_MUCH_MEMORY: MOST_MEMORY,
 }
-
-
-class AttachmentRefused(Exception):
-    """A file that cannot be attached. `limit` is what it exceeds (bytes, characters, pages or seconds), 0
-    where there is none."""
-
-    def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
-        super().__init__(reason.value)
-        self.name = name
-        self.reason = reason
-        self.limit = limit
 
 
 class PdfText(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -171,3 +151,84 @@ async def _pdf_text(data: bytes, name: str) -> str:
     if read.refusal is not None:
         raise AttachmentRefused(name, read.refusal, _LIMITS.get(read.refusal, 0))
     return await asyncio.to_thread(_tidy, read.text, name)
+
+
+class AttachmentService:
+    """Of one room. Raises as `memory.attachments.ports.AttachmentStore`."""
+
+    def __init__(self, store: SessionStore, epochs: EpochService) -> None:
+        self._store = store
+        self._epochs = epochs
+
+    async def attach_file(self, session_id: str, path: str | Path) -> Attachment:
+        """Raises also `AttachmentRefused`."""
+        return await self.attach(session_id, await read_attachment(path))
+
+    async def attach(self, session_id: str, new: NewAttachment) -> Attachment:
+        return await self._store.attachments.attach(session_id, new)
+
+    async def attached(self, session_id: str) -> list[Attachment]:
+        return await self._store.attachments.attached(session_id)
+
+    async def documents(self) -> list[Document]:
+        """Every file that any of the room's sessions reads, by name."""
+        return await self._store.attachments.documents()
+
+    async def detach(self, session_id: str, ref: str) -> Attachment:
+        """Takes a file out of the session, its prompts, and what the model holds of them.
+
+        No reply may be under way in it.
+        """
+        gone = await self._store.attachments.detach(session_id, ref)
+        await self._epochs.forget([session_id])
+        return gone
+
+
+DOCUMENTS = "documents"
+"""The code of the notice that says how much is read."""
+
+
+class PassageEmbedder:
+    """`memory.context.documents.PassageVectors`; `embedder` is asked for each time: it can be changed."""
+
+    def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
+        self._embedder = embedder
+
+    async def model(self) -> str | None:
+        embedder = self._embedder()
+        if embedder is None:
+            return None
+        try:
+            return await embedder.embedding_fingerprint()
+        except ModelsError:
+            # Words alone still find a lot; a model that is broken is told of by the work in the background.
+            return None
+
+    async def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | None:
+        embedder = self._embedder()
+        if embedder is None:
+            return None
+        try:
+            return await embedder.embed(texts)
+        except ModelsError:
+            return None
+
+
+def reading_of(use: DocumentUse) -> str:
+    """How much of an attachment is read, in words."""
+    if use.of:
+        if use.reading is DocumentReading.UNREAD:
+            return tr("turn.document.none", count=use.of)
+        return tr("turn.document.part", count=use.of, passages=formats().number(use.passages))
+    if use.reading is DocumentReading.UNREAD:
+        return tr("turn.document.no_room")
+    return tr("turn.document.whole", count=use.tokens)
+
+
+def documents_notice(uses: Sequence[DocumentUse]) -> Notice | None:
+    """What to say of the attachments of a turn; nothing when all stand in the prompt since an earlier one."""
+    told = [use for use in uses if use.reading is not DocumentReading.STANDING]
+    if not told:
+        return None
+    each = "; ".join(tr("turn.document", name=clean_line(use.name), reading=reading_of(use)) for use in told)
+    return Notice(DOCUMENTS, tr("turn.documents", each=each))

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from atlas_desktop.services.events import Accepted, Replied, TurnEvent
-from atlas_desktop.setting_types import JobSettings
-from memory.background import Duty, Handler, Held, JobRunner, RunReport, Stage
-from memory.gate import ForegroundGate, Power, Throttle
-from memory.jobs import Job, JobState, Priority
+from atlas_desktop.settings.schema import JobSettings
+from memory.jobs.foreground_gate import ForegroundGate, Power, Throttle
+from memory.jobs.queue import Job, JobState, Priority
+from memory.jobs.runner import Duty, Handler, Held, JobRunner, RunReport, Stage
 from memory.ports import Clock, SessionStore
 
 AfterReply = Callable[[Replied], Awaitable[None]]

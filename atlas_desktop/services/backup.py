@@ -1,14 +1,16 @@
-"""Backups of all rooms: made while they are in use, kept in turn, and put back."""
+"""Backups of all rooms: made while they are in use or by schedule, rotated, and restored."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
 
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.settings.schema import BackupSettings
 from memory.entities import RoomKind
 from memory.errors import (
     BackupDamaged,
@@ -19,8 +21,10 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
+from memory.jobs.queue import Job
+from memory.jobs.runner import Duty
 from memory.ports import Clock
-from memory.vault.exchange import Exchange
+from memory.vault.exchange import AtomicRoomSwap
 from memory.vault.files import sync_folder, translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import SUFFIX, BackupFacts, BackupMade, RoomContents, RoomFiles, RoomKeys, Unpacked
@@ -68,7 +72,7 @@ class Restoration:
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: AtomicRoomSwap,
         unpacked: Unpacked,
         contents: RoomContents,
         present: RoomContents | None,
@@ -229,7 +233,7 @@ class BackupService:
         Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
         `WrongBackupPassphrase`, `StorageFull`, `ExchangeUnfinished`.
         """
-        exchange = Exchange(self._rooms)
+        exchange = AtomicRoomSwap(self._rooms)
         preparing = exchange.prepared()
         folder = await asyncio.to_thread(preparing.__enter__)
         try:
@@ -238,7 +242,7 @@ class BackupService:
             await asyncio.to_thread(_leave, preparing)
 
     def _prepare(
-        self, exchange: Exchange, folder: Path, file: Path, unlock: Unlock, *, private: bool
+        self, exchange: AtomicRoomSwap, folder: Path, file: Path, unlock: Unlock, *, private: bool
     ) -> Restoration:
         unpacked = self._files.unpack(file, folder)
         kept = self._carry_over_others(exchange, unpacked.rooms)
@@ -293,7 +297,9 @@ class BackupService:
                     return self._files.contents(vault.database_path, found)
         return None
 
-    def _carry_over_others(self, exchange: Exchange, rooms: tuple[RoomKind, ...]) -> tuple[RoomKind, ...]:
+    def _carry_over_others(
+        self, exchange: AtomicRoomSwap, rooms: tuple[RoomKind, ...]
+    ) -> tuple[RoomKind, ...]:
         if RoomKind.PRIVATE in rooms or not self._vaults_of(self._rooms).private.exists():
             return ()
         for file in self._rooms.glob(f"{RoomKind.PRIVATE}*"):
@@ -307,3 +313,37 @@ def _order(found: BackupFacts) -> tuple[int, datetime]:
 
 def _leave(preparing: AbstractContextManager[Path]) -> None:
     preparing.__exit__(None, None, None)
+
+
+KIND = "backup"
+
+
+class ScheduledBackups:
+    """The duty of the open room to back up all rooms, if the settings want it.
+
+    A backup that cannot be made is in the list of jobs, and tried again later; older ones stay until a new
+    one has been verified.
+    """
+
+    def __init__(
+        self,
+        background: BackgroundService,
+        backups: Callable[[], BackupService],
+        key: RoomKey,
+        settings: Callable[[], BackupSettings],
+        on_missing: Callable[[RoomKind], None] = lambda _room: None,
+    ) -> None:
+        """`on_missing` is told of a room that should be in a new backup and is not."""
+        self._on_missing = on_missing
+        self._backups = backups
+        self._key = key
+        self._settings = settings
+        background.register(KIND, self._do)
+        if days := settings().every_days:
+            background.register_duty(Duty(KIND, timedelta(days=days), KIND))
+
+    async def _do(self, _job: Job) -> None:
+        # The private room is copied as it is: its key is not kept for this.
+        made = await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
+        for room in made.missing:
+            self._on_missing(room)

@@ -9,8 +9,8 @@ from memory.errors import CannotMerge
 from memory.organising.entities import MarksPatch, Merged, Organised
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.desk import Desk
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.room import RoomServices
     from memory.entities import Session
 
 
@@ -33,7 +33,7 @@ class Bulk:
     """Of one desk. A `ref` is an id, a unique prefix of one, or `last`; raises `SessionNotFound`,
     `AmbiguousId` before anything is changed. What is in one room is changed in one step."""
 
-    def __init__(self, desk: "Desk") -> None:
+    def __init__(self, desk: "AppContext") -> None:
         self._desk = desk
 
     async def apply(self, refs: Sequence[str], patch: MarksPatch) -> Done:
@@ -47,7 +47,7 @@ class Bulk:
             ids.setdefault(session.room, []).append(session.id)
         return await self._apply([(self._desk.at(room), own) for room, own in ids.items()], patch)
 
-    async def _apply(self, groups: "Sequence[tuple[OpenRoom, list[str]]]", patch: MarksPatch) -> Done:
+    async def _apply(self, groups: "Sequence[tuple[RoomServices, list[str]]]", patch: MarksPatch) -> Done:
         now = self._desk.clock.now()
         made = [
             (room.store.room, tuple(await room.organising.apply(ids, patch, at=now))) for room, ids in groups
@@ -96,9 +96,9 @@ class Bulk:
             raise CannotMerge("same")
         return await room.organising.merge(ids[0], ids[1:])
 
-    async def grouped(self, refs: Sequence[str]) -> "list[tuple[OpenRoom, list[str]]]":
+    async def grouped(self, refs: Sequence[str]) -> "list[tuple[RoomServices, list[str]]]":
         """Full ids by room, each once, in the order given."""
-        found: dict[RoomKind, tuple[OpenRoom, list[str]]] = {}
+        found: dict[RoomKind, tuple[RoomServices, list[str]]] = {}
         for ref in refs:
             room, session = await self._desk.rooms.find(ref)
             ids = found.setdefault(room.store.room, (room, []))[1]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from atlas_desktop.paths import Paths
 from memory.entities import NewMessage, NewSession, TitleSource
-from memory.knowledge.entities import MemoryPatch, MemoryState
-from memory.knowledge.retention import Retention
 from memory.learning.learner import Learner
-from memory.learning.ledger import Ledger
+from memory.learning.memory_writer import MemoryWriter
+from memory.memories.entities import MemoryPatch, MemoryState
+from memory.memories.lifetime import Retention
 from memory.ports import Clock, SessionStore
 from models.messages import Role
 
@@ -86,7 +86,7 @@ async def fill(open_store: Callable[[Clock], Awaitable[SessionStore]], now: date
     clock = PastClock()
     store = await open_store(clock)
     samples = sample_conversations()
-    learner = Learner(store, Ledger(store.memories, clock, Retention))
+    learner = Learner(store, MemoryWriter(store.memories, clock, Retention))
     try:
         for sample in samples:
             clock.moment = now - timedelta(days=sample.days_ago) - 30 * _MINUTE

@@ -1,6 +1,7 @@
-"""Everything an interface needs, in one object, built in one place and handed to the TUI or a command."""
+"""What an interface needs, in one object: settings, vault, models, and the rooms that are open."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
@@ -8,33 +9,296 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import SettingsFile
+from atlas_desktop.settings.file import SettingsFile
+from atlas_desktop.settings.schema import Settings
+from memory.attachments.entities import NewAttachment
 from memory.clock import SystemClock
-from memory.errors import RoomClosed, StorageBusy, StorageFull
-from memory.gate import ForegroundGate, Power
+from memory.entities import MemoryMode, Session, SessionPatch
+from memory.errors import AmbiguousId, ParcelUnreadable, RoomClosed, SessionNotFound, StorageBusy, StorageFull
+from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.kinds import Freshness, RoomKind
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
+    from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.retention import HeldBack
-    from atlas_desktop.services.room import Model, OpenRoom, RoomParts
-    from atlas_desktop.services.rooms import RoomsService
+    from atlas_desktop.services.room import RoomFactory, RoomServices
     from atlas_desktop.services.tuning import TuningService
-    from atlas_desktop.services.turn import TurnOptions
+    from atlas_desktop.services.turns import TurnOptions
     from memory.context.snapshots import SnapshotStore
     from memory.ports import Clock, SessionStore
+    from memory.rooms.ports import Sealer
     from memory.vectors.ports import VectorIndex
+    from models.ports import Model
+
+
+_LAST = "last"
+
+
+class RoomsService:
+    """Of one desk. While the private room is closed it is as if it were not there.
+
+    `busy` says whether somebody is at work in the private room; `on_closing` is awaited before it closes, by
+    itself or because somebody wants it to. `now` counts seconds.
+    """
+
+    def __init__(self, desk: "AppContext", now: Callable[[], float] = time.monotonic) -> None:
+        self.busy: Callable[[], bool] = lambda: desk.gate.busy
+        self.on_closing: Callable[[], Awaitable[None]] = _nothing
+        self.stuck = 0
+        """How many sessions on their way `complete` found that nothing opens any more; they stay there."""
+        self._desk = desk
+        self._now = now
+        self._used_at = 0.0
+        self._watching: asyncio.Task[None] | None = None
+        self._at_the_door = asyncio.Lock()
+
+    @property
+    def forgetting(self) -> "RoomsForgetting":
+        """Forgetting in all rooms that are open."""
+        from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
+
+        return RoomsForgetting(lambda: self._desk.open_rooms)
+
+    # --- the private room -------------------------------------------------------------------------
+
+    @property
+    def private(self) -> "RoomServices | None":
+        """The private room, while it is open."""
+        return self._find(RoomKind.PRIVATE)
+
+    async def enter_both(self, passphrase: str) -> "RoomServices":
+        """Opens the open room and the private one with one passphrase; returns the private one.
+
+        Raises `WrongPassphrase`, also when the passphrase opens the open room alone; `KeyslotsMissing` or
+        `KeyslotsDamaged` when it is the private room's key file that fails.
+        """
+        keys = await self._desk.vault.unlock_both(passphrase)
+        private = keys.private or await self._desk.vault.unlock_private(passphrase)
+        if self._find(RoomKind.OPEN) is None:
+            await self._desk.enter(keys.open)
+        return await self.enter_private_with(private)
+
+    async def enter_private(self, passphrase: str) -> "RoomServices":
+        """Opens the private room beside the ones that are open. Raises `WrongPassphrase`."""
+        if (opened := self.private) is not None:
+            return opened
+        return await self.enter_private_with(await self._desk.vault.unlock_private(passphrase))
+
+    async def enter_private_with(self, key: "RoomKey") -> "RoomServices":
+        """As `enter_private`, with the key that its passphrase has given."""
+        async with self._at_the_door:
+            room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
+            self.used()
+            await self.complete()
+        return room
+
+    async def leave_private(self) -> None:
+        """Closes the private room, if it is open. What fails, or is cancelled, does not leave it open."""
+        self.stop_watching()
+        await unbroken(self._leave_private())
+
+    async def _leave_private(self) -> None:
+        async with self._at_the_door:
+            if (room := self.private) is None:
+                return
+            try:
+                await self.on_closing()
+            finally:
+                await self._desk.leave(room)
+
+    def used(self) -> None:
+        """Somebody is there: the private room stays open for another while."""
+        self._used_at = self._now()
+
+    def watch(self, failed: Callable[[BaseException], None] | None = None) -> None:
+        """From now on closes the private room when it has not been used for as long as the settings say.
+
+        `failed` is told of what did not work when it closed by itself.
+        """
+        if self._watching is None or self._watching.done():
+            self.used()
+            self._watching = asyncio.create_task(self._close_when_idle(), name="private room")
+            if failed is not None:
+                self._watching.add_done_callback(lambda task: _tell(task, failed))
+
+    def stop_watching(self) -> None:
+        task, self._watching = self._watching, None
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+
+    async def _close_when_idle(self) -> None:
+        while (left := self._left()) > 0:
+            await asyncio.sleep(left)
+            if self.busy():
+                self.used()
+        await self.leave_private()
+
+    def _left(self) -> float:
+        """Seconds until the private room closes by itself."""
+        return self._used_at + 60 * self._desk.settings.sessions.private_idle_minutes - self._now()
+
+    # --- finding ----------------------------------------------------------------------------------
+
+    async def find(self, ref: str) -> "tuple[RoomServices, Session]":
+        """The session of an id, a prefix of one, or `last`, and the open room that it is in.
+
+        Raises `SessionNotFound`, `AmbiguousId`.
+        """
+        found: list[tuple[RoomServices, Session]] = []
+        for room in self._desk.open_rooms:
+            try:
+                found.append((room, await room.store.get_session(ref)))
+            except SessionNotFound:
+                continue
+        if not found:
+            raise SessionNotFound(ref)
+        if ref.strip().lower() == _LAST:
+            return max(found, key=lambda pair: pair[1].updated_at)
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        return found[0]
+
+    # --- moving -----------------------------------------------------------------------------------
+
+    async def move(self, ref: str, destination: RoomKind) -> Session:
+        """Moves a session to a room that is open, with all that was made from it and from nothing else.
+
+        Killed at any moment it is whole in one of the rooms, or on its way, where nobody sees it, until
+        `complete`. No reply may be under way in it. Raises `RoomClosed`, and what the store raises; then
+        nothing has moved.
+        """
+        return await unbroken(self._move(ref, destination))
+
+    async def _move(self, ref: str, destination: RoomKind) -> Session:
+        source, session = await self.find(ref)
+        if source.store.room is destination:
+            return session
+        target = self._desk.at(destination)
+        if session.memory_mode is MemoryMode.OFF:
+            await source.store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.NORMAL))
+        sealer = await self._sealer(source, target)
+        moves = source.store.moves
+        # A job in mid-work could write down once more what has just gone.
+        async with source.background.stopped():
+            await source.epochs.forget([session.id])
+            departure = await moves.depart(session.id, destination, sealer)
+            try:
+                await self._deliver(source, target, session.id, sealer)
+            except Exception:
+                await moves.take_back(session.id, sealer)
+                raise
+            # The model has read its words in the prompts of other sessions, too.
+            await source.epochs.forget([session.id, *departure.recalled_in])
+        await target.recall.remember(session.id)
+        return await target.store.get_session(session.id)
+
+    async def keep(self, ref: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
+        """Saves a session that is off the record to the open room; one that is saved stays as it is."""
+        room, session = await self.find(ref)
+        if room.store.room is not RoomKind.OFF_RECORD:
+            return session
+        self._desk.at(RoomKind.OPEN)
+        await room.store.update_session(session.id, SessionPatch(memory_mode=mode))
+        return await self.move(session.id, RoomKind.OPEN)
+
+    async def complete(self) -> int:
+        """Ends the moves that were cut short between rooms that are open now; returns how many."""
+        done = self.stuck = 0
+        for source in self._desk.open_rooms:
+            for move in await source.store.moves.waiting():
+                target = self._find(move.destination)
+                if target is None or (source.store.room is RoomKind.OPEN and self.private is None):
+                    continue
+                try:
+                    await self._deliver(source, target, move.session_id, await self._sealer(source, target))
+                except ParcelUnreadable:
+                    # The key to it was lost with a damaged room: nobody is kept out of what is sound.
+                    self.stuck += 1
+                    continue
+                await target.recall.remember(move.session_id)
+                done += 1
+        return done
+
+    async def _deliver(
+        self, source: "RoomServices", target: "RoomServices", session_id: str, sealer: "Sealer"
+    ) -> None:
+        parcel = sealer.unseal(await source.store.moves.parcel(session_id), session_id)
+        await target.store.moves.arrive(parcel)
+        await source.store.moves.delivered(session_id)
+
+    async def _sealer(self, source: "RoomServices", target: "RoomServices") -> "Sealer":
+        """The private room's, if it is one of them: what waits is as private as what is inside."""
+        private = target if target.store.room is RoomKind.PRIVATE else source
+        return await private.store.moves.sealer()
+
+    def _find(self, kind: RoomKind) -> "RoomServices | None":
+        return next((room for room in self._desk.open_rooms if room.store.room is kind), None)
+
+    # --- off the record ---------------------------------------------------------------------------
+
+    async def off_record(self) -> "RoomServices":
+        """The room in memory, made when first asked for."""
+        return self._find(RoomKind.OFF_RECORD) or await self._desk.enter(None, RoomKind.OFF_RECORD)
+
+    async def off_the_record(self, ref: str) -> Session:
+        """A copy of a session in the room in memory, to go on in; the session itself stays as it is."""
+        return await unbroken(self._off_the_record(ref))
+
+    async def _off_the_record(self, ref: str) -> Session:
+        source, session = await self.find(ref)
+        room = await self.off_record()
+        if source is room or session.head_id is None:
+            return session
+        copy = await room.store.transfer.take(await source.store.transfer.give(session.id))
+        taken = await room.store.get_session(copy.session_id)
+        assert taken.head_id is not None
+        for one in await source.store.attachments.attached(session.id):
+            file = NewAttachment(one.name, one.media_type, one.size, one.text)
+            await room.store.attachments.attach(taken.id, file)
+        # The copy has ids of its own: kept one day, it lies beside the session that it was made from.
+        fork = await room.store.fork_session(taken.id, taken.head_id)
+        await room.store.erase_session(taken.id)
+        return await room.store.update_session(fork.id, SessionPatch(memory_mode=MemoryMode.OFF))
+
+    async def set_mode(self, ref: str, mode: MemoryMode) -> Session:
+        """The memory mode of a session from now on; what that does to what is there: `modes.consequence`.
+
+        Off the record it goes on as a copy in memory; from there any other mode saves it to the open room.
+        """
+        room, session = await self.find(ref)
+        off = room.store.room is RoomKind.OFF_RECORD
+        if mode is MemoryMode.OFF:
+            return session if off else await self.off_the_record(session.id)
+        if off:
+            return await self.keep(session.id, mode)
+        changed = await room.store.update_session(session.id, SessionPatch(memory_mode=mode))
+        if mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
+            # What was said while nothing was to be learned is passed over.
+            for one in await room.store.memories.unlearned(session=session.id):
+                await room.store.memories.mark_learned(one.session_id, one.seq)
+        return changed
+
+
+def _tell(task: "asyncio.Task[None]", failed: Callable[[BaseException], None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        failed(error)
+
+
+async def _nothing() -> None:
+    """Nobody is concerned."""
+
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Desk:
+class AppContext:
     """The program without a face. What opens, starts and watches is given by the composition root.
 
     `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
@@ -53,7 +317,7 @@ class Desk:
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     open_snapshots: Callable[[RoomKey, RoomKind], Awaitable["SnapshotStore | None"]]
     vector_index: Callable[[int], "VectorIndex"]
-    room: "OpenRoom | None" = None
+    room: "RoomServices | None" = None
     chosen_model: str | None = None
     clock: "Clock" = field(default_factory=SystemClock)
     gate: ForegroundGate = field(default_factory=ForegroundGate)
@@ -65,7 +329,7 @@ class Desk:
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms_service: "RoomsService | None" = field(default=None, repr=False)
-    _rooms: list["OpenRoom"] = field(default_factory=list, repr=False)
+    _rooms: list["RoomServices"] = field(default_factory=list, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -91,7 +355,7 @@ class Desk:
             self._model = self.start_model(self.settings, self.chosen_model)
         return self._model
 
-    async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> "OpenRoom":
+    async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> "RoomServices":
         """Opens a room with its key (none for one that lives in memory only). The first one is `room`."""
         store = await self.open_store(key, room)
         try:
@@ -101,7 +365,7 @@ class Desk:
             await store.close()
             raise
         if room is RoomKind.OPEN and key is not None and self.make_backups is not None:
-            from atlas_desktop.services.scheduled_backup import ScheduledBackups
+            from atlas_desktop.services.backup import ScheduledBackups
 
             ScheduledBackups(
                 opened.background,
@@ -122,13 +386,13 @@ class Desk:
             self.room = opened
         return opened
 
-    async def _look_at_clock(self, room: "OpenRoom") -> None:
+    async def _look_at_clock(self, room: "RoomServices") -> None:
         room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
         # A disk that takes nothing must not keep anyone out.
         with suppress(StorageFull, StorageBusy):
             await room.retention.tell_held_back()
 
-    async def leave(self, room: "OpenRoom") -> None:
+    async def leave(self, room: "RoomServices") -> None:
         """Closes one of several rooms. What the model still holds of it goes too."""
         self._rooms.remove(room)
         if self.room is room:
@@ -140,15 +404,17 @@ class Desk:
                 await self._model.prefixes.drop_states()
 
     @property
-    def open_rooms(self) -> "tuple[OpenRoom, ...]":
+    def open_rooms(self) -> "tuple[RoomServices, ...]":
         """In the order in which they were opened."""
         return tuple(self._rooms)
 
-    async def of_each(self, ask: "Callable[[OpenRoom], Awaitable[T]]", nothing: T) -> list[T]:
+    async def of_each(self, ask: "Callable[[RoomServices], Awaitable[T]]", nothing: T) -> list[T]:
         """What each room that is open answers, in their order; `nothing` for one that closes meanwhile."""
         return [await self._answer(room, ask, nothing) for room in self.open_rooms]
 
-    async def _answer(self, room: "OpenRoom", ask: "Callable[[OpenRoom], Awaitable[T]]", nothing: T) -> T:
+    async def _answer(
+        self, room: "RoomServices", ask: "Callable[[RoomServices], Awaitable[T]]", nothing: T
+    ) -> T:
         try:
             return await ask(room)
         except RoomClosed:
@@ -156,7 +422,7 @@ class Desk:
                 raise
             return nothing
 
-    def at(self, kind: RoomKind) -> "OpenRoom":
+    def at(self, kind: RoomKind) -> "RoomServices":
         """Raises `RoomClosed`."""
         for room in self._rooms:
             if room.store.room is kind:
@@ -167,17 +433,15 @@ class Desk:
     def rooms(self) -> "RoomsService":
         """The private room, what is off the record, and moves between them."""
         if self._rooms_service is None:
-            from atlas_desktop.services.rooms import RoomsService
-
             self._rooms_service = RoomsService(self)
         return self._rooms_service
 
-    def _parts(self) -> "RoomParts":
+    def _parts(self) -> "RoomFactory":
         # What a room is made of takes a while to import, and no first screen needs it.
-        from atlas_desktop.services.room import RoomParts
+        from atlas_desktop.services.room import RoomFactory
 
         tuning = self.tuning
-        return RoomParts(
+        return RoomFactory(
             clock=self.clock,
             gate=self.gate,
             power=self.power,
@@ -189,7 +453,7 @@ class Desk:
 
     def turn_options(self) -> "TurnOptions":
         """How the settings, and the makers of the model in use, would have a turn made."""
-        from atlas_desktop.services.turn import TurnOptions
+        from atlas_desktop.services.turns import TurnOptions
         from models.messages import GenerationParams
 
         model_id = self.chosen_model or self._default_model()

@@ -9,13 +9,14 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from atlas_desktop.explain import explain, size
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import size
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.backup import BackupService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.setting_environment import unknown_variables
-from atlas_desktop.settings import SettingsFile
+from atlas_desktop.settings.environment import unknown_variables
+from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.freshness import freshness_text
 from atlas_desktop.words.program import unknown_variable

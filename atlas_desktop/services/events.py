@@ -7,9 +7,9 @@ from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
-    from memory.context.beginning import Compaction
     from memory.context.documents import DocumentUse
     from memory.context.entities import TierUse
+    from memory.context.epochs import Compaction
     from memory.entities import Message, Session
     from memory.recall.entities import Hit
     from models.messages import Completion

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.epochs import EpochService
-from atlas_desktop.services.summaries import SummaryService
-from atlas_desktop.services.titles import first_words
+from atlas_desktop.services.context import EpochService
+from atlas_desktop.services.summaries import SummaryService, first_words
 from memory.entities import Erased, SessionPatch, TitleSource
-from memory.lifecycle.compaction import Compactor
-from memory.lifecycle.forgetting import Affected, Target
+from memory.forgetting import Affected, Target
 from memory.ports import SessionStore
+from memory.summaries.compaction import Compactor
 from models.errors import ModelsError
 from models.messages import Role
 

@@ -11,9 +11,19 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from memory.entities import RoomKind
-from memory.insights.calendar import by_month, monday
-from memory.insights.entities import DayCount, Growth, Speed, Stored, Timed, Topic, Totals, Used
-from models.files import files_below
+from memory.insights.entities import (
+    DayCount,
+    Growth,
+    Speed,
+    Stored,
+    Timed,
+    Topic,
+    Totals,
+    Used,
+    by_month,
+    monday,
+)
+from models.library.files import files_below
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.events import Accepted, Replied
-from atlas_desktop.services.knowledge import LONGEST, rules_of
-from atlas_desktop.setting_types import MemorySettings
+from atlas_desktop.services.memories import LONGEST, rules_of
+from atlas_desktop.settings.schema import MemorySettings
 from atlas_desktop.words.catalogue import tr
-from memory.background import Duty
-from memory.jobs import Job, Priority
-from memory.knowledge.entities import Memory
+from memory.jobs.queue import Job, Priority
+from memory.jobs.runner import Duty
 from memory.learning.learner import may_learn
-from memory.lifecycle.summarise import Summariser, Trust
+from memory.memories.entities import Memory
 from memory.ports import Clock, SessionStore
+from memory.summaries.summarise import Summariser, Trust
 from models.errors import ModelsError
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import Model
     from memory.learning.learner import Learner
-    from memory.learning.ledger import Ledger
+    from memory.learning.memory_writer import MemoryWriter
+    from models.ports import Model
 
 LEARN = "learn"
 DIGEST = "digest"
@@ -119,9 +119,9 @@ class LearningService:
             await self._changed()
 
     def _learner(self, *, with_model: bool) -> "Learner":
-        from memory.learning.asking import ModelReader
+        from memory.learning.extraction import ModelReader
         from memory.learning.learner import Learner
-        from memory.learning.ledger import Meaning
+        from memory.learning.memory_writer import Meaning
 
         parts = self._model()
         checkpoint = self._background.gate.checkpoint
@@ -139,10 +139,10 @@ class LearningService:
             checkpoint=checkpoint if with_model else None,
         )
 
-    def _ledger(self) -> "Ledger":
-        from memory.learning.ledger import Ledger
+    def _ledger(self) -> "MemoryWriter":
+        from memory.learning.memory_writer import MemoryWriter
 
-        return Ledger(self._store.memories, self._clock, lambda: rules_of(self._settings()))
+        return MemoryWriter(self._store.memories, self._clock, lambda: rules_of(self._settings()))
 
     async def _digest(self, job: Job) -> None:
         from memory.learning.digests import Digester

@@ -1,22 +1,267 @@
-"""The models of a home, for people: what there is, what suits this machine, fetching, importing, choosing."""
+"""The models of a home: what there is, what suits this computer, fetching, importing, measuring."""
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from atlas_desktop.services.bench import BenchResult, HostFactory, bench
-from atlas_desktop.services.model_views import ModelDetails, ModelSummary, ModelViews
-from models.catalog import Catalog, CatalogEntry, HubSource, ModelRole
-from models.discover import FoundModel, discover
+from atlas_desktop.services.cleaning import clean_line
 from models.errors import ModelFileError, ModelNotInstalled, NoModel, UnknownModel
-from models.fetch import ModelFetcher
-from models.gguf_header import read_header
-from models.hardware import Machine, Recommendation, recommend, this_machine
-from models.library import InstalledModel, ModelLibrary
-from models.progress import Cancelled, Report, never, silent
-from models.tuned import TunedStore
+from models.library.catalog import Catalog, CatalogEntry, HubSource, ModelRole, Source
+from models.library.discovery import FoundModel, discover
+from models.library.download import ModelFetcher
+from models.library.files import Cancelled, Report, never, silent
+from models.library.gguf import GgufHeader, read_header
+from models.library.hardware import (
+    USUAL_CONTEXT,
+    Fit,
+    Machine,
+    Recommendation,
+    fit,
+    fit_entry,
+    memory_needed,
+    needed_by,
+    recommend,
+    this_machine,
+)
+from models.library.installed import InstalledModel, ModelLibrary
+from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role
+from models.ports import Generation
+from models.tuning.results import TunedStore, tuned_words
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """One line of a list: a model that is installed, or that could be. `memory_needed` are the bytes that it
+    takes with the usual context."""
+
+    id: str
+    name: str
+    roles: tuple[str, ...]
+    bytes: int
+    licence: str
+    context_length: int
+    fit: Fit
+    memory_needed: int
+    installed: bool
+    used_for: tuple[str, ...]
+    verified: bool
+    note: str
+    tuned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetails:
+    """Everything known about a model; `installed`, `entry` and `header` are None where they do not apply."""
+
+    summary: ModelSummary
+    entry: CatalogEntry | None
+    installed: InstalledModel | None
+    header: GgufHeader | None
+    memory_needed: int
+    sources: tuple[Source, ...]
+
+
+class ModelViews:
+    """The models of a home and of the catalogue, as they are told of."""
+
+    def __init__(
+        self, library: ModelLibrary, catalog: Catalog, tuned: TunedStore, machine: Callable[[], Machine]
+    ) -> None:
+        self._library = library
+        self._catalog = catalog
+        self._tuned = tuned
+        self._machine = machine
+
+    def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
+        """The installed models and, with `everything`, then those of the catalogue that are not."""
+        machine = self._machine()
+        installed = self._library.installed()
+        there = {model.id for model in installed}
+        used = self._used()
+        found = [self._summary(model, machine, used) for model in installed]
+        if everything:
+            found += [self._offer(entry, machine) for entry in self._catalog.entries if entry.id not in there]
+        return tuple(found)
+
+    def info(self, ref: str) -> ModelDetails:
+        """All about an installed model or one of the catalogue. Raises `UnknownModel` or `ModelFileError`."""
+        machine = self._machine()
+        entry = self._catalog.find(ref)
+        try:
+            model = self._library.get(ref)
+        except UnknownModel:
+            entry = self._catalog.get(ref)
+            needed = needed_by(entry)
+            return ModelDetails(self._offer(entry, machine), entry, None, None, needed, entry.sources)
+        header = read_header(model.path)
+        context = min(header.context_length or USUAL_CONTEXT, USUAL_CONTEXT)
+        needed = memory_needed(model.bytes, context, header.kv_bytes_per_token)
+        sources = entry.sources if entry else ()
+        summary = self._summary(model, machine, self._used())
+        return ModelDetails(summary, entry, model, header, needed, sources)
+
+    def _used(self) -> dict[ModelRole, str]:
+        """The id of the model that each role uses now."""
+        used: dict[ModelRole, str] = {}
+        for role in ModelRole:
+            with contextlib.suppress(NoModel):
+                used[role] = self._library.default(role).id
+        return used
+
+    def _summary(
+        self, model: InstalledModel, machine: Machine, used: Mapping[ModelRole, str]
+    ) -> ModelSummary:
+        entry = self._catalog.find(model.id)
+        length = model.context_length or USUAL_CONTEXT
+        kv = entry.kv_bytes_per_token if entry else None
+        suits = fit(
+            model.bytes,
+            length,
+            machine,
+            kv_bytes_per_token=kv,
+            active_fraction=entry.active_fraction if entry else 1.0,
+        )
+        return ModelSummary(
+            id=model.id,
+            name=entry.name if entry else model.id,
+            roles=tuple(str(role) for role in model.roles),
+            bytes=model.bytes,
+            licence=clean_line(model.licence),
+            context_length=model.context_length,
+            fit=suits,
+            memory_needed=memory_needed(model.bytes, min(length, USUAL_CONTEXT), kv),
+            installed=True,
+            used_for=tuple(str(role) for role in model.roles if used.get(role) == model.id),
+            verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
+            note=entry.note if entry else "",
+            tuned=self._tuned_words(model.id),
+        )
+
+    def _tuned_words(self, model_id: str) -> str:
+        """What tuning brought a model on this machine; empty where nothing is in use."""
+        found = self._tuned.result(model_id)
+        return tuned_words(found) if found is not None and found.kept else ""
+
+    def _offer(self, entry: CatalogEntry, machine: Machine) -> ModelSummary:
+        return ModelSummary(
+            id=entry.id,
+            name=entry.name,
+            roles=tuple(str(role) for role in entry.roles),
+            bytes=entry.bytes,
+            licence=entry.licence,
+            context_length=entry.context_length,
+            fit=fit_entry(entry, machine),
+            memory_needed=needed_by(entry),
+            installed=False,
+            used_for=(),
+            verified=entry.verified,
+            note=entry.note,
+        )
+
+
+_PROMPT_WORDS = 400
+_TOKENS = 64
+_TEXTS = 32
+
+
+class BenchHost(Protocol):
+    """A model in its process: chat, embeddings, and an end."""
+
+    async def info(self) -> ModelInfo: ...
+
+    def generate(
+        self, messages: Sequence[ChatMessage], params: GenerationParams, lane: Lane = Lane.CHAT
+    ) -> Generation: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]: ...
+
+    async def close(self) -> None: ...
+
+
+HostFactory = Callable[[InstalledModel], BenchHost]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """Milliseconds, and tokens or texts a second; None where the model does not do that."""
+
+    model: str
+    load_ms: float
+    prompt_tokens: int | None = None
+    read_tokens_per_second: float | None = None
+    first_token_ms: float | None = None
+    written_tokens: int | None = None
+    write_tokens_per_second: float | None = None
+    texts_per_second: float | None = None
+
+
+async def bench(
+    model: InstalledModel, host_factory: HostFactory, clock: Callable[[], float] = time.perf_counter
+) -> BenchResult:
+    """Loads the model in a process of its own, has it work, and ends the process. Raises `ModelsError`.
+
+    A chat model reads about 500 tokens that it has never seen and writes 64; an embedding model embeds 32
+    sentences.
+    """
+    host = host_factory(model)
+    try:
+        if ModelRole.CHAT in model.roles:
+            return await _chat(model, host, clock)
+        return await _embed(model, host, clock)
+    finally:
+        await host.close()
+
+
+async def _chat(model: InstalledModel, host: BenchHost, clock: Callable[[], float]) -> BenchResult:
+    begun = clock()
+    await host.info()
+    loaded = clock()
+    # The first evaluation maps the weights into memory; it is not what a conversation feels like.
+    await _complete(host, "Hello.", 1)
+    done = await _complete(host, f"Go on with this list for as long as you can: {_words()}", _TOKENS)
+    timings = done.timings
+    reading = timings.evaluated_tokens / timings.first_token_ms * 1000 if timings.first_token_ms else None
+    return BenchResult(
+        model=model.id,
+        load_ms=(loaded - begun) * 1000,
+        prompt_tokens=timings.evaluated_tokens,
+        read_tokens_per_second=reading,
+        first_token_ms=timings.first_token_ms,
+        written_tokens=timings.completion_tokens,
+        write_tokens_per_second=timings.tokens_per_second,
+    )
+
+
+async def _complete(host: BenchHost, text: str, tokens: int) -> Completion:
+    params = GenerationParams(max_tokens=tokens, temperature=0.0, seed=1)
+    last: Completion | None = None
+    async for event in host.generate([ChatMessage(Role.USER, text)], params):
+        if isinstance(event, Completion):
+            last = event
+    assert last is not None
+    return last
+
+
+async def _embed(model: InstalledModel, host: BenchHost, clock: Callable[[], float]) -> BenchResult:
+    begun = clock()
+    await host.embed(["Hello."])
+    loaded = clock()
+    for number in range(_TEXTS):
+        await host.embed([f"Sentence {number} is about the weather, the garden and the neighbour's cat."])
+    return BenchResult(
+        model=model.id, load_ms=(loaded - begun) * 1000, texts_per_second=_TEXTS / (clock() - loaded)
+    )
+
+
+def _words() -> str:
+    subjects = ("apple", "river", "window", "train", "cloud", "lamp", "forest", "bread")
+    return ", ".join(f"{subjects[n % len(subjects)]} {n}" for n in range(_PROMPT_WORDS // 3))
+
 
 T = TypeVar("T")
 
@@ -124,7 +369,7 @@ class ModelService:
 
     def host(self, ref: str) -> str:
         """The hub that a catalogue model is fetched from first; empty when it comes from elsewhere."""
-        from models.sources.hub import hub_host
+        from models.library.hub import hub_host
 
         entry = self._catalog.find(ref)
         return hub_host() if entry and entry.sources and isinstance(entry.sources[0], HubSource) else ""

@@ -12,14 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from atlas_desktop.services.attachments import (
-    MOST_CHARACTERS,
-    MOST_MEMORY,
-    MOST_PAGES,
-    PDF_TIME_S,
-    PdfText,
-    Refusal,
-)
+from atlas_desktop.errors import Refusal
+from atlas_desktop.services.attachments import MOST_CHARACTERS, MOST_MEMORY, MOST_PAGES, PDF_TIME_S, PdfText
 from models.confinement import begin_child, confine
 
 _PER_PAGE = "\n\n"

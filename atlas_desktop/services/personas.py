@@ -1,17 +1,12 @@
 """Personas and templates of prompts: kept, found in the rooms that may lend them, and put to use."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from atlas_desktop.services.cleaning import clean, clean_line
-from memory.entities import RoomKind, Session, SessionPatch
-from memory.errors import PersonaNotFound, TemplateNotFound
+from memory.entities import Session, SessionPatch
 from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
 from memory.ports import SessionStore
-
-if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
 
 _VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")
 
@@ -86,66 +81,3 @@ class PersonaService:
 
 def _cleaned(new: NewPersona) -> NewPersona:
     return NewPersona(clean_line(new.name), clean(new.system_prompt), new.model, new.temperature)
-
-
-# --- which rooms lend to which ------------------------------------------------------------------------
-
-
-def lenders(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> "list[OpenRoom]":
-    """The room itself and the open one: nothing goes from the private room into another."""
-    others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
-    return [here, *others]
-
-
-async def personas_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> list[Persona]:
-    """Those that can be taken up here, by name; the room's own go before others of the same name."""
-    known: dict[str, Persona] = {}
-    for room in lenders(here, rooms):
-        for one in await room.personas.personas():
-            known.setdefault(one.name.casefold(), one)
-    return [known[name] for name in sorted(known)]
-
-
-async def persona_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", ref: str) -> Persona:
-    """Raises `PersonaNotFound`, `AmbiguousId`."""
-    for room in lenders(here, rooms):
-        try:
-            return await room.personas.persona(ref)
-        except PersonaNotFound:
-            continue
-    raise PersonaNotFound(ref)
-
-
-async def templates_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]") -> list[Template]:
-    """As `personas_for`."""
-    known: dict[str, Template] = {}
-    for room in lenders(here, rooms):
-        for one in await room.personas.templates():
-            known.setdefault(one.name.casefold(), one)
-    return [known[name] for name in sorted(known)]
-
-
-async def template_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", ref: str) -> Template:
-    """Raises `TemplateNotFound`, `AmbiguousId`."""
-    for room in lenders(here, rooms):
-        try:
-            return await room.personas.template(ref)
-        except TemplateNotFound:
-            continue
-    raise TemplateNotFound(ref)
-
-
-async def temperature_for(here: "OpenRoom", rooms: "Sequence[OpenRoom]", system: str | None) -> float | None:
-    """The variety that the persona asks for whose words these instructions are, if any does."""
-    if not system:
-        return None
-    known = await personas_for(here, rooms)
-    return next((one.temperature for one in known if one.system_prompt == system), None)
-
-
-async def persona_of(here: "OpenRoom", rooms: "Sequence[OpenRoom]", session: Session) -> Persona | None:
-    """The persona whose words a session goes by, if it still is what it was."""
-    if not session.system_prompt:
-        return None
-    known = await personas_for(here, rooms)
-    return next((one for one in known if one.system_prompt == session.system_prompt), None)

@@ -8,7 +8,7 @@ from memory.organising.entities import Project, ProjectDeleted
 from memory.ports import Clock, SessionStore
 
 if TYPE_CHECKING:
-    from memory.knowledge.entities import Memory
+    from memory.memories.entities import Memory
 
 LONGEST = 100
 """Characters of a name."""

@@ -1,4 +1,4 @@
-"""Recall for one room: what was said is embedded in the background, and found by words and meaning."""
+"""Recall for one room: embeds what was said, finds it by words and meaning, notes what was useful."""
 
 import asyncio
 import time
@@ -6,21 +6,76 @@ from collections.abc import Callable, Sequence
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.usefulness import UsefulnessService
-from atlas_desktop.setting_types import MemorySettings
-from memory.entities import MemoryMode
-from memory.jobs import Job, Priority
+from atlas_desktop.settings.schema import MemorySettings
+from memory.entities import MemoryMode, Message, Session
+from memory.jobs.queue import Job, Priority
+from memory.memories.entities import UseKind
 from memory.ports import Clock, SessionStore
+from memory.recall.citing import cited, confirms
+from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.scoring import Weights
-from memory.recall.temporal import PRESETS
 from memory.recall.window import Span
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.ports import VectorIndex
 from models.errors import ModelsError
+from models.messages import Role
 from models.ports import Embedder
+
+
+class UsefulnessService:
+    """Of one room. Being brought back alone strengthens nothing."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+        # What the newest reply of each session cited; who agrees with the next words confirms it.
+        self._cited: dict[str, tuple[str, list[str]]] = {}
+
+    async def after_reply(self, replied: Replied) -> None:
+        """Raises what storage raises."""
+        said = await self._asked(replied)
+        await self._confirm(replied.session, said)
+        recalled = [hit.id for hit in replied.recalled if hit.kind == "memory"]
+        if recalled:
+            await self._note(recalled, replied, UseKind.RECALLED)
+        # What stands in the profile is in every prompt; it serves when it is cited.
+        profile = [one for part in replied.context if part.tier == "profile" for one in part.ids]
+        memories = await self._store.memories.get_many([*recalled, *profile])
+        if not memories:
+            return
+        asked, reply, *texts = await self._store.evidence.stems_of(
+            [said, replied.message.content, *(memory.text for memory in memories)]
+        )
+        used = [
+            memory.id
+            for memory, stems in zip(memories, texts, strict=True)
+            if cited(stems, frozenset(asked), frozenset(reply))
+        ]
+        if used:
+            self._cited[replied.session.id] = replied.message.id, used
+            await self._note(used, replied, UseKind.CITED)
+
+    async def opened(self, memory_id: str, reply: Message) -> None:
+        """The person went from a reply to a memory that was told for it. Raises what storage raises."""
+        await self._use([memory_id], reply.id, reply.session_id, UseKind.OPENED)
+
+    async def _asked(self, replied: Replied) -> str:
+        branch = await self._store.branch(replied.session.id, replied.message.id, newest=2)
+        return next((message.content for message in branch if message.role is Role.USER), "")
+
+    async def _confirm(self, session: Session, said: str) -> None:
+        reply_id, ids = self._cited.pop(session.id, ("", []))
+        if ids and confirms(said):
+            await self._use(ids, reply_id, session.id, UseKind.CONFIRMED)
+
+    async def _note(self, ids: list[str], replied: Replied, how: UseKind) -> None:
+        await self._use(ids, replied.message.id, replied.session.id, how)
+
+    async def _use(self, ids: list[str], reply_id: str, session_id: str, how: UseKind) -> None:
+        await self._store.memories.use(ids, reply_id=reply_id, session_id=session_id, how=how)
+
 
 KIND = "embed"
 ALL = "all"
@@ -65,7 +120,7 @@ class QueryEmbedder:
 
 
 class WorkingEmbedder:
-    """`memory.lifecycle.summarise.Vectors` by an embedding model: one that fails is as good as none."""
+    """`memory.summaries.summarise.Vectors` by an embedding model: one that fails is as good as none."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

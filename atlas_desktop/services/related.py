@@ -14,8 +14,8 @@ from memory.recall.entities import Hit
 from memory.recall.ports import Recall
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.why import Why
-    from memory.knowledge.entities import Memory
+    from atlas_desktop.services.provenance import Why
+    from memory.memories.entities import Memory
 
 ASKED = 400
 """Characters of what the session is about that are looked for elsewhere."""
@@ -102,7 +102,7 @@ class RelatedService:
 
     async def memories(self, ref: str) -> "list[Memory]":
         """What was learned in a session."""
-        from memory.knowledge.entities import MemoryFilter
+        from memory.memories.entities import MemoryFilter
 
         session = await self._store.get_session(ref)
         return await self._store.memories.select(MemoryFilter(session=session.id))
@@ -161,7 +161,7 @@ def _scored(
 ) -> list[_Scored]:
     import numpy as np
 
-    from memory.organising.tagging import dot, rarity, weighed, words_of
+    from memory.organising.suggestions import dot, rarity, weighed, words_of
 
     counts = [words_of(one.words) for one in others]
     mine = words_of(own.words)

@@ -19,11 +19,10 @@ from memory.errors import (
     VaultMissing,
 )
 from memory.ports import Clock
-from memory.vault.exchange import Exchange
-from memory.vault.files import translated_os
+from memory.vault.exchange import AtomicRoomSwap
+from memory.vault.files import Shredded, shred_file, shred_folder, translated_os
 from memory.vault.keys import RoomKey
-from memory.vault.shredding import Shredded, shred_file, shred_folder
-from memory.vault.slots import KeyringSlot
+from memory.vault.keyslots import KeyringSlot
 from memory.vault.upkeep import RoomFiles, RoomRepairs, Salvaged
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
@@ -108,7 +107,7 @@ class RepairService:
     def _rekeying(self, passphrase: str) -> Iterator[Rekeyed]:
         present = self._vaults_of(self._rooms)
         keys = by_room(present.unlock_both(passphrase))
-        exchange = Exchange(self._rooms)
+        exchange = AtomicRoomSwap(self._rooms)
         with exchange.prepared() as folder:
             made = self._vaults_of(folder)
             new_keys, text = made.create(passphrase)
@@ -161,7 +160,7 @@ class RepairService:
         return await asyncio.to_thread(self._salvage, room, key)
 
     def _salvage(self, room: RoomKind, key: RoomKey) -> Rescued:
-        exchange = Exchange(self._rooms)
+        exchange = AtomicRoomSwap(self._rooms)
         kept = self._aside()
         with exchange.prepared() as folder:
             target = folder / f"{room}.db"
@@ -186,7 +185,7 @@ class RepairService:
         present.open.unlock(passphrase)
         if not present.private_missing():
             raise NothingToSalvage
-        exchange = Exchange(self._rooms)
+        exchange = AtomicRoomSwap(self._rooms)
         kept = self._aside()
         with exchange.prepared() as folder:
             for file in sorted(self._rooms.iterdir()):
@@ -233,7 +232,7 @@ class RepairService:
         )
 
 
-def _carry_over(exchange: Exchange, rooms: Path, room: RoomKind) -> None:
+def _carry_over(exchange: AtomicRoomSwap, rooms: Path, room: RoomKind) -> None:
     for file in sorted(rooms.glob(f"{room}*")):
         exchange.carry_over(file.name)
 

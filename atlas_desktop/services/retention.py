@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.epochs import EpochService
-from atlas_desktop.setting_types import RetentionSettings
-from memory.background import Duty
+from atlas_desktop.services.context import EpochService
+from atlas_desktop.settings.schema import RetentionSettings
 from memory.entities import RoomKind
 from memory.errors import SessionNotFound
-from memory.jobs import Job
+from memory.jobs.queue import Job
+from memory.jobs.runner import Duty
 from memory.ports import Clock, SessionStore
 from memory.retention import Expired, RetentionPolicy, expired
 

@@ -1,73 +1,49 @@
 """An unlocked room with everything that can be done in it, put together from its parts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.attaching import AttachmentService
+from atlas_desktop.services.attachments import AttachmentService, PassageEmbedder
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
-from atlas_desktop.services.chat import ChatService
-from atlas_desktop.services.continuity import ContinuityService
-from atlas_desktop.services.documents import PassageEmbedder
-from atlas_desktop.services.epochs import EpochService
-from atlas_desktop.services.filing import FilingService
+from atlas_desktop.services.context import ContinuityService, EpochService
 from atlas_desktop.services.forgetting import ForgettingService
-from atlas_desktop.services.knowledge import KnowledgeService
 from atlas_desktop.services.learning import LearningService
-from atlas_desktop.services.organising import OrganisingService
+from atlas_desktop.services.memories import KnowledgeService, UpkeepService
+from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
+from atlas_desktop.services.provenance import ProvenanceService
 from atlas_desktop.services.recall import RecallService, WorkingEmbedder
 from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
-from atlas_desktop.services.summaries import SummaryService
-from atlas_desktop.services.timing import TimingService
-from atlas_desktop.services.titles import Titler
+from atlas_desktop.services.summaries import SummaryService, Titler
 from atlas_desktop.services.tuning import TuneJobs
-from atlas_desktop.services.upkeep import UpkeepService
-from atlas_desktop.services.why import WhyService
-from atlas_desktop.setting_types import ContextSettings, Settings
+from atlas_desktop.services.turns import ChatService, TimingService
+from atlas_desktop.settings.schema import ContextSettings, Settings
 from memory.context.budget import Limits
 from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
-from memory.context.recalling import Recalling
-from memory.gate import ForegroundGate, Power
-from memory.knowledge.profile import ProfileMaker
-from memory.lifecycle.compaction import Compactor
-from memory.lifecycle.folder import SummaryFolder
-from memory.lifecycle.summarise import Summariser
+from memory.context.recalling import ContextRecall
+from memory.jobs.foreground_gate import ForegroundGate, Power
+from memory.memories.profile import ProfileMaker
 from memory.ports import Clock, SessionStore
-from memory.recall.temporal import PRESETS
+from memory.recall.decay import PRESETS
+from memory.summaries.compaction import Compactor, SummaryCompactor
+from memory.summaries.summarise import Summariser
 from memory.vectors.ports import VectorIndex
-from models.errors import ModelDamaged
-from models.ports import ChatModel, Embedder, PrefixKeeper, TokenCounter
+from models.ports import Model
 
 if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from memory.context.snapshots import SnapshotStore
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A chat model with what goes with it, and how to let go of all of it.
-
-    `prefixes` reads prompts ahead and keeps states, `embedder` turns text into vectors; either may be
-    missing. `damaged` says that there is no embedder because its file is damaged.
-    """
-
-    chat: ChatModel
-    counter: TokenCounter
-    close: Callable[[], Awaitable[None]]
-    prefixes: PrefixKeeper | None = None
-    embedder: Embedder | None = None
-    damaged: ModelDamaged | None = None
-
-
 @dataclass(slots=True)
-class OpenRoom:
+class RoomServices:
     """An unlocked room and what can be done in it."""
 
     store: SessionStore
@@ -77,7 +53,7 @@ class OpenRoom:
     epochs: EpochService
     summaries: SummaryService
     recall: RecallService
-    why: WhyService
+    why: ProvenanceService
     profile: ProfileMaker
     continuity: ContinuityService
     forgetting: ForgettingService
@@ -109,7 +85,7 @@ class OpenRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomParts:
+class RoomFactory:
     """What every room of a program shares. `model` and `settings` are asked for each time they are needed."""
 
     clock: Clock
@@ -120,7 +96,7 @@ class RoomParts:
     vector_index: Callable[[int], VectorIndex]
     tuning: Callable[[], "TuningService"] | None = None
 
-    def room(self, store: SessionStore, snapshots: "SnapshotStore | None") -> OpenRoom:
+    def room(self, store: SessionStore, snapshots: "SnapshotStore | None") -> RoomServices:
         """Everything that can be done in a room. No model is started by this."""
         background = BackgroundService(store, self.clock, self.gate, self.settings().jobs, power=self.power)
         Titler(
@@ -166,7 +142,7 @@ class RoomParts:
             lambda: self.settings().sessions,
             recall.complete,
         )
-        room = OpenRoom(
+        room = RoomServices(
             store=store,
             sessions=SessionService(store),
             chat=self.chat(store, background, recall, continuity, epochs),
@@ -174,7 +150,7 @@ class RoomParts:
             epochs=epochs,
             summaries=summaries,
             recall=recall,
-            why=WhyService(store, recall, self.clock),
+            why=ProvenanceService(store, recall, self.clock),
             profile=self.profile(store),
             continuity=continuity,
             forgetting=ForgettingService(
@@ -219,10 +195,10 @@ class RoomParts:
             store,
             model.chat,
             model.counter,
-            SummaryFolder(store, self.compactor(store, background)),
+            SummaryCompactor(store, self.compactor(store, background)),
             default_system=lambda: self.settings().chat.system_prompt,
             limits=lambda: limits_of(self.settings().context),
-            recalling=Recalling(model.counter, self.clock, recall=recall),
+            recalling=ContextRecall(model.counter, self.clock, recall=recall),
             profile=self.profile(store),
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )

@@ -1,9 +1,10 @@
-"""Sessions as the interfaces see them: list, open, rename, bin and bring back."""
+"""Sessions as the interfaces see them: listed, opened, renamed, and moved to the bin and back."""
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.numbered import numbered, without_number
 from memory.context.entities import Summary
 from memory.entities import (
     Message,
@@ -14,9 +15,29 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, MessageNotFound
-from memory.lifecycle.history import TieredHistory, tiers
 from memory.ports import SessionStore
+from memory.summaries.active_summaries import TieredHistory, tiers
 from models.messages import Role
+
+_NUMBER = re.compile(r" \(([2-9]|[1-9][0-9]{1,2})\)$")
+
+
+def number_of(title: str) -> str:
+    """What tells a title apart: ` (2)`; empty for one without a number."""
+    found = _NUMBER.search(title)
+    return found.group() if found else ""
+
+
+def without_number(title: str) -> str:
+    return title.removesuffix(number_of(title))
+
+
+def numbered(title: str, taken: Collection[str]) -> str:
+    """The title with the first number, from 2 on, that makes none of those that are `taken`."""
+    base, number = without_number(title), 2
+    while f"{base} ({number})" in taken:
+        number += 1
+    return f"{base} ({number})"
 
 
 @dataclass(frozen=True, slots=True)

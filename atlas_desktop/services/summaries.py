@@ -1,15 +1,24 @@
-"""Summaries made without a model, or whose sources have changed, are made anew when there is time."""
+"""Summaries and titles that a model makes in the background, and again when their sources change."""
 
+import hashlib
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Replied
-from memory.background import Duty
-from memory.jobs import Job, Priority
-from memory.lifecycle.compaction import IMPROVE, Compactor
+from atlas_desktop.services.sessions import number_of
+from atlas_desktop.words.catalogue import tr
+from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
+from memory.jobs.queue import Job, Priority
+from memory.jobs.runner import Duty
+from memory.ports import SessionStore
+from memory.summaries.compaction import IMPROVE, Compactor
 from models.errors import ModelsError
+from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role
+from models.ports import ChatModel
 
 DAILY = timedelta(days=1)
 _ALL = "all"
@@ -58,3 +67,109 @@ class SummaryService:
             await compactor.improve(limit=None)
         else:
             await compactor.improve()
+
+
+KIND = "title"
+MAX_LENGTH = 60
+_AT_ONCE = 3
+_SHOWN = 600
+_TITLE_TOKENS = 16
+_ASK = (
+    "Name the topic of this message in two to six words. Answer with the words only, no quotes.\n\n"
+    "Message: {text}\n\nTopic:"
+)
+
+
+def first_words(text: str) -> str:
+    """A title made from the beginning of a text, cut at a word, at most 60 characters."""
+    line = clean_line(text.lstrip()[:_SHOWN])
+    if len(line) <= MAX_LENGTH:
+        return line or tr("chat.new")
+    cut = line[: MAX_LENGTH - 1]
+    head, space, _ = cut.rpartition(" ")
+    return (head if space and len(head) > MAX_LENGTH // 2 else cut).rstrip(" ,.;:") + "…"
+
+
+def tidy(answer: str) -> str | None:
+    """A usable title from a model's answer, or None when there is none in it."""
+    lines = [clean_line(line) for line in answer.splitlines()]
+    line = next((line for line in lines if line), "")
+    line = re.sub(r"^(title|topic|subject)\s*:\s*", "", line, flags=re.IGNORECASE)
+    line = line.strip(" \"'“”‘’*_#`.").strip()
+    words = line.split()
+    if not 1 <= len(words) <= 10 or len(line) > MAX_LENGTH or not any(c.isalpha() for c in line):
+        return None
+    return line[0].upper() + line[1:]
+
+
+class Titler:
+    """Gives sessions that still are called by their first words a title, in the background."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        model: Callable[[], ChatModel],
+        background: BackgroundService,
+        *,
+        wanted: Callable[[], bool],
+    ) -> None:
+        """`model` returns the model in use, `wanted` whether titles are to be made at all."""
+        self._store = store
+        self._model = model
+        self._background = background
+        self._wanted = wanted
+        self._queued: set[str] = set()
+        background.register(KIND, self.name)
+        background.register_hook(self.after_reply)
+
+    async def after_reply(self, replied: Replied) -> None:
+        """Queues the sessions that have a whole reply and no title, each once while the program runs."""
+        if not self._wanted() or replied.message.status is not MessageStatus.COMPLETE:
+            return
+        untitled = await self._store.sessions_to_title(limit=_AT_ONCE + len(self._queued))
+        for session_id in [found for found in untitled if found not in self._queued][:_AT_ONCE]:
+            self._queued.add(session_id)
+            await self._background.add(
+                KIND,
+                session_id,
+                session_id=session_id,
+                payload={"session": session_id},
+                priority=Priority.HIGH,
+            )
+
+    async def name(self, job: Job) -> None:
+        """Does a job of this kind. Without a usable idea the first words stay."""
+        session = await self._store.get_session(job.payload["session"])
+        if session.title_source is not TitleSource.FIRST_WORDS or session.deleted_at is not None:
+            return
+        branch = await self._store.branch(session.id)
+        first = next((message for message in branch if message.role is Role.USER), None)
+        title = await self._idea(first) if first is not None else ""
+        # Meanwhile the person may have given it a name.
+        session = await self._store.get_session(session.id)
+        if title and session.title_source is TitleSource.FIRST_WORDS:
+            # A copy is given the same idea as what it was made of, and keeps its number.
+            named = title + number_of(session.title)
+            patch = SessionPatch(title=named, title_source=TitleSource.MODEL)
+            await self._store.update_session(session.id, patch)
+
+    async def _idea(self, first: Message) -> str:
+        """The model's title for a message, empty when it has none. It is asked once for the same words."""
+        model = self._model()
+        ask = _ASK.format(text=first.content[:_SHOWN])
+        fingerprint = (await model.info()).fingerprint
+        digest = hashlib.sha256(f"{fingerprint}\0{ask}".encode()).digest()
+        known = await self._store.jobs.result(KIND, digest)
+        if known is not None:
+            return known
+        title = tidy(await _answer(model, ask)) or ""
+        await self._store.jobs.keep_result(KIND, digest, title, first.session_id)
+        return title
+
+
+async def _answer(model: ChatModel, ask: str) -> str:
+    params = GenerationParams(max_tokens=_TITLE_TOKENS, temperature=0.0, seed=1)
+    async for event in model.generate([ChatMessage(Role.USER, ask)], params, Lane.TASK):
+        if isinstance(event, Completion):
+            return event.text
+    return ""

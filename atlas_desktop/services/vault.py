@@ -1,26 +1,82 @@
-"""The vault as the interfaces use it. Deriving a key takes time, so all of it runs in threads."""
+"""The vault as the interfaces use it; wrong passphrases make the next attempt wait."""
 
 import asyncio
+import math
+import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.unbroken import unbroken
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
 from memory.vault.counter import noticed_at
 from memory.vault.keys import RoomKey
-from memory.vault.passphrase import Passphrase
+from memory.vault.passphrase import Passphrase, Strength, estimate
 from memory.vault.status import VaultStatus
-from memory.vault.strength import Strength, estimate
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 
 if TYPE_CHECKING:
     from memory.entities import RoomReport
     from memory.ports import SessionStore
+
+
+FREE = 3
+LONGEST_S = 60.0
+
+
+def delay_after(wrong: int) -> float:
+    """Seconds to wait after so many wrong attempts in a row: none for the first three, then 2, 4, 8 … 60."""
+    return 0.0 if wrong < FREE else min(2.0 ** min(wrong - FREE + 1, 16), LONGEST_S)
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Counts wrong attempts, across restarts. `now` tells seconds that also pass while nothing runs."""
+
+    path: Path
+    now: Callable[[], float] = time.time
+
+    def left(self) -> int:
+        """Whole seconds until the next attempt may be made; 0: now."""
+        wrong, last = self._read()
+        now = self.now()
+        if last > now:
+            # A clock that was set back must not lock anyone out for longer: the wait begins now.
+            with suppress(OSError):
+                self._write(wrong)
+            last = now
+        return math.ceil(max(0.0, last + delay_after(wrong) - now))
+
+    def wrong(self) -> None:
+        """Counts one. Raises OSError."""
+        self._write(self._read()[0] + 1)
+
+    def right(self) -> None:
+        """Begins anew. Raises OSError."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> tuple[int, float]:
+        try:
+            count, last = self.path.read_text(encoding="ascii").split()
+            return max(0, int(count)), float(last)
+        except (OSError, ValueError):
+            return 0, 0.0
+
+    def _write(self, wrong: int) -> None:
+        self.path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        handle = os.open(
+            self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE
+        )
+        with os.fdopen(handle, "w", encoding="ascii") as out:
+            out.write(f"{wrong} {self.now():.0f}\n")
+
 
 OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["SessionStore"]]
 """Opens a room with its key; the last argument says whether to make it when it is not there."""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
-    from atlas_desktop.explain import Explained
-    from atlas_desktop.services.desk import Desk
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.errors import Explained
+    from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.drafts import Drafts
     from atlas_desktop.tui.screens.chat import ChatScreen
     from atlas_desktop.tui.turns import Conversation, Turns
@@ -58,7 +58,7 @@ class AtlasApp(Modelling):
 
     def __init__(
         self,
-        desk: "Desk",
+        desk: "AppContext",
         *,
         resume: str | None = None,
         key: "RoomKey | None" = None,
@@ -93,14 +93,14 @@ class AtlasApp(Modelling):
         self.take_settings()
 
     @property
-    def room(self) -> "OpenRoom":
+    def room(self) -> "RoomServices":
         """The room of the conversation that is shown. Screens that use it are shown only while there is one.
 
         Raises `RoomClosed`.
         """
         return self.room_of(self.chat.current if self.chat is not None else None)
 
-    def room_of(self, conversation: "Conversation | None") -> "OpenRoom":
+    def room_of(self, conversation: "Conversation | None") -> "RoomServices":
         """The room that a conversation is in, or is to begin in. Raises `RoomClosed`."""
         if conversation is not None and conversation.room is not None:
             return self.desk.at(conversation.room)
@@ -116,7 +116,7 @@ class AtlasApp(Modelling):
         if shown is not None and shown.current.room is RoomKind.PRIVATE:
             self.desk.rooms.used()
 
-    def look_after(self, room: "OpenRoom") -> None:
+    def look_after(self, room: "RoomServices") -> None:
         """Has a room that was opened work in the background, and tell of it."""
         room.background.listen(self.turns.job_moved)
         room.background.listen_waiting(lambda: self.call_later(self._tell_chat))

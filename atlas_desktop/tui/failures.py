@@ -5,7 +5,8 @@ import secrets
 from pathlib import Path
 from types import TracebackType
 
-from atlas_desktop.explain import Explained, explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.words.catalogue import tr
 

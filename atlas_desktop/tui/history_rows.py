@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content, Span
 
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.numbered import number_of, without_number
+from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport, Meter
+from atlas_desktop.importing.entities import ImportOptions, ImportReport, Meter
+from atlas_desktop.importing.importer import Importer
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.importing import remaining, summary
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "import"
@@ -25,7 +26,7 @@ def is_under_way(app: "AtlasApp") -> bool:
 
 
 async def carry_out(
-    app: "AtlasApp", room: "OpenRoom", paths: Sequence[Path], options: ImportOptions
+    app: "AtlasApp", room: "RoomServices", paths: Sequence[Path], options: ImportOptions
 ) -> ImportReport:
     """Takes everything in; what came in by then stays when it is cut short.
 
@@ -66,7 +67,7 @@ def _told_at_the_end(report: ImportReport) -> str:
 class _Progress:
     """In the status line, and the list of conversations when it is over."""
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom") -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices") -> None:
         self._app = app
         self._room = room
         self._told_at = 0.0

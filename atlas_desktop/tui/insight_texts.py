@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
-from atlas_desktop.explain import size
+from atlas_desktop.errors import size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
-from memory.insights.calendar import monday
+from memory.insights.entities import monday
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from atlas_desktop.settings import KEYS, SettingsError
+from atlas_desktop.settings.file import KEYS, SettingsError
 from atlas_desktop.tui.action import Action, Where
 from atlas_desktop.tui.action_lists import ACTIONS
 from atlas_desktop.words.catalogue import tr

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from atlas_desktop.explain import AlreadyRunning, UsageError
-from atlas_desktop.hardening import remove_private_temporary_folder
-from atlas_desktop.instance import InstanceLock
-from atlas_desktop.interrupts import INTERRUPTED
-from atlas_desktop.relaunch import can_relaunch, relaunch_demo, relaunch_locked
+from atlas_desktop.errors import AlreadyRunning, UsageError
+from atlas_desktop.process.hardening import remove_private_temporary_folder
+from atlas_desktop.process.instance import InstanceLock
+from atlas_desktop.process.interrupts import INTERRUPTED
+from atlas_desktop.process.relaunch import can_relaunch, relaunch_demo, relaunch_locked
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def held(ctx: "Context") -> Iterator[None]:
         except AlreadyRunning as refusal:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
-            from atlas_desktop.settings import SettingsFile
+            from atlas_desktop.settings.file import SettingsFile
             from atlas_desktop.tui.occupied import OccupiedApp
 
             def take() -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from textual import events
 
-from atlas_desktop.hardening import remove_private_temporary_folder
-from atlas_desktop.interrupts import stop
+from atlas_desktop.process.hardening import remove_private_temporary_folder
+from atlas_desktop.process.interrupts import stop
 from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.failures import noted
 from atlas_desktop.tui.keymap import keys_of

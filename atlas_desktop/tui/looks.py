@@ -7,7 +7,7 @@ from textual import events
 from textual.binding import Binding
 from textual.widgets import Input, TextArea
 
-from atlas_desktop.settings import KEYS
+from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import key_words

@@ -14,10 +14,10 @@ from atlas_desktop.tui.widgets.memory_rows import (
     Entry,
     wanted,
 )
-from memory.knowledge.entities import Memory, MemoryOrigin
+from memory.memories.entities import Memory, MemoryOrigin
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 PAGE = 100
 """Rows that are read at first, and added at the end of the list."""
@@ -28,7 +28,7 @@ _SESSIONS = 50
 class Shelf:
     """Of one room."""
 
-    def __init__(self, room: "OpenRoom") -> None:
+    def __init__(self, room: "RoomServices") -> None:
         self._room = room
         self._origins = Origins(room)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from atlas_desktop.explain import size
+from atlas_desktop.errors import size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
@@ -15,11 +15,10 @@ from atlas_desktop.words.formats import formats
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atlas_desktop.services.model_views import ModelSummary
-    from atlas_desktop.services.models import ModelService
+    from atlas_desktop.services.models import ModelService, ModelSummary
     from atlas_desktop.tui.model_work import ModelWork
-    from models.discover import FoundModel
-    from models.progress import Progress
+    from models.library.discovery import FoundModel
+    from models.library.files import Progress
 
 FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
 

@@ -5,23 +5,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.failures import explain_and_note
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from models.errors import DownloadCancelled, ModelsError, NoModel
+from models.library.files import Progress
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo
-from models.progress import Progress
 
 if TYPE_CHECKING:
     from textual.worker import Worker
 
-    from atlas_desktop.services.bench import BenchResult
-    from atlas_desktop.services.room import Model
+    from atlas_desktop.services.models import BenchResult
     from atlas_desktop.tui.app import AtlasApp
-    from models.library import InstalledModel
-    from models.ports import Generation
+    from models.library.installed import InstalledModel
+    from models.ports import Generation, Model
 
 GROUP = "pull"
 """The group of workers whose end a person waits for: no lock comes between."""

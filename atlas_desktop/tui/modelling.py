@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
-from atlas_desktop.explain import Explained, explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.looks import Looks
 from atlas_desktop.words.catalogue import tr
 from models.errors import ModelFileMissing, NoModel, WorkerCrashed
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
     from atlas_desktop.tui.model_work import ModelWork
 
@@ -30,7 +31,7 @@ class Modelling(Looks):
         model_name: str
 
         @property
-        def room(self) -> "OpenRoom": ...
+        def room(self) -> "RoomServices": ...
 
         async def choose_model(self, because: Explained | None = None) -> None: ...
 

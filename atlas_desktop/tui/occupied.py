@@ -5,7 +5,8 @@ from collections.abc import Callable
 from textual.app import App
 from textual.driver import Driver
 
-from atlas_desktop.explain import AlreadyRunning, explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.reading_keys import forgiving
 from atlas_desktop.tui.screens.failure import FailureScreen

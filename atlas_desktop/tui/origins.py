@@ -12,7 +12,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Chosen:
 class Origins:
     """Of one room; titles of conversations, and how their messages are numbered, are read once."""
 
-    def __init__(self, room: "OpenRoom") -> None:
+    def __init__(self, room: "RoomServices") -> None:
         self._room = room
         self._titles: dict[str, str] = {}
         self._numbers: dict[str, dict[str, int]] = {}

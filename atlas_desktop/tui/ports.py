@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from models.progress import Cancelled, Report
+from models.library.files import Cancelled, Report
 
 Now = Callable[[], datetime]
 """The present moment in the person's own time zone (aware)."""

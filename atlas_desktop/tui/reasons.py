@@ -11,8 +11,8 @@ from atlas_desktop.tui.origins import Chosen, Origins
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.services.why import Item, Why
+    from atlas_desktop.services.provenance import Item, Why
+    from atlas_desktop.services.room import RoomServices
     from memory.context.entities import TierUse
     from memory.recall.entities import Hit
     from models.messages import ChatMessage
@@ -43,7 +43,7 @@ class Reasons:
     """`tiers` and `prompt` are those of a reply, where they are known; `items` are its told and left out
     entries, by their ids. `lists` are headings with what stands below each."""
 
-    room: "OpenRoom"
+    room: "RoomServices"
     why: "Why"
     tiers: "Sequence[TierUse]" = ()
     prompt: "Sequence[ChatMessage]" = ()
@@ -56,7 +56,7 @@ class Reasons:
         return self.why.kind != "message" or bool(self.lists)
 
 
-async def reasons_of(room: "OpenRoom", ref: str, now: datetime) -> Reasons:
+async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
     """Of a memory, a message or a reply, by its id. Raises what `WhyService.why` raises."""
     why = await room.why.why(ref)
     tiers: Sequence[TierUse] = ()

@@ -9,7 +9,8 @@ from textual.notifications import Notification, Notify
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerFailed, WorkerState
 
-from atlas_desktop.explain import Explained, explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.failures import explain_and_note, noted
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.screen import Screen, ScreenResultType
 
-    from atlas_desktop.services.desk import Desk
+    from atlas_desktop.services.desk import AppContext
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.tui.screens.chat import ChatScreen
     from memory.entities import Freshness, RoomKind
@@ -44,7 +45,7 @@ def reading_s(text: str) -> float:
 class Reporting(LettingGo):
     """An application whose errors are explained and never shown raw."""
 
-    desk: "Desk"
+    desk: "AppContext"
     leaving = False
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.worker import WorkerFailed
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.tui.failures import explain_and_note, noted
 from atlas_desktop.tui.leaving import Leaving
 

@@ -8,8 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.setting_infos import Effect, SettingInfo, describe
-from atlas_desktop.settings import KEYS, SettingsFile
+from atlas_desktop.settings.descriptions import Effect, SettingInfo, describe
+from atlas_desktop.settings.file import KEYS, SettingsFile
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.action import Action
 from atlas_desktop.tui.actions import ACTIONS, key_words

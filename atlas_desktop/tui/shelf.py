@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.ports import Offer
 from models.errors import NoModel
-from models.progress import Cancelled, Report
+from models.library.files import Cancelled, Report
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
-    from models.discover import FoundModel
-    from models.hardware import Recommendation
+    from models.library.discovery import FoundModel
+    from models.library.hardware import Recommendation
 
 SHOWN = 6
 _FILE = "file:"

@@ -8,10 +8,10 @@ from textual.message import Message as Event
 if TYPE_CHECKING:
     from atlas_desktop.services.events import Accepted, Replied
     from atlas_desktop.tui.turns import Conversation
-    from memory.background import Stage
-    from memory.context.beginning import Compaction
+    from memory.context.epochs import Compaction
     from memory.entities import Message
-    from memory.jobs import Job
+    from memory.jobs.queue import Job
+    from memory.jobs.runner import Stage
 
 
 @dataclass

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.events import Accepted, Delta, Notice
-from atlas_desktop.services.parts import part_options
-from atlas_desktop.services.turn import Turn
+from atlas_desktop.services.turns import Turn, part_options
 from atlas_desktop.tui.turn_events import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from memory.entities import MemoryMode, Message, RoomKind, Session
 from memory.errors import MemoryFault
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.worker import Worker
 
-    from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.services.turn import TurnOptions
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.services.turns import TurnOptions
     from atlas_desktop.tui.app import AtlasApp
     from memory.attachments.entities import NewAttachment
-    from memory.background import Stage
-    from memory.context.beginning import Compaction
-    from memory.jobs import Job
+    from memory.context.epochs import Compaction
+    from memory.jobs.queue import Job
+    from memory.jobs.runner import Stage
 
 GROUP = "turns"
 END_S = 3.0
@@ -238,10 +237,10 @@ class Turns:
         return room.chat.regenerate(conversation.id, options=options)
 
     async def _with_persona(
-        self, room: "OpenRoom", conversation: Conversation, options: "TurnOptions"
+        self, room: "RoomServices", conversation: Conversation, options: "TurnOptions"
     ) -> "TurnOptions":
         """With the variety that the persona asks for which the conversation goes by."""
-        from atlas_desktop.services.personas import temperature_for
+        from atlas_desktop.services.lending import temperature_for
 
         system = conversation.session.system_prompt if conversation.session else conversation.system
         heat = await temperature_for(room, self._app.desk.open_rooms, system)

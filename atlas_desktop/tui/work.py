@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.epochs import EPOCH
+from atlas_desktop.services.context import EPOCH
+from atlas_desktop.services.memories import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.services.recall import KIND as EMBED
-from atlas_desktop.services.titles import KIND as TITLE
+from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
-from atlas_desktop.services.upkeep import COLLECT, CONSOLIDATE, PROMOTE
 from atlas_desktop.words.catalogue import tr
-from memory.background import Held
-from memory.lifecycle.compaction import IMPROVE
+from memory.jobs.runner import Held
+from memory.summaries.compaction import IMPROVE
 
 if TYPE_CHECKING:
     from atlas_desktop.services.background import BackgroundService

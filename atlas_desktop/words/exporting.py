@@ -1,15 +1,6 @@
 """Words for exports: what is said before something leaves, and what can keep it from leaving."""
 
-from atlas_desktop.explain import Exit, Words, named, told
-from atlas_desktop.services.exporting.errors import BadRecipient, NothingToExport, TargetExists, TargetRefused
 from atlas_desktop.words.catalogue import tr
-
-WORDS: Words = {
-    TargetExists: lambda e: told("target_exists", Exit.USAGE, path=e.path),
-    TargetRefused: lambda e: told("target_refused", Exit.USAGE, path=e.path, reason=e.reason),
-    BadRecipient: named("bad_recipient", Exit.USAGE),
-    NothingToExport: named("nothing_to_export", Exit.FAILED),
-}
 
 
 def leaving(sessions: int, where: str, *, sealed: bool, private: int, redacted: bool) -> str:

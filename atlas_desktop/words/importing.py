@@ -2,21 +2,12 @@
 
 from datetime import datetime
 
-from atlas_desktop.explain import Explained, Words, told
-from atlas_desktop.services.importing.entities import Format, ImportReport, Skipped, UnknownExport
+from atlas_desktop.importing.entities import Format, ImportReport, Skipped
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 
 _NAMED = 3
 _PASSED_OVER = 10
-
-
-def _unknown_export(e: UnknownExport) -> Explained:
-    next_step = tr("errors.unknown_export.name_it") if e.alien else None
-    return told("unknown_export", next_step=next_step, reasons=_reasons(e))
-
-
-WORDS: Words = {UnknownExport: _unknown_export}
 
 
 def summary(report: ImportReport, *, dry_run: bool) -> str:
@@ -86,21 +77,3 @@ def remaining(seconds: float) -> str:
 
 def _day(moment: datetime) -> str:
     return formats().date(moment)
-
-
-def _reasons(error: UnknownExport) -> str:
-    """What is wrong with each, as far as it is known."""
-    lines = [tr("errors.unknown_export.of", names=one.where, why=one.why) for one in error.broken[:_NAMED]]
-    if (more := len(error.broken) - len(lines) + error.more) > 0:
-        lines.append(tr("errors.unknown_export.more", count=more))
-    natures: dict[str, list[str]] = {}
-    for one in error.alien:
-        natures.setdefault(one.why or tr("errors.unknown_export.alien"), []).append(one.where)
-    lines += [tr("errors.unknown_export.of", names=_some(names), why=why) for why, names in natures.items()]
-    return " ".join(lines)
-
-
-def _some(names: list[str]) -> str:
-    some = ", ".join(names[:_NAMED])
-    more = len(names) - _NAMED
-    return tr("errors.unknown_export.some", names=some, more=more) if more > 0 else some

@@ -1,14 +1,131 @@
-"""Puts a prompt together from the head of an epoch and the messages that follow it verbatim."""
+"""Assembles a prompt: the frozen head of an epoch, the messages after it, and the preface of the newest."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from memory.context.entities import TierUse
-from memory.context.head import Head
+from memory.context.entities import Summary, TierUse, WholeDocument
 from memory.entities import Message, MessageStatus
-from models.messages import ChatMessage, ModelInfo, Role
+from memory.memories.profile import Profile
+from memory.vectors.passages import PASSAGE_CHARS
+from models.messages import ChatMessage, ModelInfo, PromptShape, Role
 from models.ports import TokenCounter
+
+_ABOUT = "What you know about the person you are talking with:"
+_EARLIER = "Earlier in this conversation:"
+_KEPT = "Said earlier, word for word:"
+_READ = "Files that they have attached:"
+_HEADINGS = (_ABOUT, _EARLIER, _KEPT, _READ)
+_BREAK = "\n\n"
+NOTHING_KNOWN = Profile()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The system message of an epoch (empty: there is none), and the tiers it is made of, in tokens."""
+
+    text: str
+    parts: tuple[TierUse, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+
+def section(heading: str, lines: Sequence[str]) -> str:
+    return heading + "\n" + "\n".join(lines) if lines else ""
+
+
+def quoted(message: Message) -> str:
+    """A message as one line of the kept words."""
+    who = message.speaker or ("They" if message.role is Role.USER else "You")
+    return f"- {who}: {' '.join(message.content.split())}"
+
+
+def sections(
+    profile: Profile,
+    summaries: Sequence[Summary],
+    pinned: Sequence[Message],
+    documents: Sequence[WholeDocument] = (),
+) -> dict[str, str]:
+    """The texts that follow the system prompt, by tier."""
+    return {
+        "profile": section(_ABOUT, profile.lines),
+        "summary": section(_EARLIER, [f"- {' '.join(summary.text.split())}" for summary in summaries]),
+        "pinned": section(_KEPT, [quoted(message) for message in pinned]),
+        "document": section(_READ, [document.block for document in documents]),
+    }
+
+
+async def make_head(
+    system: str,
+    *,
+    profile: Profile = NOTHING_KNOWN,
+    summaries: Sequence[Summary] = (),
+    pinned: Sequence[Message] = (),
+    documents: Sequence[WholeDocument] = (),
+    counter: TokenCounter,
+    shape: PromptShape,
+) -> Head:
+    """Puts a head together and counts it exactly: the parts' tokens sum up to what it costs in a prompt.
+
+    The tokens of the template itself, once for the prompt and once for this message, count as `system`.
+    """
+    found = {tier: text for tier, text in sections(profile, summaries, pinned, documents).items() if text}
+    text = _BREAK.join(part for part in (system, *found.values()) if part)
+    ids = {
+        "profile": tuple(m.id for m in profile.memories),
+        "summary": tuple(s.id for s in summaries),
+        "pinned": tuple(m.id for m in pinned),
+        "document": tuple(d.id for d in documents),
+    }
+    if not text:
+        return Head("", (TierUse("system", shape.base),))
+    whole, *each = await counter.count([text, *(_BREAK + part for part in found.values())])
+    parts = tuple(
+        TierUse(tier, tokens, ids[tier]) for (tier, _), tokens in zip(found.items(), each, strict=True)
+    )
+    total = shape.base + shape.overhead[Role.SYSTEM] + whole
+    return Head(text, (TierUse("system", total - sum(part.tokens for part in parts)), *parts))
+
+
+def made_for(head: str, system: str) -> bool:
+    """Whether a head was made with this system prompt: an epoch ends when the prompt is changed."""
+    if not system:
+        return not head or head.startswith(_HEADINGS)
+    rest = head.removeprefix(system)
+    return head.startswith(system) and (not rest or rest.startswith(tuple(_BREAK + one for one in _HEADINGS)))
+
+
+FRESH = timedelta(minutes=30)
+"""The time is told again after so long."""
+
+
+def time_line(now: datetime, told: datetime | None) -> str:
+    """The moment in words, or nothing while what the model was last told still holds."""
+    if told is not None and now - told < FRESH and now.date() == told.date():
+        return ""
+    return f"[{now:%A}, {now.day} {now:%B} {now:%Y}, {now:%H:%M}]"
+
+
+def preface(time: str, recalled: Sequence[str]) -> str:
+    """The text before the person's words; empty when there is nothing to tell."""
+    lines = [time] if time else []
+    if recalled:
+        lines += ["(From memory, if it helps:", *(f"- {line}" for line in recalled)]
+        lines[-1] += ")"
+    return "\n".join(lines) + "\n\n" if lines else ""
+
+
+def recall_line(text: str, speaker: str, when: datetime, *, longest: int = PASSAGE_CHARS) -> str:
+    """A remembered passage as one line, cut at a word when it is long (`longest` is in characters)."""
+    line = " ".join(text.split())
+    if len(line) > longest:
+        line = line[:longest].rpartition(" ")[0] + " …"
+    who = f"{speaker}, " if speaker else ""
+    return f"{who}{when.day} {when:%b} {when:%Y}: {line}"
+
 
 _AT_ONCE = 32
 

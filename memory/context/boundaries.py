@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message
-from memory.lifecycle.languages import script
-from memory.lifecycle.phrases import phrases
-from memory.lifecycle.ranking import content_words
+from memory.summaries.extractive import content_words
+from memory.summaries.importance import phrases
+from memory.summaries.languages import script
 from models.messages import Role
 
 _ENOUGH, _LEAST = 3, 2

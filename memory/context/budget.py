@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-TIERS = ("system", "profile", "pinned", "summary", "document", "recent", "recall", "user")
-"""Every tier that a prompt may have, in the order in which they stand in it."""
-
 PRESETS = ((600_000_000, 2_560), (2_000_000_000, 6_144), (5_000_000_000, 12_288))
 """(parameters, tokens): a model of at most so many parameters has at most so much working memory.
 

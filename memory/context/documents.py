@@ -26,7 +26,7 @@ _CHARACTERS_A_TOKEN = 12
 _MOST_VECTORS = 4_000
 
 
-class Reading(StrEnum):
+class DocumentReading(StrEnum):
     """whole: told with this turn; standing: in the prompt since an earlier one; passages: some, with this
     turn; unread: there was no room for any."""
 
@@ -51,7 +51,7 @@ class DocumentUse:
 
     id: str
     name: str
-    reading: Reading
+    reading: DocumentReading
     tokens: int = 0
     passages: int = 0
     of: int = 0
@@ -68,14 +68,16 @@ class Told:
     def without_new(self) -> "Told":
         """What is left when there was no room for anything before the newest words."""
         uses = (
-            replace(use, reading=Reading.UNREAD, tokens=0, passages=0) if use.where is Where.NEWEST else use
+            replace(use, reading=DocumentReading.UNREAD, tokens=0, passages=0)
+            if use.where is Where.NEWEST
+            else use
             for use in self.uses
         )
         return Told("", tuple(uses))
 
     def read(self) -> Read:
         """What of it counts as documents, and is not part of the head."""
-        held = [use for use in self.uses if use.reading is not Reading.UNREAD]
+        held = [use for use in self.uses if use.reading is not DocumentReading.UNREAD]
         return Read(
             sum(use.tokens for use in held if use.where is Where.NEWEST),
             sum(use.tokens for use in held if use.where is Where.EARLIER),
@@ -149,9 +151,9 @@ class Documents:
             size = 0 if block is None else self._sizes[one.id]
             where = None if block is None else _where(block, epoch.head, earlier, own)
             if where is not None:
-                uses.append(DocumentUse(one.id, one.name, Reading.STANDING, size, where=where))
+                uses.append(DocumentUse(one.id, one.name, DocumentReading.STANDING, size, where=where))
             elif block is not None and size <= free:
-                uses.append(DocumentUse(one.id, one.name, Reading.WHOLE, size))
+                uses.append(DocumentUse(one.id, one.name, DocumentReading.WHOLE, size))
                 texts.append(block)
                 free -= size
             else:
@@ -190,12 +192,12 @@ class Documents:
             chosen.append(at)
         held = len(chosen) + there
         if not chosen:
-            reading = Reading.STANDING if there else Reading.UNREAD
+            reading = DocumentReading.STANDING if there else DocumentReading.UNREAD
             return "", DocumentUse(one.id, one.name, reading, 0, held, len(pieces))
         body = "\n".join(f"- {lines[at]}" for at in sorted(chosen))
         text = f"{title}({len(chosen)} of {len(pieces)}):\n{body}"
         tokens = (await self._counter.count([text]))[0]
-        return text, DocumentUse(one.id, one.name, Reading.PASSAGES, tokens, held, len(pieces))
+        return text, DocumentUse(one.id, one.name, DocumentReading.PASSAGES, tokens, held, len(pieces))
 
     async def _ranked(self, attachment_id: str, question: str, pieces: Sequence[str]) -> list[int]:
         words = await asyncio.to_thread(by_words, question, pieces)

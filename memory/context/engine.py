@@ -1,26 +1,60 @@
 """Prompts that are only appended to: one epoch after another, each prepared while nobody waits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from memory.context.assembly import TokenSizes, assemble, sendable, to_send
-from memory.context.beginning import Beginnings, Compaction, Place
+from memory.context.assembly import Head, TokenSizes, assemble, make_head, sendable, to_send
 from memory.context.budget import Budget, Limits, allocate
+from memory.context.compacting import HistoryCompactor
+from memory.context.decisions import RecallDecision
 from memory.context.documents import Documents, Told
-from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord, WholeDocument
-from memory.context.folding import Folder
-from memory.context.head import Head, make_head
-from memory.context.lineage import considered_before, trace, traced
-from memory.context.parts import in_parts
+from memory.context.entities import TOLD, Epoch, NewEpoch, TierUse, TurnRecord, WholeDocument
+from memory.context.epochs import Compaction, EpochBuilder, EpochPlace, EpochSelector
+from memory.context.long_messages import in_parts
 from memory.context.prepared import ContextView, Prepared
-from memory.context.recalling import USES_MEMORY, Brought, Recalling
-from memory.context.serving import Serving
+from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
-from memory.knowledge.profile import Profile, ProfileMaker
+from memory.memories.profile import Profile, ProfileMaker
 from memory.ports import SessionStore
+from memory.recall.entities import Hit
 from models.messages import ChatMessage, Completion, ModelInfo, Role
 from models.ports import ChatModel, TokenCounter
+
+
+async def trace(
+    store: SessionStore,
+    session_id: str,
+    reply_id: str,
+    model: str,
+    recalled: Sequence[Hit],
+    read: Sequence[str] = (),
+) -> None:
+    """Says what a preface holds (hits, and ids of attachments that are `read`), before it is stored: the
+    reply may never come, and its record with it."""
+    parts = [TierUse("recall", 0, tuple(hit.id for hit in recalled))] if recalled else []
+    parts += [TierUse("document", 0, tuple(read))] if read else []
+    await store.context.record_turn(TurnRecord(reply_id, session_id, None, model, "", 0, tuple(parts)))
+
+
+async def traced(store: SessionStore, reply_id: str) -> Mapping[str, TierUse]:
+    """What was told, by tier, when the message that `reply_id` answers was answered before."""
+    for earlier in await store.variants(reply_id):
+        record = await store.context.turn(earlier.id)
+        told = {part.tier: part for part in record.parts if part.tier in TOLD} if record is not None else {}
+        if any(part.ids for part in told.values()):
+            return told
+    return {}
+
+
+async def considered_before(store: SessionStore, reply_id: str) -> tuple[RecallDecision, ...]:
+    """What was looked at when the message that `reply_id` answers was answered before: its preface stays as
+    it was made then, and so do the reasons for it."""
+    for earlier in await store.variants(reply_id):
+        if found := await store.context.considered(earlier.id):
+            return tuple(found)
+    return ()
+
 
 _LEAST_PART = 64
 
@@ -33,11 +67,11 @@ class ContextEngine:
         store: SessionStore,
         model: ChatModel,
         counter: TokenCounter,
-        folder: Folder,
+        folder: HistoryCompactor,
         *,
         default_system: Callable[[], str],
         limits: Callable[[], Limits],
-        recalling: Recalling | None = None,
+        recalling: ContextRecall | None = None,
         profile: ProfileMaker | None = None,
         documents: Documents | None = None,
     ) -> None:
@@ -46,12 +80,12 @@ class ContextEngine:
         self._counter = counter
         self._profile = profile
         self._documents = documents
-        self._beginnings = Beginnings(store, folder, self._page, self._whole_documents)
+        self._beginnings = EpochBuilder(store, folder, self._page, self._whole_documents)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
         self._sizes: TokenSizes | None = None
-        self._serving = Serving(store)
+        self._serving = EpochSelector(store)
 
     # --- a turn -----------------------------------------------------------------------------------
 
@@ -71,7 +105,7 @@ class ContextEngine:
         if alone > budget.limit:
             raise ContextTooSmall(alone + budget.reply, info.context_length)
         again = bool(said.preface)
-        brought = Brought(said.preface)
+        brought = RecalledContext(said.preface)
         if not again and self._recalling is not None:
             brought = await self._recalling.preface(session, messages, epoch, self._limits(), budget.recall)
         held = tuple(hit.id for hit in brought.hits)
@@ -88,7 +122,7 @@ class ContextEngine:
         prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
         compacted = None
         if prompt.tokens > budget.limit:
-            place = Place(session, self.system_of(session), said)
+            place = EpochPlace(session, self.system_of(session), said)
             compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, prompt.tokens)
             epoch = compacted.epoch
             messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
@@ -128,7 +162,7 @@ class ContextEngine:
         return [] if self._documents is None else await self._documents.whole(session_id, budget)
 
     async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
-        """The text alone when one message can hold it, else parts of it (`memory.context.parts`).
+        """The text alone when one message can hold it, else parts of it (`memory.context.long_messages`).
 
         `system` is the session's own system prompt, None for the default. A part takes a third of the
         working memory at most, so that the ones before it can stand beside it.
@@ -202,7 +236,7 @@ class ContextEngine:
         before = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
         if before <= budget.working and not force:
             return None
-        place = Place(session, self.system_of(session), sendable(messages)[-1])
+        place = EpochPlace(session, self.system_of(session), sendable(messages)[-1])
         return await self._beginnings.planned(place, sizes, self._limits(), budget, before, force=force)
 
     def wait_for(self, compaction: Compaction) -> None:
@@ -251,7 +285,7 @@ class ContextEngine:
         epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare.text, first)
         if isinstance(epoch, Epoch):
             return epoch, messages
-        place = Place(session, self.system_of(session), messages[-1])
+        place = EpochPlace(session, self.system_of(session), messages[-1])
         sizes, limits = self._sizes_for(info), self._limits()
         begun = await self._beginnings.from_summaries(place, sizes, limits, budget)
         if begun is None and len(messages) > limits.recent_messages_min:

@@ -1,10 +1,15 @@
-"""Which of a session's epochs may serve a turn: pure functions."""
+"""Epochs: how one begins, what its frozen head holds, and which one serves the next turn."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 
-from memory.context.entities import Epoch
-from memory.context.head import made_for
-from memory.entities import Message
+from memory.context.assembly import Head, TokenSizes, made_for, make_head, sendable
+from memory.context.budget import Budget, Limits
+from memory.context.compacting import HistoryCompactor, TokenAllowance
+from memory.context.entities import Epoch, NewEpoch, WholeDocument
+from memory.entities import Message, Session
+from memory.memories.profile import Profile
+from memory.ports import SessionStore
 
 
 def usable(epochs: Sequence[Epoch], system: str) -> list[Epoch]:
@@ -20,3 +25,185 @@ def on_branch(epochs: Sequence[Epoch], branch: Sequence[Message]) -> list[Epoch]
     """
     ids = {message.id for message in branch}
     return [epoch for epoch in epochs if epoch.start_id in ids]
+
+
+class EpochSelector:
+    """Knows, of this run of the program, which epochs have served and which still wait to be read."""
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+        self._served: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+
+    def served(self, epoch: Epoch) -> None:
+        self._served[epoch.session_id] = epoch.id
+
+    def wait_for(self, epoch: Epoch) -> None:
+        """From now on this epoch serves only when `ready` has been called for its session."""
+        self._waiting[epoch.session_id] = epoch.id
+
+    def ready(self, session_id: str) -> None:
+        self._waiting.pop(session_id, None)
+
+    def waiting(self, session_id: str) -> bool:
+        return session_id in self._waiting
+
+    async def newest(
+        self, session_id: str, leaf_id: str, model: str, system: str, first: Callable[[], Awaitable[Head]]
+    ) -> tuple[Epoch | NewEpoch, list[Message]]:
+        """The newest epoch on the branch of `leaf_id`, and the branch from the epoch's start on.
+
+        `first` makes the head of a session that has none yet. `model` is a fingerprint, `system` the system
+        prompt.
+        """
+        known = usable(await self._store.context.epochs(session_id, model), system)
+        branch = await self._store.branch(session_id, leaf_id, since=[epoch.start_id for epoch in known])
+        found = on_branch(known, branch)
+        if found:
+            return found[0], branch
+        head = await first()
+        return NewEpoch(session_id, model, head.text, head.parts, branch[0].id), branch
+
+    async def for_turn(
+        self, session_id: str, leaf_id: str, model: str, system: str, first: Callable[[], Awaitable[Head]]
+    ) -> tuple[Epoch | NewEpoch, list[Message]]:
+        """As `newest`, but the one that has served so far goes on until the newest has been read."""
+        epoch, branch = await self.newest(session_id, leaf_id, model, system, first)
+        served = self._served.get(session_id)
+        if not isinstance(epoch, Epoch) or self._waiting.get(session_id) != epoch.id or served is None:
+            return epoch, branch
+        older = [e for e in await self._store.context.epochs(session_id, model) if e.id == served]
+        longer = await self._store.branch(session_id, leaf_id, since=[e.start_id for e in older])
+        still = on_branch(usable(older, system), longer)
+        return (still[0], longer) if still else (epoch, branch)
+
+
+_ANY_NUMBER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A new epoch: tokens of the prompt before and after it."""
+
+    session_id: str
+    epoch: Epoch
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochPlace:
+    """Where an epoch is to begin: the session with its system prompt, and the newest message of a branch."""
+
+    session: Session
+    system: str
+    newest: Message
+
+
+class EpochBuilder:
+    """Begins the epochs of a room's sessions."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        folder: HistoryCompactor,
+        page: Callable[[Session, Budget], Awaitable[Profile]],
+        documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],
+    ) -> None:
+        """`page` makes the profile that a session's next epoch begins with, `documents` tells which
+        attachments (by the session's id) are whole in it."""
+        self._store = store
+        self._folder = folder
+        self._page = page
+        self._documents = documents
+
+    async def planned(
+        self,
+        place: EpochPlace,
+        sizes: TokenSizes,
+        limits: Limits,
+        budget: Budget,
+        before: int,
+        *,
+        force: bool,
+    ) -> Compaction:
+        """The oldest turns fold until what stays fits the target; with `force` all but the newest do."""
+        room = TokenAllowance(-1 if force else _recent(budget), budget.most("summary"), budget.most("pinned"))
+        return await self._begun(place, sizes, limits, room, budget, before, quick=False)
+
+    async def at_once(
+        self,
+        place: EpochPlace,
+        sizes: TokenSizes,
+        limits: Limits,
+        budget: Budget,
+        before: int,
+        branch: Sequence[Message] | None = None,
+    ) -> Compaction:
+        """As `planned`, without a model and so that the newest message, which did not fit, does.
+
+        `branch` are all messages of the branch, when they have been read already.
+        """
+        summary, pinned = budget.most("summary"), budget.most("pinned")
+        (newest,) = await sizes.of([place.newest])
+        most = budget.limit - budget.system - summary - pinned - budget.most("profile")
+        room = TokenAllowance(max(0, min(_recent(budget) + newest, most)), summary, pinned)
+        return await self._begun(
+            place, sizes, replace(limits, recent_messages_min=1), room, budget, before, branch, quick=True
+        )
+
+    async def from_summaries(
+        self, place: EpochPlace, sizes: TokenSizes, limits: Limits, budget: Budget
+    ) -> Epoch | None:
+        """An epoch of the summaries that stand already, when one of them was changed, or the model or the
+        system prompt was; nothing more folds than must. None when the session has no summaries."""
+        if not await self._store.context.summaries(place.session.id):
+            return None
+        summary, pinned = budget.most("summary"), budget.most("pinned")
+        left = budget.limit - budget.system - summary - pinned - budget.most("profile")
+        room = TokenAllowance(max(0, left), summary, pinned)
+        wide = replace(limits, immediate_turns=_ANY_NUMBER, recent_messages_min=1)
+        begun = await self._begun(place, sizes, wide, room, budget, 0, quick=True)
+        return begun.epoch
+
+    async def _begun(
+        self,
+        place: EpochPlace,
+        sizes: TokenSizes,
+        limits: Limits,
+        room: TokenAllowance,
+        budget: Budget,
+        before: int,
+        branch: Sequence[Message] | None = None,
+        *,
+        quick: bool,
+    ) -> Compaction:
+        session = place.session
+        if branch is None:
+            branch = await self._store.branch(session.id, place.newest.id)
+        sent = sendable(branch)
+        counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
+        each = [counted.get(m.id, 0) for m in branch]
+        documents = await self._documents(session.id, budget)
+        taken = sum(await sizes.counter.count([f"{one.block}\n" for one in documents])) if documents else 0
+        if taken and room.recent >= 0:
+            room = replace(room, recent=max(0, room.recent - taken))
+        folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
+        head = await make_head(
+            place.system,
+            profile=await self._page(session, budget),
+            summaries=folded.summaries,
+            pinned=folded.pinned,
+            documents=documents,
+            counter=sizes.counter,
+            shape=sizes.info.shape,
+        )
+        epoch = await self._store.context.add_epoch(
+            NewEpoch(session.id, sizes.info.fingerprint, head.text, head.parts, branch[folded.start].id)
+        )
+        return Compaction(session.id, epoch, before, head.tokens + sum(each[folded.start :]))
+
+
+def _recent(budget: Budget) -> int:
+    """What the verbatim messages may take when an epoch begins."""
+    return budget.divide({tier: budget.most(tier) for tier in ("profile", "summary", "pinned")})["recent"]

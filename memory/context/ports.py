@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from memory.context.considering import Considered
+from memory.context.decisions import RecallDecision
 from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, TurnRecord
 
 
@@ -78,16 +78,18 @@ class ContextStore(Protocol):
 
     async def turn(self, reply_id: str) -> TurnRecord | None: ...
 
-    async def record_considered(self, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+    async def record_considered(
+        self, session_id: str, reply_id: str, found: Sequence[RecallDecision]
+    ) -> None:
         """Keeps what was looked at for a reply, in its order, in place of what was kept before. It goes with
         the reply, and each with what it names."""
         ...
 
-    async def considered(self, reply_id: str) -> list[Considered]:
+    async def considered(self, reply_id: str) -> list[RecallDecision]:
         """In the order in which they were ranked."""
         ...
 
-    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, Considered]]:
+    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, RecallDecision]]:
         """Ids of replies for which a message, memory or summary was looked at, the latest first, and what
         became of it."""
         ...

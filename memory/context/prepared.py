@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from memory.context.assembly import Prompt
-from memory.context.beginning import Compaction
 from memory.context.budget import Budget
-from memory.context.considering import Considered
+from memory.context.decisions import RecallDecision
 from memory.context.documents import DocumentUse
 from memory.context.entities import Epoch, NewEpoch, TierUse
+from memory.context.epochs import Compaction
 from memory.entities import Message, Session
 from memory.recall.entities import Hit
 from models.messages import ChatMessage, ModelInfo
@@ -27,7 +27,7 @@ class Prepared:
     said: Message
     epoch: Epoch | NewEpoch
     recalled: tuple[Hit, ...]
-    considered: tuple[Considered, ...] = ()
+    considered: tuple[RecallDecision, ...] = ()
     compacted: Compaction | None = None
     documents: tuple[DocumentUse, ...] = ()
 

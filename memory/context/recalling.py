@@ -1,23 +1,104 @@
-"""What is brought back from memory for one turn, within its budget."""
+"""What is recalled for one turn within its budget, and which memories are relevant enough for it."""
 
 import asyncio
+import re
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from memory.clock import LocalZone
+from memory.context.assembly import preface, recall_line, time_line
 from memory.context.budget import Limits
-from memory.context.considering import Considered, Fate, considered, unrepeated
+from memory.context.decisions import Outcome, RecallDecision, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
-from memory.context.preface import preface, recall_line, time_line
-from memory.context.worth import LOOKED_AT, needs_nothing, news, worthwhile
 from memory.entities import MemoryMode, Message, Session
 from memory.ports import Clock
 from memory.recall.asking import LONGEST_QUESTION
 from memory.recall.entities import Hit
 from memory.recall.ports import Recall
+from memory.recall.references import refers_back
+from memory.summaries.importance import is_small_talk
 from models.messages import Role
 from models.ports import TokenCounter
+
+MOST_HITS = 5
+LOOKED_AT = 12
+"""Hits that are asked for: some of them are only what is asked now, said before."""
+
+_WORDS = 0.3
+_MARKED = 0.1
+_ASKED, _ASKED_BY_WORDS = 0.38, 0.25
+_TOLD, _TOLD_BY_WORDS = 0.55, 0.4
+_MOST_TOLD = 2
+_LEAST = 0.2
+_LEAST_OF_BEST = 0.4
+_LEAST_NEW = 0.25
+_WORD = re.compile(r"\w+")
+_ONLY_ASKS = re.compile(r"[^.!?？。]*+[?？]++\s*")
+
+
+def needs_nothing(text: str) -> bool:
+    """Whether a turn is such that no memory could help: greetings, thanks and the like."""
+    return is_small_talk(text)
+
+
+def asks(text: str) -> bool:
+    """Whether a turn asks for something; in others memories are brought back only when they are close."""
+    return "?" in text or "？" in text or refers_back(text)
+
+
+def novel_hits(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Those of `hits` that tell anything that is not in `text` already: no echo, no small talk, and more than
+    a question.
+
+    What answers a question may differ from it by a single word. Beside words that ask for nothing, a passage
+    that shares more than three quarters of its own with them only says the same once more.
+    """
+    said, asked = _words(text), asks(text)
+    return [hit for hit in hits if _is_news(hit.passage, said, asked=asked)]
+
+
+def _is_news(passage: str, said: AbstractSet[str], *, asked: bool) -> bool:
+    if is_small_talk(passage) or _ONLY_ASKS.fullmatch(passage.strip()):
+        return False
+    words = _words(passage)
+    new = len(words - said)
+    return new > 0 and (asked or new >= _LEAST_NEW * len(words))
+
+
+def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Those of `hits` (`news`, best first) that may stand in the prompt of a turn, at most `MOST_HITS`.
+
+    A question has its memories when at least one of them is close to it; the others may then be less so,
+    since an answer is often beside the words that are like the question.
+    """
+    if not hits:
+        return []
+    best = max(map(closeness, hits))
+    semantic = any(hit.grounds.cosine is not None for hit in hits)
+    if asks(text):
+        if best < (_ASKED if semantic else _ASKED_BY_WORDS):
+            return []
+        least = max(_LEAST, _LEAST_OF_BEST * best) if semantic else _LEAST_OF_BEST * best
+        return [hit for hit in hits if closeness(hit) >= least][:MOST_HITS]
+    told = _TOLD if semantic else _TOLD_BY_WORDS
+    return [hit for hit in hits if closeness(hit) >= told][:_MOST_TOLD]
+
+
+def closeness(hit: Hit) -> float:
+    """How close a hit is to what was asked, whatever else was found. Without vectors: by its words alone.
+
+    What the person has marked as important may be somewhat less close.
+    """
+    cosine, words = hit.grounds.cosine, hit.grounds.words
+    marked = _MARKED * hit.parts.get("importance", 0.0)
+    return marked + (words if cosine is None else cosine + _WORDS * words)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
 
 USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
 
@@ -27,20 +108,22 @@ KINDS = frozenset({"message", "memory"})
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class RecalledContext:
     """What goes in front of the person's words, what of memory stands in it, and what was looked at."""
 
     text: str
     hits: tuple[Hit, ...] = ()
-    considered: tuple[Considered, ...] = ()
+    considered: tuple[RecallDecision, ...] = ()
 
-    def without_room(self) -> "Brought":
+    def without_room(self) -> "RecalledContext":
         """As it is when the prompt has no room for any of it."""
-        told = [replace(one, fate=Fate.NO_ROOM) if one.fate is Fate.TOLD else one for one in self.considered]
+        told = [
+            replace(one, fate=Outcome.NO_ROOM) if one.fate is Outcome.TOLD else one for one in self.considered
+        ]
         return replace(self, hits=(), considered=tuple(told))
 
 
-class Recalling:
+class ContextRecall:
     """Makes the preface of the person's newest message: the time, and what was said before that matters."""
 
     def __init__(
@@ -58,7 +141,7 @@ class Recalling:
         epoch: Epoch | NewEpoch,
         limits: Limits,
         tokens: int,
-    ) -> Brought:
+    ) -> RecalledContext:
         """For the last of `messages` (those in the prompt).
 
         At most `tokens` tokens are recalled, and only what is worth them. What is in the prompt already is
@@ -67,16 +150,16 @@ class Recalling:
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
         if self._recall is None or not limits.recall or session.memory_mode not in USES_MEMORY:
-            return Brought(preface(time, []))
+            return RecalledContext(preface(time, []))
         asked = messages[-1].content
         shown = {message.id for message in messages}.union(*(part.ids for part in epoch.parts))
         found = await self._found(self._recall, session, messages, shown)
-        fresh, new = unrepeated(found, shown), await asyncio.to_thread(news, asked, found)
+        fresh, new = unrepeated(found, shown), await asyncio.to_thread(novel_hits, asked, found)
         said = {hit.id for hit in new}
         worthy = worthwhile(asked[:LONGEST_QUESTION], [hit for hit in fresh if hit.id in said])
         kept = await self._fitting(worthy, tokens)
         told = tuple(hit for hit, _ in kept)
-        return Brought(
+        return RecalledContext(
             preface(time, [line for _, line in kept]), told, considered(found, new, fresh, worthy, told)
         )
 

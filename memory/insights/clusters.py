@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memory.organising.entities import Filed
-from memory.organising.tagging import rarity, words_of
+from memory.organising.suggestions import rarity, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory.entities import MemoryMode, Message, Session
-from memory.knowledge.entities import (
+from memory.learning.evidence import found
+from memory.memories.entities import (
     Memory,
     MemoryFilter,
     MemoryKind,
@@ -15,10 +16,9 @@ from memory.knowledge.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.learning.evidence import found
-from memory.lifecycle.passages import SourceMessage, sentences
-from memory.lifecycle.summarise import Summariser
 from memory.ports import SessionStore
+from memory.summaries.passages import SourceMessage, sentences
+from memory.summaries.summarise import Summariser
 from models.messages import Role
 
 LONGEST = 320

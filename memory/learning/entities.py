@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memory.knowledge.entities import MemoryKind, MemoryOrigin
+from memory.memories.entities import MemoryKind, MemoryOrigin
 
 
 @dataclass(frozen=True, slots=True)

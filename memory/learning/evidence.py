@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from memory.lifecycle.evidence import fold, names, numbers, stem
-from memory.lifecycle.languages import lexicon, words
+from memory.summaries.evidence import fold, names, numbers, stem
+from memory.summaries.languages import lexicon, words
 
 _LEAST_SHARE = 0.5
 _DENIES = re.compile(

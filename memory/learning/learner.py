@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from memory.entities import MemoryMode, Message
 from memory.errors import MessageNotFound, SessionNotFound
-from memory.knowledge.entities import Memory, Unlearned
-from memory.learning.asking import GROUP, ModelReader
 from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import found
-from memory.learning.ledger import Ledger, Meaning
+from memory.learning.extraction import GROUP, ModelReader
+from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.learning.reader import asked_to_remember, read
-from memory.lifecycle.asking import Checkpoint
+from memory.memories.entities import Memory, Unlearned
 from memory.ports import SessionStore
+from memory.summaries.model_summaries import Checkpoint
 from models.messages import Role
 
 _SESSIONS = 10
@@ -26,7 +26,7 @@ class Learner:
     def __init__(
         self,
         store: SessionStore,
-        ledger: Ledger,
+        ledger: MemoryWriter,
         *,
         model: ModelReader | None = None,
         meaning: Meaning | None = None,

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from memory.knowledge.entities import MemoryKind
+from memory.memories.entities import MemoryKind
 
 _PIECE = re.compile(r"<([A-Z]+)>")
 _DEPTH = 4
@@ -40,7 +40,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PatternMatch:
     """What a clause was understood to say. `who` is empty when it is about the person; `key` says which of
     several such things it is (the favourite *drink*)."""
 
@@ -100,7 +100,7 @@ def _filled(text: str, pieces: dict[str, str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def reading(clause: str) -> Reading | None:
+def reading(clause: str) -> PatternMatch | None:
     """What a clause says, or None when it is nothing that is worth knowing. Fillers are to be taken off."""
     if len(clause) > _LONGEST:
         return None
@@ -119,7 +119,7 @@ def reading(clause: str) -> Reading | None:
                 continue
             ended = (groups.get("e") or "").strip(" ,.;:")
             key = (groups.get("k") or "").strip()
-            return Reading(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
+            return PatternMatch(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
     return None
 
 

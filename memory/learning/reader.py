@@ -1,22 +1,269 @@
-"""Reads what a person writes: what of it is worth remembering, by patterns alone, each with its evidence."""
+"""Reads a message of the user by patterns alone: what of it is worth remembering, each with its evidence."""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime, timedelta
+from functools import cache, partial
+from importlib.resources import files
 
 from memory.clock import LocalZone
-from memory.knowledge.entities import MemoryKind, MemoryOrigin
-from memory.knowledge.wording import ONESELF
-from memory.learning.dating import held
 from memory.learning.entities import Candidate, Heard
-from memory.learning.evidence import found, normal, supported
-from memory.learning.forms import Told, code, open_question, procedure, to_remember
-from memory.learning.joined import apart
-from memory.learning.patterns import Reading, reading, tells_date, vague
-from memory.learning.voice import LONGEST, LONGEST_SENTENCE, Sentence, blocks, lists, plain, sentences
-from memory.lifecycle.importance import importance
+from memory.learning.evidence import denies, found, normal, supported
+from memory.learning.patterns import PatternMatch, piece, reading, tells_date, vague
+from memory.learning.statement_filter import (
+    LONGEST,
+    LONGEST_SENTENCE,
+    Block,
+    Sentence,
+    asks,
+    blocks,
+    lists,
+    plain,
+    sentences,
+)
+from memory.memories.entities import MemoryKind, MemoryOrigin
+from memory.memories.wording import ONESELF
+from memory.recall.moments import spans
+from memory.summaries.importance import importance
 from models.messages import Role
+
+_LONGEST_CODE = 2_000
+_LONGEST_PROCEDURE = 900
+_LEAST_WORDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The phrases, by what they tell."""
+
+    remember: tuple[re.Pattern[str], ...]
+    not_remembered: tuple[re.Pattern[str], ...]
+    procedure: tuple[re.Pattern[str], ...]
+    steps: tuple[re.Pattern[str], ...]
+    code: tuple[re.Pattern[str], ...]
+    not_code: tuple[re.Pattern[str], ...]
+    question: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What it is about (empty when that is not said), and the words that tell it."""
+
+    about: str = field(repr=False)
+    words: str = field(repr=False)
+
+
+@cache
+def forms() -> Forms:
+    found = tomllib.loads((files(__package__) / "forms.toml").read_text("utf-8"))
+    flags = re.IGNORECASE | re.DOTALL
+    return Forms(**{name: tuple(re.compile(one, flags) for one in ones) for name, ones in found.items()})
+
+
+def to_remember(sentence: str) -> str | None:
+    """What a sentence asks to be remembered, in its own words."""
+    bare = sentence.strip().rstrip(" .!")
+    if len(bare) > LONGEST_SENTENCE or asks(bare):
+        return None
+    for pattern in forms().remember:
+        match = pattern.fullmatch(bare)
+        if match is None:
+            continue
+        wish = match["v"].strip(" ,:;")
+        if len(wish.split()) >= _LEAST_WORDS and not any(no.match(wish) for no in forms().not_remembered):
+            return wish
+    return None
+
+
+def procedure(text: str) -> Told | None:
+    """How the person does something, when `text` (a sentence, or a line with its list) tells that."""
+    if len(text) > LONGEST_SENTENCE:
+        return None
+    words = plain(text)
+    if asks(words) or len(words) > _LONGEST_PROCEDURE or not _has_steps(words):
+        return None
+    for pattern in forms().procedure:
+        match = pattern.match(words)
+        if match is not None:
+            about = match.groupdict().get("s") or re.split(r"[:,]", words, maxsplit=1)[0]
+            return Told(about.strip(), words)
+    return None
+
+
+def code(block: Block) -> Told | None:
+    """Code that the person keeps, when the line in front of it says what for."""
+    if not block.code or len(block.whole) > _LONGEST_CODE or asks(block.intro):
+        return None
+    intro = plain(block.intro.rstrip(": "))
+    if any(no.search(intro) for no in forms().not_code):
+        return None
+    for pattern in forms().code:
+        match = pattern.match(intro)
+        if match is not None:
+            about = (match["p"] or "").strip(" :.,")
+            return Told(re.sub(r"\s+(?:is|are)$", "", about), block.whole)
+    return None
+
+
+def open_question(clause: str) -> Told | None:
+    """What the person has not decided, or does not know yet."""
+    if len(clause) > LONGEST_SENTENCE:
+        return None
+    words = plain(clause)
+    if asks(words):
+        return None
+    for pattern in forms().question:
+        match = pattern.match(words.rstrip(" .!…"))
+        if match is not None:
+            about = re.sub(r"^(?:about|on|over|as to|with|what happens with)\s+", "", match["v"].strip())
+            return Told(about.strip(" .,"), words)
+    return None
+
+
+def _has_steps(words: str) -> bool:
+    return any(pattern.search(words) for pattern in forms().steps)
+
+
+_DOES = (
+    r"(?:live|reside|work|am|are|have|own|drive|speak|play|study(?! (?:group|guide|hall|room|time)\b)|teach"
+    r"|run|belong|come|moved|volunteer|collect|love|like|enjoy|prefer|hate|dislike)"
+)
+_OTHERS_DO = (
+    r"(?:is|lives|works|has|owns|drives|speaks|plays|studies|teaches|runs|loves|likes|enjoys|prefers|hates)"
+)
+_DOING = r"(?:living|working|studying|learning|training|volunteering|teaching)"
+# Behind these the second verb has another subject ("friends who live here and work there"), or another sense
+# ("I want to live here and work there").
+_BOUND = re.compile(
+    r"\b(?:who|whose|that|which|when|where|how|why|what|if|while|used|see|hear|watch|let|make|help"
+    r"|seeing|hearing|watching|letting|making|helping)\b|(?<!allergic )(?<!close )(?<!next )\bto (?-i:[a-z])",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _first() -> re.Pattern[str]:
+    """How a clause begins whose subject may do something else as well."""
+    often, lead = f"(?:{piece('ADV')})", piece("LEAD").removesuffix("?")
+    being = r"(?P<being>[’']m|[’']re| am| are)\b"
+    own = rf"(?P<own>i|we|my \w+ and i)(?:{being}| (?:was|were)\b|[’']ve\b| {often}{_DOES}\b)"
+    who = rf"(?P<who>(?:my|our) {piece('ROLE')}(?: {piece('NAME')})?|she|he)(?:[’']s| {often}{_OTHERS_DO})\b"
+    return re.compile(rf"(?:{lead})?(?:{own}|{who})", re.IGNORECASE)
+
+
+@cache
+def _joint() -> re.Pattern[str]:
+    """Where the clause goes on with something else that the same subject does."""
+    verb = rf"(?:(?P<does>{_DOES})|(?P<others>{_OTHERS_DO})|(?P<doing>{_DOING}))\b"
+    return re.compile(rf"(?:,?\s+and\s+|,\s+)(?=(?:{piece('ADV')}){verb})", re.IGNORECASE)
+
+
+def apart(clause: str, tells: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """The statements of a clause, each with its subject and as it is written.
+
+    It is one where any of them would not be understood by itself, which `tells` says of a text.
+    """
+    told = plain(clause)
+    subject = _first().match(told)
+    joints = [] if subject is None else list(_joint().finditer(clause))
+    if subject is None or not joints or _BOUND.search(clause) or denies(clause):
+        return [(clause, clause)]
+    head = clause[: joints[0].start()]
+    found = [(head, head)]
+    ends = [*(one.start() for one in joints[1:]), len(clause)]
+    for joint, end in zip(joints, ends, strict=True):
+        rest = clause[joint.end() : end]
+        doer = _doer(subject, joint)
+        if doer is None:
+            return [(clause, clause)]
+        found.append((f"{doer} {rest}", rest))
+    return found if all(tells(said) for said, _ in found) else [(clause, clause)]
+
+
+def _doer(subject: re.Match[str], joint: re.Match[str]) -> str | None:
+    """The subject in the form that the verb behind the joint asks for; None where they do not agree."""
+    if joint["does"] and subject["own"]:
+        return subject["own"]
+    if joint["others"] and subject["who"]:
+        return subject["who"]
+    if joint["doing"] and subject["being"]:
+        return subject["own"] + subject["being"]
+    return None
+
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_COUNTED = ("a an one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTS = {word: count for count, words in enumerate(_COUNTED, 1) for word in words.split()} | {
+    "a couple of": 2,
+    "a few": 3,
+}
+_AHEAD = re.compile(
+    r"\b(?:(?P<word>tomorrow|the day after tomorrow)|next (?P<unit>week|month|year)"
+    r"|(?:next|this|on|coming) (?P<day>" + "|".join(_DAYS) + r")"
+    r"|in (?P<count>\d{1,3}|" + "|".join(sorted(_COUNTS, key=len, reverse=True)) + r") "
+    r"(?P<units>day|week|month|year)s?)\b",
+    re.IGNORECASE,
+)
+_COMES = re.compile(
+    r"\b(?:will|[’']ll|going to|is on|are on|[’']s on|is in|flying|leaving|travell?ing|moving|starting|due"
+    r"|coming|have (?:an?|my|the|our)|[’']ve got|we leave|we fly|i leave|i fly|scheduled|planned|booked"
+    r"|next|upcoming|(?:i[’']m|i am|we[’']re|we are) \w+ing)\b",
+    re.IGNORECASE,
+)
+_DAYS_IN = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The time for which something holds; None where that is not said."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def held(text: str, said_at: datetime) -> Held:
+    """The first stretch of time that `text` names, as far as it bounds when it is true."""
+    ahead = _AHEAD.search(text)
+    if ahead is not None and not re.search(r"\b(?:last|ago|yesterday)\b", text, re.IGNORECASE):
+        day = _midnight(said_at) + timedelta(days=_days_ahead(ahead, said_at))
+        if ahead["day"] is None or _COMES.search(text):
+            return Held(day)
+    found = spans(text, said_at)
+    if not found:
+        return Held()
+    span = found[0]
+    if span.yearly and span.end <= said_at and _COMES.search(text):
+        return Held(_next_year(span.start))
+    if span.start.year <= _FIRST_YEAR:
+        return Held(None, span.end)
+    return Held(span.start)
+
+
+_FIRST_YEAR = 1970
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _next_year(moment: datetime) -> datetime:
+    day = 28 if (moment.month, moment.day) == (2, 29) else moment.day
+    return moment.replace(year=moment.year + 1, day=day)
+
+
+def _days_ahead(match: re.Match[str], said_at: datetime) -> int:
+    if match["word"]:
+        return 1 if match["word"].lower() == "tomorrow" else 2
+    if match["day"]:
+        return (_DAYS.index(match["day"].lower()) - said_at.weekday()) % len(_DAYS) or len(_DAYS)
+    if match["unit"]:
+        return _DAYS_IN[match["unit"].lower()]
+    count = match["count"].lower()
+    number = int(count) if count.isdigit() else _COUNTS[count]
+    return number * _DAYS_IN[match["units"].lower()]
+
 
 _LEAST_IMPORTANCE = 0.5
 _IMPORTANT = {"health": 0.85, "name": 0.85, "diet": 0.8, "birthday": 0.75, "residence": 0.7, "employer": 0.7}
@@ -176,7 +423,7 @@ def _wished(heard: Heard, wish: str, quote: str) -> Candidate:
     return _dated(candidate)
 
 
-def _understood(heard: Heard, told: str, clause: str, understood: Reading) -> Candidate | None:
+def _understood(heard: Heard, told: str, clause: str, understood: PatternMatch) -> Candidate | None:
     pattern = understood.pattern
     if pattern.dated and not tells_date(told):
         return None
@@ -242,12 +489,12 @@ def _vague(value: str) -> bool:
     return not said or (said[0] in empty and len(said) <= 2) or all(word in empty for word in said)
 
 
-def _subject(understood: Reading) -> str:
+def _subject(understood: PatternMatch) -> str:
     who = understood.who
     return who[:1].lower() + who[1:] if who.lower().startswith(("my ", "our ")) else who or ONESELF
 
 
-def _spoken_of(understood: Reading) -> _Person | None:
+def _spoken_of(understood: PatternMatch) -> _Person | None:
     who, value = understood.who, understood.value
     if not who or understood.pattern.attribute not in ("person", "relation"):
         return None

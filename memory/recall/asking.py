@@ -58,7 +58,7 @@ LONGEST_QUESTION = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecallQuery:
     """One question, as asked."""
 
     query: str
@@ -75,14 +75,14 @@ class Wanted:
     recent_first: bool = False
 
 
-def understood(wanted: Wanted, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
+def understood(wanted: RecallQuery, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
     """The text without the names of `speakers`, and the numbers of those that it names."""
     numbers = named(wanted.query, speakers)
     return without_names(wanted.query, [speakers[number] for number in numbers]), numbers
 
 
 def question_of(
-    wanted: Wanted, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
+    wanted: RecallQuery, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
 ) -> Question:
     return Question(
         speakers,
@@ -96,7 +96,7 @@ def question_of(
     )
 
 
-class Meanings:
+class QueryEmbedder:
     """Questions as vectors. In a request for advice the words that ask ("what should I …") are near to
     whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
     those of questions about conversations ("give me a summary of …")."""

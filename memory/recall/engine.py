@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.clock import LocalZone, micros
 from memory.ports import Clock
-from memory.recall.asking import LONGEST_QUESTION, Meanings, Wanted, question_of, understood
+from memory.recall.asking import LONGEST_QUESTION, QueryEmbedder, RecallQuery, question_of, understood
 from memory.recall.entities import Hit, Recalled
 from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
@@ -81,7 +81,7 @@ class RecallEngine:
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
-        self._meanings = None if vectors is None else Meanings(vectors, evidence, refined=refined)
+        self._meanings = None if vectors is None else QueryEmbedder(vectors, evidence, refined=refined)
         self._weights = weights or Weights()
         self._scorer = scorer
         self._refined = refined
@@ -139,7 +139,7 @@ class RecallEngine:
         recent_first: bool = False,
     ) -> Recalled:
         begun = time.perf_counter()
-        wanted = Wanted(
+        wanted = RecallQuery(
             query[:LONGEST_QUESTION],
             k,
             frozenset(kinds) & (KINDS | NOTES),
@@ -179,7 +179,7 @@ class RecallEngine:
 
     # --- one question -----------------------------------------------------------------------------
 
-    async def _answer(self, wanted: Wanted) -> Found:
+    async def _answer(self, wanted: RecallQuery) -> Found:
         await self._room.follow()
         catalogue = self._room.catalogue
         bare, speakers = understood(wanted, catalogue.speakers)
@@ -211,7 +211,7 @@ class RecallEngine:
             hits = (hits + [hit for hit in others if hit.id not in known])[: wanted.k]
         return Found(hits, semantic=vector is not None)
 
-    async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
+    async def _lately(self, wanted: RecallQuery, words: tuple[str, ...], question: Question) -> list[Hit]:
         """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
         catalogue = self._room.catalogue
         chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
@@ -226,13 +226,13 @@ class RecallEngine:
             return None
         return await self._meanings.of(text, self._mirror.model)
 
-    async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
+    async def _within(self, wanted: RecallQuery, project: str | None, looked: Looked) -> list[Hit]:
         # Without messages their rows only say which sessions there are: none.
         rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
         return await self._ranked(wanted, project, looked, rows)
 
     async def _ranked(
-        self, wanted: Wanted, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
+        self, wanted: RecallQuery, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
     ) -> list[Hit]:
         """The best of these messages and of the notes; nothing unless one of the messages that may be found
         holds the share `least` of the question's words."""
@@ -262,12 +262,14 @@ class RecallEngine:
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return await asyncio.to_thread(ranked.hits, await self._evidence.texts(ranked.messages()), near)
 
-    def _search(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Search | None:
+    def _search(
+        self, wanted: RecallQuery, project: str | None, vector: Sequence[float] | None
+    ) -> Search | None:
         if vector is None or self._mirror is None or self._meanings is None:
             return None
         return Search(self._mirror, self._meanings, self._room, wanted, project, vector)
 
-    def _sought(self, wanted: Wanted, project: str | None) -> Sought:
+    def _sought(self, wanted: RecallQuery, project: str | None) -> Sought:
         return Sought(
             wanted.kinds & NOTES,
             micros(wanted.now),
@@ -281,7 +283,7 @@ class RecallEngine:
         )
 
     def _allowed(
-        self, wanted: Wanted, rows: Rows, notes: NoteRows
+        self, wanted: RecallQuery, rows: Rows, notes: NoteRows
     ) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
         """Which of the messages and notes may be found, and their times."""
         import numpy as np

@@ -18,7 +18,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class RawScores:
     """What speaks for a hit by itself: unlike its parts, these compare across queries.
 
     `cosine` is that of the question and the nearest passage (None without vectors), `words` the share of the
@@ -42,7 +42,7 @@ class Hit:
     score: float
     parts: Mapping[str, float]
     source: Source
-    grounds: Grounds = Grounds()
+    grounds: RawScores = RawScores()
     sources: tuple[str, ...] = ()
 
 
@@ -92,7 +92,7 @@ class Note:
 
     `text` is as it reads in a prompt. Times are microseconds since 1970: `since`
     is when it was learned or last served, which its age is counted from. `rate` an hour and the multiplier
-    `importance` are those of `memory.recall.temporal`. `approved` marks what the person has accepted,
+    `importance` are those of `memory.recall.decay`. `approved` marks what the person has accepted,
     `procedure` what is found only then, `prefers` what somebody likes or avoids. `messages` and `sessions`
     are where it was learned.
     """

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memory.knowledge.entities import MemoryTier
+from memory.memories.entities import MemoryTier
 from memory.recall.catalogue import Catalogue
+from memory.recall.decay import RATES, base_of, retentions
 from memory.recall.lexical import Places, lexical
 from memory.recall.moments import Span
 from memory.recall.nearness import Nearest, meaning
 from memory.recall.rows import NoteRows, Rows, of_place
 from memory.recall.scoring import Evidence
-from memory.recall.temporal import RATES, base_of, retentions
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import Grounds, Hit, Note, Source, Text
+from memory.recall.entities import Hit, Note, RawScores, Source, Text
 from memory.recall.nearness import Nearest
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence, Scores
@@ -91,8 +91,8 @@ class Ranked:
         """The row of the first message that a memory was learned from."""
         return next((row for one in note.messages if (row := self.catalogue.rows.get(one)) is not None), None)
 
-    def _grounds(self, at: int) -> Grounds:
+    def _grounds(self, at: int) -> RawScores:
         meaning = self.evidence.meaning
         cosine = None if meaning is None else float(meaning[at])
         # Not a number: there is no vector of it yet.
-        return Grounds(cosine if cosine == cosine else None, float(self.evidence.held[at]))
+        return RawScores(cosine if cosine == cosine else None, float(self.evidence.held[at]))

@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
-from memory.recall.notes import Shelf
+from memory.recall.notes import NoteIndex
 from memory.recall.rows import NoteRows, Rows, of_place
 from memory.vectors.entities import Near
 
@@ -56,7 +56,7 @@ class Meaning:
     session: "NDArray[np.float64]"
 
 
-def nearest(catalogue: Catalogue, shelf: Shelf, messages: Near, notes: Near) -> Nearest:
+def nearest(catalogue: Catalogue, shelf: NoteIndex, messages: Near, notes: Near) -> Nearest:
     import numpy as np
 
     return Nearest(

@@ -41,7 +41,7 @@ class Columns:
 _TYPES = {"int64": ("project", "created", "since", "expires"), "float64": ("rate", "importance", "length")}
 
 
-class Shelf:
+class NoteIndex:
     """The notes of a room. A row keeps its number; what is gone leaves one that is not alive."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Sought:
     ask_first: bool = False
 
 
-def findable(shelf: Shelf, sought: Sought) -> "NDArray[np.int64]":
+def findable(shelf: NoteIndex, sought: Sought) -> "NDArray[np.int64]":
     """The rows that may be found: procedures only when they have been approved, and nothing that has run
     out."""
     import numpy as np

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import EntryChanges
 from memory.recall.lexical import Places, placed
-from memory.recall.notes import Shelf
+from memory.recall.notes import NoteIndex
 from memory.recall.ports import NOTES, EvidenceStore
 from memory.recall.rows import Rows
 from memory.recall.selecting import in_scope
@@ -31,7 +31,7 @@ class RoomView:
         self._places_of = 0, 0
         self._held = 0
         self.catalogue = Catalogue()
-        self.shelf = Shelf()
+        self.shelf = NoteIndex()
 
     async def follow(self) -> None:
         """Takes up what was written since. Raises what storage raises."""
@@ -100,7 +100,7 @@ class RoomView:
 
     async def _read_all(self) -> None:
         version = (await self._evidence.changes(None)).version
-        catalogue, shelf = Catalogue(), Shelf()
+        catalogue, shelf = Catalogue(), NoteIndex()
         catalogue.take_sessions(await self._evidence.session_entries())
         after = 0
         while page := await self._evidence.entries(after=after, limit=PAGE):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
-from memory.recall.notes import Shelf
+from memory.recall.notes import NoteIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +107,9 @@ class NoteRows:
     """The memories and summaries that are compared, as rows of their shelf, with the place of the session
     that each was learned in among those of `rows` (-1: none of them)."""
 
-    def __init__(self, shelf: Shelf, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows) -> None:
+    def __init__(
+        self, shelf: NoteIndex, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows
+    ) -> None:
         import numpy as np
 
         self.shelf = shelf

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.recall.temporal import BOUNDED, Decay
+from memory.recall.decay import BOUNDED, Decay, floored, importance_factor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class Evidence:
     for them; `asks` marks messages between people that only ask; `stated` marks what says what somebody likes
     or avoids, if the question asks for advice, and `topic` how far that is about what is asked for (0 … 1).
     `recency` is what age leaves (e^(-λ·age), 0 … 1),
-    `importance` the multiplier of `memory.recall.temporal`.
+    `importance` the multiplier of `memory.recall.decay`.
     """
 
     words: "NDArray[np.float64]"
@@ -130,8 +130,8 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
         total += sign * float(getattr(weights, name)) * values
     total = (total - weights.lowest) / (weights.highest - weights.lowest)
     decay = weights.decay
-    total *= decay.floor + (1 - decay.floor) * evidence.recency
-    total *= (1 + decay.reach * (evidence.importance - 1)) / decay.highest
+    total *= floored(evidence.recency, decay.floor)
+    total *= importance_factor(evidence.importance, decay) / decay.highest
     parts["recency"] = evidence.recency
     # 1 is ordinary; what is marked important has 1.5.
     parts["importance"] = np.clip(2 * (evidence.importance - 1), 0.0, 1.0)

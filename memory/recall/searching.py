@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.recall.asking import Meanings, Wanted
+from memory.recall.asking import QueryEmbedder, RecallQuery
 from memory.recall.gathering import Question
 from memory.recall.nearness import Meaning, Nearest, meaning, nearest
 from memory.recall.ports import NOTES
@@ -37,9 +37,9 @@ class Search:
     """One question, as a vector of length 1 of the model in the index, over one room or project of it."""
 
     mirror: IndexMirror
-    meanings: Meanings
+    meanings: QueryEmbedder
     room: RoomView
-    wanted: Wanted
+    wanted: RecallQuery
     project: str | None
     vector: Sequence[float]
 

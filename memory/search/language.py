@@ -24,8 +24,7 @@ from memory.search.entities import (
     When,
     Words,
 )
-from memory.search.fields import condition
-from memory.search.tokens import Kind, Token, tokens
+from memory.search.terms import Kind, Token, condition, tokens
 from memory.search.words import is_unspaced, searchable
 
 MOST_CHARACTERS = 2_000

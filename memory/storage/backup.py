@@ -25,7 +25,7 @@ from memory.storage.queries import check
 from memory.vault.files import translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import KeyslotFile
-from memory.vault.outside import private_missing
+from memory.vault.status import private_missing
 from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, Unpacked
 
 _TABLES = ("sessions", "messages", "memories")

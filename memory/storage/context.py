@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory.context.considering import Considered
+from memory.context.decisions import RecallDecision
 from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, SummaryState, TurnRecord
 from memory.ports import Clock
 from memory.storage.connection import Connection
@@ -78,11 +78,13 @@ class SqlContext:
     async def turn(self, reply_id: str) -> TurnRecord | None:
         return await self._database.read(lambda conn: epochs.turn(conn, reply_id))
 
-    async def record_considered(self, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+    async def record_considered(
+        self, session_id: str, reply_id: str, found: Sequence[RecallDecision]
+    ) -> None:
         await self._database.write(lambda conn: considered.put(conn, session_id, reply_id, found))
 
-    async def considered(self, reply_id: str) -> list[Considered]:
+    async def considered(self, reply_id: str) -> list[RecallDecision]:
         return await self._database.read(lambda conn: considered.of_reply(conn, reply_id))
 
-    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, Considered]]:
+    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, RecallDecision]]:
         return await self._database.read(lambda conn: considered.naming(conn, item_id, limit))

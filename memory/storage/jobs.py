@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.jobs import Job, Priority
+from memory.jobs.queue import Job, Priority
 from memory.ports import Clock
 from memory.storage.database import Database
 from memory.storage.queries import jobs
 
 
 class SqlJobStore:
-    """`memory.jobs.JobStore` on a `Database`. Each method is one transaction."""
+    """`memory.jobs.queue.JobStore` on a `Database`. Each method is one transaction."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

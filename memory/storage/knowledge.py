@@ -1,11 +1,11 @@
-"""`memory.knowledge.ports.MemoryStore` on a database."""
+"""`memory.memories.ports.MemoryStore` on a database."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from memory.clock import micros
 from memory.entities import Erased
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryChange,
     MemoryCounts,

@@ -19,7 +19,7 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.errors import MessageNotFound, SessionBinned
-from memory.lifecycle.forgetting import Affected, Target
+from memory.forgetting import Affected, Target
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory.context.considering import Considered
+from memory.context.compacting import require_wider, state_of_new
+from memory.context.decisions import RecallDecision
 from memory.context.entities import (
     Epoch,
     NewEpoch,
@@ -12,7 +13,6 @@ from memory.context.entities import (
     SummaryState,
     TurnRecord,
 )
-from memory.context.rules import require_wider, state_of_new
 from memory.errors import AmbiguousId, MessageNotFound, SummaryNotFound, SummaryStale
 from memory.storage.values import id_range, new_id, storable
 from memory.testing.context_rows import ContextRows
@@ -140,16 +140,18 @@ class InMemoryContext(ContextRows):
         self._rows.require_open()
         return self._turns.get(reply_id)
 
-    async def record_considered(self, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+    async def record_considered(
+        self, session_id: str, reply_id: str, found: Sequence[RecallDecision]
+    ) -> None:
         self._rows.message_in(session_id, reply_id)
         self._considered[reply_id] = list(found)
 
-    async def considered(self, reply_id: str) -> list[Considered]:
+    async def considered(self, reply_id: str) -> list[RecallDecision]:
         self._rows.require_open()
         found = self._considered.get(reply_id, []) if reply_id in self._rows.messages else []
         return [one for one in found if self._is_there(one.id)]
 
-    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, Considered]]:
+    async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, RecallDecision]]:
         found = [
             (reply, one)
             for reply in sorted(self._considered, reverse=True)

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from memory.context.considering import Considered
 from memory.context.copies import Kept, copied
+from memory.context.decisions import RecallDecision
 from memory.context.entities import TOLD, Epoch, Summary, SummaryState, TierUse, TurnRecord
 from memory.entities import Message
 from memory.ports import Clock
@@ -22,7 +22,7 @@ class ContextRows:
         self._summaries: dict[str, Summary] = {}
         self._epochs: dict[str, Epoch] = {}
         self._turns: dict[str, TurnRecord] = {}
-        self._considered: dict[str, list[Considered]] = {}
+        self._considered: dict[str, list[RecallDecision]] = {}
         rows.followers.append(self)
 
     def standing(self) -> list[Summary]:
@@ -122,7 +122,7 @@ class ContextRows:
             self._drop([one for one in self._epochs.values() if one.session_id == turn.session_id])
         return recalling
 
-    def considered_of(self, session_id: str) -> dict[str, list[Considered]]:
+    def considered_of(self, session_id: str) -> dict[str, list[RecallDecision]]:
         """What was looked at for the replies of a session."""
         return {
             reply: list(found)
@@ -130,7 +130,7 @@ class ContextRows:
             if reply in self._rows.messages and self._rows.messages[reply].session_id == session_id
         }
 
-    def take_in(self, summaries: Sequence[Summary], considered: Mapping[str, list[Considered]]) -> None:
+    def take_in(self, summaries: Sequence[Summary], considered: Mapping[str, list[RecallDecision]]) -> None:
         """Keeps what comes from another room."""
         for one in summaries:
             self._keep(one)

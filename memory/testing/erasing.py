@@ -5,8 +5,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from memory.entities import Copy, Erased, Message, MessageStatus, TitleSource
-from memory.knowledge.wording import repeats, rests_on
-from memory.lifecycle.copies import counts as counts_as_said
+from memory.memories.wording import repeats, rests_on
+from memory.summaries.passages import counts as counts_as_said
 from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
 

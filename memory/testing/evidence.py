@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from memory.clock import micros
 from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
-from memory.knowledge.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
-from memory.knowledge.wording import reading
+from memory.memories.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
+from memory.memories.wording import reading
+from memory.recall.decay import RATES, base_of, importance
 from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Source, Text
 from memory.recall.moments import speaks_of_time
-from memory.recall.temporal import RATES, base_of, importance
 from memory.recall.words import only_asks, states_preference
 from memory.storage.words import Term, is_unspaced, pieces, terms
 from memory.testing.context import InMemoryContext

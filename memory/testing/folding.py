@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from memory.context.budget import Limits
+from memory.context.compacting import CompactedHistory, TokenAllowance
 from memory.context.entities import NewSummary
-from memory.context.folding import Folded, Room
 from memory.entities import Message
-from memory.lifecycle.standing import standing
 from memory.ports import SessionStore
+from memory.summaries.active_summaries import active_summaries
 from models.messages import Role
 
 
 class CountingFolder:
-    """`memory.context.folding.Folder`: one summary says how many messages came before."""
+    """`memory.context.compacting.Folder`: one summary says how many messages came before."""
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
@@ -23,21 +23,21 @@ class CountingFolder:
         session_id: str,
         branch: Sequence[Message],
         sizes: Sequence[int],
-        room: Room,
+        room: TokenAllowance,
         limits: Limits,
         *,
         quick: bool,
-    ) -> Folded:
+    ) -> CompactedHistory:
         self.quick.append(quick)
         known = await self._store.context.summaries(session_id)
-        found = standing([m.id for m in branch], known, keep=limits.recent_messages_min)
+        found = active_summaries([m.id for m in branch], known, keep=limits.recent_messages_min)
         if found and sum(sizes[found[-1].end :]) <= room.recent:
-            return Folded(found[-1].end, tuple(s.summary for s in found if s.summary is not None))
+            return CompactedHistory(found[-1].end, tuple(s.summary for s in found if s.summary is not None))
         latest = len(branch) - limits.recent_messages_min
         begins = [i for i, m in enumerate(branch) if m.role is Role.USER and 0 < i <= latest]
         fitting = [i for i in begins if sum(sizes[i:]) <= room.recent]
         if not begins:
-            return Folded(0)
+            return CompactedHistory(0)
         start = fitting[0] if fitting else begins[-1]
         new = NewSummary(f"{start} messages", tuple(m.id for m in branch[:start]))
-        return Folded(start, (await self._store.context.add_summary(session_id, new),))
+        return CompactedHistory(start, (await self._store.context.add_summary(session_id, new),))

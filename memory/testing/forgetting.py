@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from memory.entities import Erased, Message, TitleSource
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.knowledge.wording import names, particulars, rests_on
-from memory.lifecycle.forgetting import Affected, Excerpt, Target
+from memory.forgetting import Affected, Excerpt, Target
+from memory.memories.wording import names, particulars, rests_on
 from memory.storage.queries.forgetting import NOTHING, beginning, combined
 from memory.storage.values import id_range
 from memory.testing.erasing import Erasing

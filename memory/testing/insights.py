@@ -4,8 +4,7 @@ from collections import defaultdict
 from datetime import date, datetime, tzinfo
 
 from memory.entities import Message
-from memory.insights.calendar import by_month, monday
-from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used
+from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used, by_month, monday
 from memory.testing.rows import Rows
 from models.messages import Role
 

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from memory.entities import Message
-from memory.jobs import CLOCK_WAS_AHEAD, Job, JobState, Priority
+from memory.jobs.queue import CLOCK_WAS_AHEAD, Job, JobState, Priority
 from memory.ports import Clock
 from memory.storage.values import new_id, storable
 from memory.testing.rows import Rows
 
 
 class InMemoryJobStore:
-    """`memory.jobs.JobStore` in dictionaries."""
+    """`memory.jobs.queue.JobStore` in dictionaries."""
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
         self._rows = rows

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory.entities import MemoryMode, MessageStatus
 from memory.errors import AmbiguousId, MemoryNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     FINDABLE,
     Memory,
     MemoryChange,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory.entities import Erased, Message, MessageStatus
 from memory.errors import MessageNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     FINDABLE,
     Memory,
     MemoryChange,
@@ -36,7 +36,7 @@ _TIMES = ("valid_from", "valid_until", "expires_at")
 
 
 class InMemoryMemoryStore(MemoryReading):
-    """`memory.knowledge.ports.MemoryStore` beside the sessions and messages of `rows`."""
+    """`memory.memories.ports.MemoryStore` beside the sessions and messages of `rows`."""
 
     def __init__(self, rows: Rows, clock: Clock, context: InMemoryContext) -> None:
         super().__init__(rows)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.errors import CannotUndo, ChangeNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryChange,
     MemorySource,
@@ -15,7 +15,7 @@ from memory.knowledge.entities import (
     NewMemory,
     UseKind,
 )
-from memory.knowledge.wording import reading, rests_on
+from memory.memories.wording import reading, rests_on
 from memory.storage.values import id_range, new_id, storable
 from memory.testing.rows import Rows
 

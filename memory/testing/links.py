@@ -1,6 +1,6 @@
 """`memory.organising.links.LinkStore` in memory."""
 
-from memory.knowledge.wording import reading
+from memory.memories.wording import reading
 from memory.organising.links import Backlink, SharedMemory
 from memory.testing.known import Known
 from memory.testing.rows import Rows

@@ -5,11 +5,11 @@ from dataclasses import replace
 import msgspec
 
 from memory.attachments.entities import Attachment
-from memory.context.considering import Considered
+from memory.context.decisions import RecallDecision
 from memory.context.entities import Summary
 from memory.entities import Message, RoomKind, Session
 from memory.errors import SessionNotFound
-from memory.knowledge.entities import Memory, MemorySource, MemoryVersion
+from memory.memories.entities import Memory, MemorySource, MemoryVersion
 from memory.ports import Clock
 from memory.rooms.entities import Departure, Move
 from memory.rooms.ports import Sealer
@@ -31,7 +31,7 @@ class _Parcel(msgspec.Struct):
     session: Session
     messages: list[Message]
     summaries: list[Summary]
-    considered: dict[str, list[Considered]]
+    considered: dict[str, list[RecallDecision]]
     memories: list[_Memory]
     attachments: list[Attachment]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, RoomKind, Session
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
-from memory.knowledge.entities import Memory
+from memory.memories.entities import Memory
 from memory.storage.values import new_id, one_line, storable
 
 

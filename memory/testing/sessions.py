@@ -21,7 +21,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, SessionBinned, SessionNotFound
-from memory.lifecycle.forgetting import Affected, Target
+from memory.forgetting import Affected, Target
 from memory.storage.values import new_id, one_line, storable
 from memory.testing.finding import contains, hits
 from memory.testing.rows import copy_of

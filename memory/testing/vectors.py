@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from memory.clock import micros
 from memory.context.entities import Summary
 from memory.entities import MemoryMode, Message, MessageStatus
-from memory.knowledge.entities import FINDABLE, Memory
-from memory.knowledge.wording import reading
+from memory.memories.entities import FINDABLE, Memory
+from memory.memories.wording import reading
 from memory.testing.context import InMemoryContext
 from memory.testing.rows import Rows
 from memory.vectors.entities import (

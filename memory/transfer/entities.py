@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
-from memory.knowledge.entities import MemoryKind, MemoryState
+from memory.memories.entities import MemoryKind, MemoryState
 from models.messages import Role
 
 

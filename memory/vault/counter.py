@@ -30,7 +30,7 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CounterReading:
     """`count` is None when there is no counter, or none that this key made; `present` tells which."""
 
     count: int | None
@@ -62,19 +62,19 @@ class CommitCounter:
         self._secret = HKDF(SHA256(), 32, key.salt, _PURPOSE).derive(key.data)
         self._noticed_at: datetime | None = None
 
-    def read(self) -> Reading:
+    def read(self) -> CounterReading:
         """What it says. Nothing is raised: a counter that cannot be read is none."""
         try:
             found = _read(self._path)
         except FileNotFoundError:
-            return Reading(None, present=False)
+            return CounterReading(None, present=False)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return Reading(None, present=True)
+            return CounterReading(None, present=True)
         sound = found.room == self._room and hmac.compare_digest(found.mac, self._mac(found))
         if not sound:
-            return Reading(None, present=True)
+            return CounterReading(None, present=True)
         self._noticed_at = found.noticed_at
-        return Reading(found.count, present=True)
+        return CounterReading(found.count, present=True)
 
     def write(self, count: int, *, noticed_at: datetime | None = None) -> None:
         """Replaces the counter; an earlier notice is kept unless there is a new one. Raises `StorageFull`."""

@@ -18,8 +18,7 @@ from pathlib import Path
 import msgspec
 
 from memory.errors import ExchangeUnfinished, StorageFull
-from memory.vault.files import make_private_folder, sync_folder, translated_os, write_durably
-from memory.vault.shredding import shred_folder
+from memory.vault.files import make_private_folder, shred_folder, sync_folder, translated_os, write_durably
 
 WAIT_S = 10.0
 
@@ -30,7 +29,7 @@ class _Note(msgspec.Struct, frozen=True):
     keep: str = ""
 
 
-class Exchange:
+class AtomicRoomSwap:
     """The exchange of one home's rooms."""
 
     def __init__(self, rooms: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from memory.vault.ports import KeyringTrouble
+from memory.vault.keyring import KeyringTrouble
 from models.confinement import begin_child, confine
 
 if TYPE_CHECKING:

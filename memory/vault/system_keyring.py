@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from memory.errors import KeyringUnavailable
+from memory.vault.keyring import KeyringTrouble
 from memory.vault.keyring_child import Answer, Request
-from memory.vault.ports import KeyringTrouble
 from models.confinement import child_environment
 
 LIMIT_S = 10.0
@@ -21,7 +21,7 @@ CHILD = (sys.executable, "-m", "memory.vault.keyring_child")
 
 
 class SystemKeyring:
-    """`memory.vault.ports.KeyringPort` on the keyring that the system provides.
+    """`memory.vault.keyring.KeyringPort` on the keyring that the system provides.
 
     `limit_s` bounds each exchange with the child process, in seconds; `command` starts that process. Secrets
     pass through pipes only.

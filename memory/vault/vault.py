@@ -23,23 +23,22 @@ from memory.errors import (
 from memory.kinds import RoomKind
 from memory.vault import passphrase as words
 from memory.vault import recovery
-from memory.vault.by_keyring import KeyringOfARoom
 from memory.vault.files import make_private_folder
-from memory.vault.kdf import DEFAULT_KDF, KdfParams
+from memory.vault.keyring import KeyringOfARoom, KeyringPort, KeyringTrouble
 from memory.vault.keys import RoomKey
-from memory.vault.keyslots import CopyState, KeyslotFile, Keyslots
-from memory.vault.outside import flaw
-from memory.vault.passphrase import Passphrase
-from memory.vault.ports import KeyringPort, KeyringTrouble
-from memory.vault.slots import (
+from memory.vault.keyslots import (
+    CopyState,
     KeyringSlot,
+    KeyslotFile,
+    Keyslots,
     PassphraseSlot,
     RecoverySlot,
     Slot,
+    SlotFactory,
     open_slot,
 )
-from memory.vault.status import VaultStatus, vault_status
-from memory.vault.ways import Ways
+from memory.vault.passphrase import DEFAULT_KDF, KdfParams, Passphrase
+from memory.vault.status import VaultStatus, flaw, vault_status
 
 if TYPE_CHECKING:
     from memory.ports import Clock
@@ -89,7 +88,7 @@ class Vault:
         passphrase: str | Passphrase,
         *,
         confirm: bool = False,
-        ways: Ways | None = None,
+        ways: SlotFactory | None = None,
         recoverable: bool = True,
         private_made: bool = False,
     ) -> tuple[RoomKey, str]:
@@ -107,7 +106,7 @@ class Vault:
             raise VaultExists
         make_private_folder(self._folder)
         key = RoomKey.generate()
-        made = ways or Ways(self._kdf)
+        made = ways or SlotFactory(self._kdf)
         now = self._clock.now()
         empty = Keyslots(
             vault_id=secrets.token_hex(16),
@@ -171,13 +170,13 @@ class Vault:
         """
         words.checked(new)
         keyslots = self.matching(key)
-        slot = Ways(self._kdf).by_passphrase(keyslots.place, key, Passphrase(new), self._clock.now())
+        slot = SlotFactory(self._kdf).by_passphrase(keyslots.place, key, Passphrase(new), self._clock.now())
         self._replace(keyslots, PassphraseSlot, slot)
 
     def new_recovery_key(self, key: RoomKey) -> str:
         """A new recovery key, shown once; the old one opens nothing any more."""
         keyslots = self.matching(key)
-        ways = Ways(self._kdf)
+        ways = SlotFactory(self._kdf)
         slot = ways.by_recovery_key(keyslots.place, key, self._clock.now())
         self._replace(keyslots, RecoverySlot, slot)
         return recovery.to_text(ways.secret)

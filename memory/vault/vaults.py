@@ -28,14 +28,11 @@ from memory.errors import (
 from memory.vault import passphrase as words
 from memory.vault import recovery
 from memory.vault.files import translated_os
-from memory.vault.kdf import DEFAULT_KDF, KdfParams
 from memory.vault.keys import RoomKey
-from memory.vault.keyslots import Keyslots
-from memory.vault.outside import private_missing
-from memory.vault.passphrase import Passphrase, as_passphrase
-from memory.vault.slots import PassphraseSlot, RecoverySlot, Slot
+from memory.vault.keyslots import Keyslots, PassphraseSlot, RecoverySlot, Slot, SlotFactory
+from memory.vault.passphrase import DEFAULT_KDF, KdfParams, Passphrase, as_passphrase
+from memory.vault.status import private_missing
 from memory.vault.vault import Vault
-from memory.vault.ways import Ways
 
 if TYPE_CHECKING:
     from memory.ports import Clock
@@ -81,7 +78,7 @@ class Vaults:
         if self.open.exists():
             raise VaultExists
         self._clear_what_was_never_finished()
-        ways = Ways(self._kdf)
+        ways = SlotFactory(self._kdf)
         private, _ = self.private.create(given, confirm=confirm, ways=ways)
         opened, text = self.open.create(given, confirm=confirm, ways=ways, private_made=True)
         return Keys(opened, private), text
@@ -160,7 +157,7 @@ class Vaults:
             return Keys(opened)
 
     def private_missing(self) -> bool:
-        """As `memory.vault.outside.private_missing`."""
+        """As `memory.vault.status.private_missing`."""
         return private_missing(self.open.database_path.parent)
 
     def _make_private(self, given: Passphrase) -> None:
@@ -170,7 +167,7 @@ class Vaults:
             return
         for slot in found.slots:
             if isinstance(slot, PassphraseSlot):
-                self.private.create(given, ways=Ways(slot.params, slot.salt), recoverable=False)
+                self.private.create(given, ways=SlotFactory(slot.params, slot.salt), recoverable=False)
                 self._note_private_made()
                 return
 
@@ -181,7 +178,7 @@ class Vaults:
 
     def change_passphrase(self, keys: Keys, new: str) -> None:
         """One passphrase for every room whose key is given. As `Vault.change_passphrase`."""
-        given, ways = Passphrase(words.checked(new)), Ways(self._kdf)
+        given, ways = Passphrase(words.checked(new)), SlotFactory(self._kdf)
         self._change(
             keys,
             PassphraseSlot,
@@ -190,7 +187,7 @@ class Vaults:
 
     def new_recovery_key(self, keys: Keys) -> str:
         """One recovery key for every room whose key is given. As `Vault.new_recovery_key`."""
-        ways = Ways(self._kdf)
+        ways = SlotFactory(self._kdf)
         self._change(
             keys,
             RecoverySlot,
@@ -201,7 +198,7 @@ class Vaults:
     def add_recovery_key(self, keys: Keys) -> tuple[str, bytes]:
         """A recovery key beside the one that there is, for every room whose key is given, and what it is
         known by. Both open until `end_recovery_keys`. Raises `StorageFull`."""
-        ways = Ways(self._kdf)
+        ways = SlotFactory(self._kdf)
 
         def add(vault: Vault, key: RoomKey) -> bytes:
             slot = ways.by_recovery_key(vault.matching(key).place, key, self._clock.now())

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from models import protocol
 from models.errors import PromptTooLong
+from models.llamacpp.generation import Sampler, TextStream
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
-from models.llamacpp.sampling import Sampler
 from models.llamacpp.states import (
     MIN_GAIN,
     StateCache,
@@ -20,8 +19,8 @@ from models.llamacpp.states import (
     state_size,
 )
 from models.messages import GenerationParams, StopReason, common_tokens, hash_tokens
-from models.scheduler import Job
-from models.streaming import TextStream
+from models.worker import protocol
+from models.worker.scheduler import Job
 
 Send = Callable[[protocol.AnyAnswer], None]
 MOMENT_S = 0.1
@@ -37,7 +36,7 @@ TRIAL_BATCH = 32
 
 
 @dataclass(slots=True)
-class Speaker:
+class ChatRuntime:
     """A chat model with one context: what it has read stays, and only what is new is read.
 
     Where the context has to give up what it holds for another prompt, `states` gets a copy if `keeps`.

@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from models import protocol
-from models.files import fingerprint
-from models.kernels import Kernels
-from models.llamacpp.hardening import hide_amx
-from models.llamacpp.interrupt import Interrupt
+from models.library.files import fingerprint
+from models.llamacpp.chat_runtime import ChatRuntimes
 from models.llamacpp.jobs import Embedding
-from models.llamacpp.native import BATCH, Context, Model
+from models.llamacpp.native import BATCH, Context, Interrupt, Model
+from models.llamacpp.processor_units import hide_amx
 from models.llamacpp.prompts import PromptBuilder
-from models.llamacpp.speakers import Speakers
 from models.llamacpp.states import try_out
-from models.template_limits import template_limits
+from models.llamacpp.templates import template_limits
+from models.tuning.kernels import Kernels
+from models.worker import protocol
 
 EMBED_CONTEXT = 512
 LONGEST_BY_DEFAULT = 8192
@@ -46,7 +45,7 @@ def load_embedding(load: protocol.Load) -> tuple[Embedding, protocol.Loaded]:
     return Embedding(model, context), _described(load, model, length)
 
 
-def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[Speakers, protocol.Loaded]:
+def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntimes, protocol.Loaded]:
     model = _model(load)
     with template_limits():
         prompts = PromptBuilder(model)
@@ -68,7 +67,7 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[Speakers, prot
     context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003 - a callback
     layout = try_out(context, max(0, model.vocab.bos))
     loaded = _described(load, model, context.length, stable=stable, base=base, overhead=overhead)
-    speakers = Speakers(
+    speakers = ChatRuntimes(
         model,
         prompts,
         context,

@@ -1,10 +1,7 @@
-"""A thin, typed layer over llama.cpp's C interface: model and context.
-
-The high-level `Llama` class copies logits to numpy at every token, samples through Python and knows one
-sequence; the C functions need none of that.
-"""
+"""A thin, typed layer over llama.cpp's C interface: model, context and the switch that interrupts them."""
 
 import ctypes
+import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -15,9 +12,30 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 import psutil
 
 from models.errors import ModelLoadFailed, UnknownArchitecture
-from models.llamacpp.crew import Crew
-from models.llamacpp.interrupt import Interrupt
+from models.llamacpp.thread_tuner import ThreadTuner
 from models.llamacpp.vocabulary import Vocabulary
+
+_LIBRARY = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
+
+
+class Interrupt:
+    """Off at first. `set` and `clear` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._buffer = ctypes.create_string_buffer(2)
+        self.callback = ctypes.cast(_LIBRARY.strlen, C.ggml_abort_callback)
+        self.data = ctypes.cast(self._buffer, ctypes.c_void_p)
+
+    def set(self) -> None:
+        self._buffer[0] = b"\x01"
+
+    def clear(self) -> None:
+        self._buffer[0] = b"\x00"
+
+    def attach(self, context: Any) -> None:
+        """Lets it end evaluations of a llama.cpp context. It must live as long as the context."""
+        C.llama_set_abort_callback(context, self.callback, self.data)
+
 
 _DECODE_ABORTED = 2
 # Tokens that are read at once where nothing else was found to be faster.
@@ -25,7 +43,7 @@ BATCH = 256
 _KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
 _log_lines: deque[str] = deque(maxlen=400)
 _PROCESSORS = psutil.cpu_count() or 1
-_crew = Crew(_PROCESSORS)
+_crew = ThreadTuner(_PROCESSORS)
 
 
 @C.llama_log_callback  # type: ignore[untyped-decorator]

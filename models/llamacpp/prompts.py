@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from models.errors import TemplateFailed
 from models.llamacpp.native import Model
+from models.llamacpp.templates import CHATML, ChatTemplate
 from models.llamacpp.vocabulary import Vocabulary
 from models.messages import Role, common_tokens
-from models.protocol import WireMessage
-from models.templates import CHATML, ChatTemplate
+from models.worker.protocol import WireMessage
 
 _PROBE = (Role.USER, Role.ASSISTANT)
 

@@ -11,10 +11,10 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 import numpy as np
 
 from models.errors import ModelLoadFailed
-from models.kernels import Kernels
-from models.llamacpp.hardening import hide_amx
 from models.llamacpp.native import Context, DecodeFailed, Model, recent_log
-from models.tuning import Plan, Round, RunSettings
+from models.llamacpp.processor_units import hide_amx
+from models.tuning.kernels import Kernels
+from models.tuning.plan import Round, RunSettings, TuningPlan
 
 # Perplexity is taken over windows of this many tokens; the first of each are only context.
 _WINDOW, _LEAD = 512, 32
@@ -46,7 +46,7 @@ class Bench:
         """Length of the model's rows."""
         return self._model.embedding_length
 
-    def measure(self, settings: RunSettings, plan: Plan) -> Round:
+    def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
         """One round. The contexts of the last two settings are kept, so that two can be taken in turns."""
         near, far = self._contexts(settings, plan)
         near.rewind(0)
@@ -60,7 +60,7 @@ class Bench:
             far_on = self._read(far, plan.tokens)
         return Round(near=reading, far=far_on, decode=writing)
 
-    def _contexts(self, settings: RunSettings, plan: Plan) -> tuple[Context, Context | None]:
+    def _contexts(self, settings: RunSettings, plan: TuningPlan) -> tuple[Context, Context | None]:
         pair = self._pairs.pop(settings.key, None)
         if pair is None:
             while len(self._pairs) > 1:

@@ -2,14 +2,7 @@
 
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import Message, MessagePatch, Session
-from memory.knowledge.entities import (
-    Memory,
-    MemoryKind,
-    MemoryOrigin,
-    MemorySource,
-    MemoryState,
-    NewMemory,
-)
+from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, NewMemory
 from memory.ports import SessionStore
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded

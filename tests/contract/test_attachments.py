@@ -10,7 +10,7 @@ from memory.attachments.entities import NewAttachment
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, RoomKind
 from memory.errors import AmbiguousId, AttachmentNotFound, RoomClosed, SessionNotFound
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
 from memory.ports import SessionStore
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore

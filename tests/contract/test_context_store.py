@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from memory.context.considering import Considered, Fate
+from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import NewEpoch, NewSummary, SummaryState, TierUse, TurnRecord
 from memory.entities import Message
 from memory.errors import (
@@ -15,7 +15,7 @@ from memory.errors import (
     SummaryNotFound,
     SummaryStale,
 )
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from tests.contract.talk import assistant, begin, talk
 
@@ -305,8 +305,8 @@ async def test_what_was_looked_at_goes_with_the_reply_and_with_what_it_names(sto
     session, said = await talk(store, 4)
     known = await store.memories.add(NewMemory(MemoryKind.FACT, "Tea is green.", MemoryOrigin.PERSON))
     found = [
-        Considered("message", old[0].id, Fate.TOLD, 0.75, {"lexical": 0.5, "semantic": 1.0}),
-        Considered("memory", known.id, Fate.TOO_FAR, 0.5, {"lexical": 0.25}),
+        RecallDecision("message", old[0].id, Outcome.TOLD, 0.75, {"lexical": 0.5, "semantic": 1.0}),
+        RecallDecision("memory", known.id, Outcome.TOO_FAR, 0.5, {"lexical": 0.25}),
     ]
     reply, other = said[1].id, said[3].id
     assert await store.context.considered(reply) == []

@@ -1,7 +1,7 @@
 """Where else the words stand that are forgotten: what is said of forks, and of what only looks alike."""
 
 from memory.entities import Copy
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
 from memory.ports import SessionStore
 from tests.contract.talk import assistant, begin, texts, user
 

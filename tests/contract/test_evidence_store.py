@@ -7,7 +7,7 @@ import pytest
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewMessage, NewSession, SessionPatch
 from memory.errors import BadQuery
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from memory.recall.entities import Posting
 from models.messages import Role

@@ -16,7 +16,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
 from memory.ports import SessionStore
 from tests.contract.knowing import fact, own
 from tests.contract.talk import assistant, begin, texts, user

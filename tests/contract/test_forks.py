@@ -16,7 +16,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.ports import SessionStore
 from models.messages import Role
 from tests.contract.talk import assistant, talk, texts, user

@@ -4,7 +4,7 @@ from datetime import UTC, timedelta, timezone
 
 from memory.entities import NewMessage, NewSession
 from memory.insights.entities import Timed
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
 from memory.organising.entities import MarksPatch
 from memory.ports import SessionStore
 from models.messages import Role

@@ -6,7 +6,7 @@ import pytest
 
 from memory.entities import NewMessage, NewSession
 from memory.errors import RoomClosed, SessionNotFound
-from memory.jobs import Job, JobState, Priority
+from memory.jobs.queue import Job, JobState, Priority
 from memory.ports import SessionStore
 from memory.testing import FakeClock
 from models.messages import Role

@@ -5,21 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from memory.entities import MemoryMode, Message, NewMessage, NewSession, Session, SessionPatch
-from memory.knowledge.entities import (
-    Memory,
-    MemoryFilter,
-    MemoryKind,
-    MemoryOrigin,
-    MemoryPatch,
-    MemoryState,
-)
-from memory.knowledge.retention import Retention
-from memory.learning.asking import ModelReader
 from memory.learning.digests import Digester
+from memory.learning.extraction import ModelReader
 from memory.learning.learner import Learner, heard_in
-from memory.learning.ledger import Ledger, Meaning
-from memory.lifecycle.summarise import Summariser
+from memory.learning.memory_writer import Meaning, MemoryWriter
+from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryPatch, MemoryState
+from memory.memories.lifetime import Retention
 from memory.ports import SessionStore
+from memory.summaries.summarise import Summariser
 from memory.testing import FakeClock
 from models.messages import ChatMessage, Role
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
@@ -31,7 +24,7 @@ EVERY = MemoryFilter(states=None)
 def learner(store: SessionStore, model: ScriptedChatModel | None = None, *, near: bool = False) -> Learner:
     return Learner(
         store,
-        Ledger(store.memories, FakeClock(), Retention),
+        MemoryWriter(store.memories, FakeClock(), Retention),
         model=ModelReader(model, results=store.jobs) if model else None,
         meaning=Meaning(store.vectors, HashEmbedder()) if near else None,
     )
@@ -186,7 +179,7 @@ async def test_what_is_to_be_remembered_is_kept_at_once_and_once(store: SessionS
 async def test_the_person_s_own_words_supersede_too(store: SessionStore) -> None:
     await say(store, "I live in Ghent.")
     await learner(store).learn()
-    ledger = Ledger(store.memories, FakeClock(), Retention)
+    ledger = MemoryWriter(store.memories, FakeClock(), Retention)
     made = await ledger.remember("I live in Graz")
     assert (made.kind, made.state) == (MemoryKind.FACT, MemoryState.KEPT)
     assert (await ledger.remember("i live in graz.")).id == made.id

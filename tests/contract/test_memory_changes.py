@@ -7,10 +7,7 @@ import pytest
 from memory.errors import (
     CannotUndo,
 )
-from memory.knowledge.entities import (
-    MemoryPatch,
-    UseKind,
-)
+from memory.memories.entities import MemoryPatch, UseKind
 from memory.ports import SessionStore
 from tests.contract.knowing import asked_with, own
 from tests.contract.talk import talk

@@ -10,10 +10,7 @@ from memory.errors import (
     MemoryNotFound,
     MessageNotFound,
 )
-from memory.knowledge.entities import (
-    MemoryFilter,
-    MemoryPatch,
-)
+from memory.memories.entities import MemoryFilter, MemoryPatch
 from memory.ports import SessionStore
 from tests.contract.knowing import MODEL, asked_with, embed_all, fact, own, quoted
 from tests.contract.talk import begin, user

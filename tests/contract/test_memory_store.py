@@ -16,7 +16,7 @@ from memory.errors import (
     RoomClosed,
     SessionNotFound,
 )
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,
     MemoryPatch,

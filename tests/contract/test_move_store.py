@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.context.considering import Considered, Fate
+from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import NewSummary
 from memory.entities import (
     MemoryMode,
@@ -19,7 +19,7 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.errors import ParcelUnreadable, SessionNotFound
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.ports import SessionStore
 from memory.rooms.sealing import RoomSealer
 from memory.storage.room import open_off_record, open_room
@@ -143,8 +143,8 @@ async def test_what_was_looked_at_goes_along_but_for_what_stays(pair: Pair) -> N
     said = await source.branch(session.id)
     reply = said[-1].id
     other = (await source.branch(stays.id))[0]
-    own = Considered("message", said[0].id, Fate.TOLD, 0.75, {"lexical": 0.5})
-    foreign = Considered("message", other.id, Fate.TOO_FAR, 0.5, {"lexical": 0.25})
+    own = RecallDecision("message", said[0].id, Outcome.TOLD, 0.75, {"lexical": 0.5})
+    foreign = RecallDecision("message", other.id, Outcome.TOO_FAR, 0.5, {"lexical": 0.25})
     await source.context.record_considered(session.id, reply, [foreign, own])
     await move(source, target, session.id)
     assert await target.context.considered(reply) == [own]

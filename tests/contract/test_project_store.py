@@ -4,7 +4,7 @@ import pytest
 
 from memory.entities import NewMessage, NewSession
 from memory.errors import ProjectExists, ProjectNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,
     MemoryOrigin,

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryKind,
     MemoryOrigin,
@@ -17,10 +17,8 @@ from memory.knowledge.entities import (
     NewMemory,
     UseKind,
 )
-from memory.knowledge.expiry import Why
-from memory.knowledge.promotion import Ground
-from memory.knowledge.retention import Retention
-from memory.knowledge.upkeep import Upkeep
+from memory.memories.lifetime import Ground, Retention, Why
+from memory.memories.upkeep import Upkeep
 from memory.ports import SessionStore
 from memory.testing import FakeClock
 from memory.vectors.embedding import packed

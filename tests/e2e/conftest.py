@@ -15,11 +15,11 @@ import pytest_asyncio
 
 from atlas_desktop.paths import Paths
 from memory.entities import RoomKind
-from memory.vault.kdf import KdfParams
+from memory.vault.passphrase import KdfParams
 from memory.vault.vault import Vault
 from models.host import ModelHost
-from models.kernels import KernelsNote
-from models.supervisor import HostSpec
+from models.tuning.kernels import KernelsNote
+from models.worker.client import HostSpec
 
 PASSPHRASE = "correct horse battery staple"
 QUICK = KdfParams(memory_kib=64 * 1024, iterations=1)

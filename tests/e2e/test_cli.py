@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.linux import can_filter
+from models.confinement import can_filter
 from tests.e2e.conftest import Program
 from tests.unit.models.gguf_files import write_gguf
 

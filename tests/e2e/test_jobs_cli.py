@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from atlas_desktop.bootstrap import build_desk
-from memory.jobs import JobStore
+from memory.jobs.queue import JobStore
 from memory.ports import SessionStore
 from memory.vault.keys import RoomKey
 from tests.e2e.conftest import PASSPHRASE, Program

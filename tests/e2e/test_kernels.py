@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from models.connection import Connection
 from models.errors import WorkerCrashed
 from models.host import ModelHost
-from models.kernels import Kernels, can_hide_amx
-from models.supervisor import HostSpec, Supervisor
+from models.tuning.kernels import Kernels, can_hide_amx
+from models.worker.client import Connection, HostSpec, Supervisor
 
 pytestmark = pytest.mark.real_model
 

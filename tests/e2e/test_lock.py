@@ -63,7 +63,7 @@ def key_of(program: Program) -> RoomKey:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    return [p for p in psutil.Process(pid).children(recursive=True) if "models.worker" in p.cmdline()]
+    return [p for p in psutil.Process(pid).children(recursive=True) if "models.worker.main" in p.cmdline()]
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root may read that memory")

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from models import protocol
 from models.errors import PromptTooLong, StateNotHeld, StateRefused
 from models.host import ModelHost
 from models.messages import (
@@ -22,7 +21,8 @@ from models.messages import (
     hash_tokens,
     pack_tokens,
 )
-from models.supervisor import HostSpec
+from models.worker import protocol
+from models.worker.client import HostSpec
 
 pytestmark = [pytest.mark.real_model, pytest.mark.asyncio(loop_scope="module")]
 

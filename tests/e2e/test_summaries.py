@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.lifecycle.evidence import Evidence
-from memory.lifecycle.gates import Rule, flaws, longest
-from memory.lifecycle.passages import SourceMessage
-from memory.lifecycle.summarise import Summariser
+from memory.summaries.evidence import Evidence
+from memory.summaries.passages import SourceMessage
+from memory.summaries.summarise import Summariser
+from memory.summaries.summary_validation import Rule, flaws, longest
 from models.host import ModelHost
 from models.messages import Role
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
 from atlas_desktop.start import NO_MEMORY
 from tests.e2e.conftest import Program
 

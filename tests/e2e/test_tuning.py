@@ -14,13 +14,13 @@ import pytest
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.tuning import TuningService
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from models.errors import ModelLoadFailed, WorkerCrashed
-from models.files import fingerprint
-from models.kernels import Kernels, KernelsNote, can_hide_amx
-from models.tuned import TunedStore
-from models.tuning import LAYOUTS, MAX_LOSS, Layout, Outcome, Plan, Round, RunSettings
-from models.tuning_bench import Bench
+from models.library.files import fingerprint
+from models.tuning.bench import Bench
+from models.tuning.kernels import Kernels, KernelsNote, can_hide_amx
+from models.tuning.plan import LAYOUTS, MAX_LOSS, Layout, Outcome, Round, RunSettings, TuningPlan
+from models.tuning.results import TunedStore
 from tests.conftest import CHAT_MODEL
 from tests.e2e.conftest import Program
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real_model
 
 _PROCESSOR = Path("/proc/cpuinfo").read_text() if can_hide_amx() else ""
 ONE = RunSettings(threads=1)
-SMALL = Plan(tokens=16, held=0, written=2, perplexity_tokens=200)
+SMALL = TuningPlan(tokens=16, held=0, written=2, perplexity_tokens=200)
 Q4_0, Q8_0 = LAYOUTS[0], LAYOUTS[1]
 Q2_K = Layout("q2_k", 10, 2)
 
@@ -69,7 +69,7 @@ def test_only_the_request_for_amx_is_refused() -> None:
         pytest.skip("AMX can be hidden on x86-64 Linux alone")
     # ARCH_GET_XCOMP_PERM (0x1022) is answered still, ARCH_REQ_XCOMP_PERM (0x1023) is not: EPERM.
     script = (
-        "import ctypes; from models.llamacpp.hardening import hide_amx\n"
+        "import ctypes; from models.llamacpp.processor_units import hide_amx\n"
         "libc = ctypes.CDLL(None, use_errno=True); mask = ctypes.c_ulong()\n"
         "assert hide_amx() and hide_amx()\n"
         "get = libc.syscall(158, 0x1022, ctypes.byref(mask)); ask = libc.syscall(158, 0x1023, 18)\n"
@@ -82,7 +82,7 @@ def test_only_the_request_for_amx_is_refused() -> None:
 class Tilted(Bench):
     """The real process with made-up speeds: the outcome must not hang on how busy the machine is."""
 
-    async def measure(self, settings: RunSettings, plan: Plan) -> Round:
+    async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
         real = await super().measure(settings, plan)
         assert min(real.near, real.far, real.decode) > 0
         speed = 200.0 if self.path.suffix == ".part" else 100.0
@@ -90,7 +90,7 @@ class Tilted(Bench):
 
 
 def service(paths: Paths, kernels: Kernels, *layouts: Layout) -> TuningService:
-    plan = Plan(
+    plan = TuningPlan(
         layouts=layouts, batches=(), attention=False, tokens=16, held=0, written=2, perplexity_tokens=200
     )
     return TuningService(

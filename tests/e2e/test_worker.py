@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from models import protocol
 from models.errors import (
     BadGrammar,
     PromptTooLong,
@@ -14,8 +13,9 @@ from models.errors import (
 from models.host import ModelHost
 from models.llamacpp.jobs import MOMENT_S
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, TokenDelta
-from models.probes import samples
-from models.supervisor import HostSpec
+from models.tokens import samples
+from models.worker import protocol
+from models.worker.client import HostSpec
 
 pytestmark = [pytest.mark.real_model, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from models.connection import Connection
 from models.errors import (
     ModelFileMissing,
     ModelLoadFailed,
@@ -22,7 +21,7 @@ from models.errors import (
 )
 from models.host import ModelHost, probe
 from models.messages import Lane, TokenDelta
-from models.supervisor import HostSpec
+from models.worker.client import Connection, HostSpec
 from tests.e2e.test_worker import GREEDY, complete, host, says
 
 __all__ = ["host"]

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models import linux
+from models import confinement
 from models.confinement import begin_child
-from models.worker import settle_in
+from models.worker.main import settle_in
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 EMPTY = ctypes.create_string_buffer(b"")
@@ -142,8 +142,8 @@ def with_others() -> dict[str, Callable[[], object]]:
         "have the parent signalled": lambda: own_signals(parent),
         "hold the parent": lambda: os.pidfd_open(parent),
         "trace the parent": lambda: c("ptrace", PTRACE_ATTACH, parent, None, None),
-        "outlive the parent": lambda: c("prctl", linux.PR_SET_PDEATHSIG, 0, 0, 0, 0),
-        "show its memory": lambda: c("prctl", linux.PR_SET_DUMPABLE, 1, 0, 0, 0),
+        "outlive the parent": lambda: c("prctl", confinement.PR_SET_PDEATHSIG, 0, 0, 0, 0),
+        "show its memory": lambda: c("prctl", confinement.PR_SET_DUMPABLE, 1, 0, 0, 0),
         "enter a name space": lambda: c("unshare", CLONE_NEWUSER),
         "use calls that came later": lambda: system_call(470),
     }

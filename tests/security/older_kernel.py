@@ -6,7 +6,7 @@ python -m tests.security.older_kernel landlock|seccomp|landlock+seccomp PROGRAM 
 import os
 import sys
 
-from models.linux import UNKNOWN, Refusal, refuse_calls
+from models.confinement import UNKNOWN, Refusal, refuse_calls
 
 LACKING = {
     "landlock": Refusal(444, 444, answer=UNKNOWN),

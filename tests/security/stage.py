@@ -5,16 +5,17 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from atlas_desktop.services.events import Accepted, Replied
-from atlas_desktop.services.room import Model, OpenRoom, RoomParts
-from atlas_desktop.services.turn import TurnOptions
-from atlas_desktop.settings import parse
+from atlas_desktop.services.room import RoomFactory, RoomServices
+from atlas_desktop.services.turns import TurnOptions
+from atlas_desktop.settings.file import parse
 from memory.clock import SystemClock
 from memory.context.snapshots import SnapshotStore
-from memory.gate import ForegroundGate
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.storage.snapshots import open_snapshots
 from memory.storage.store import SqlSessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from models.messages import GenerationParams
+from models.ports import Model
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.storage.conftest import Place
 
@@ -26,7 +27,7 @@ class Stage:
     """A room that is open. The model repeats the last words that it heard, at some length."""
 
     store: SqlSessionStore
-    room: OpenRoom
+    room: RoomServices
 
     @classmethod
     async def open(cls, place: Place, *, create: bool = False, states: bool = True) -> "Stage":
@@ -36,7 +37,7 @@ class Stage:
             snapshots = await open_snapshots(place.path.with_name("open-states.db"), place.key)
         model = ScriptedChatModel(lambda prompt: f"You say: {prompt[-1].content[-120:]}", context_length=8192)
         settings = parse({})
-        parts = RoomParts(
+        parts = RoomFactory(
             clock=SystemClock(),
             gate=ForegroundGate(),
             power=None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from atlas_desktop.services.importing import Format
+from atlas_desktop.importing.entities import Format
 
 _words = st.text(max_size=30) | st.sampled_from(
     ["\x00", "\ud800", "\x1b]52;c;AA\x07", "\u202e", "../../x", "9" * 400]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from memory.context.entities import NewSummary
 from memory.entities import NewMessage, NewSession, SessionPatch, TitleSource
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.entities import StoredVector
 from models.messages import Role

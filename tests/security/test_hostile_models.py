@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.explain import explain
-from models.catalog import Catalog
-from models.discover import discover
+from atlas_desktop.error_table import explain
 from models.errors import ModelsError, WorkerCrashed
-from models.gguf_header import read_header
-from models.library import ModelLibrary
-from models.supervisor import HostSpec, Supervisor
+from models.library.catalog import Catalog
+from models.library.discovery import discover
+from models.library.gguf import read_header
+from models.library.installed import ModelLibrary
+from models.worker.client import HostSpec, Supervisor
 from tests.e2e.conftest import spec  # noqa: F401 - a fixture
 from tests.security.figures import Figures
 from tests.unit.models.gguf_files import write_gguf

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import AttachmentRefused, Refusal
 from atlas_desktop.services import attachments
-from atlas_desktop.services.attachments import AttachmentRefused, Refusal, read_attachment
+from atlas_desktop.services.attachments import read_attachment
 from tests.security.figures import Figures
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport
+from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport
+from atlas_desktop.importing.importer import Importer
 from memory.entities import RoomKind
 from memory.ports import SessionStore
 from memory.storage import connection, schema

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from models import template_limits
 from models.errors import TemplateFailed
+from models.llamacpp import templates
+from models.llamacpp.templates import ChatTemplate
 from models.messages import Role
-from models.templates import ChatTemplate
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = (Role.SYSTEM, Role.USER)
@@ -56,13 +56,13 @@ def test_a_template_that_does_not_end_is_ended_with_its_process(work: str) -> No
     code = (
         "from models import template_limits\n"
         "from models.messages import Role\n"
-        "from models.templates import ChatTemplate\n"
+        "from models.llamacpp.templates import ChatTemplate\n"
         "template_limits.TIME_S = 0.2\n"
         "with template_limits.template_limits():\n"
         f"    {work}\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
-    assert done.returncode in template_limits.ENDED
+    assert done.returncode in templates.ENDED
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and bounds it")
@@ -72,8 +72,8 @@ def test_a_template_that_takes_all_memory_is_an_error() -> None:
         "import resource\n"
         "from models.errors import TemplateFailed\n"
         "from models.messages import Role\n"
-        "from models.template_limits import open_sizes, template_limits\n"
-        "from models.templates import ChatTemplate\n"
+        "from models.llamacpp.templates import open_sizes, template_limits\n"
+        "from models.llamacpp.templates import ChatTemplate\n"
         "open_sizes()\n"
         "try:\n"
         "    with template_limits():\n"

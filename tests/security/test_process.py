@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.__main__ import build_parser
-from atlas_desktop.hardening import remove_private_temporary_folder, use_private_temporary_folder
 from atlas_desktop.paths import Paths
+from atlas_desktop.process.hardening import remove_private_temporary_folder, use_private_temporary_folder
 from atlas_desktop.tui.failures import report_of
 from memory.entities import RoomKind
 from memory.errors import MemoryFault
-from memory.vault.kdf import KdfParams
+from memory.vault.passphrase import KdfParams
 from memory.vault.vault import Vault
-from models.connection import environment
+from models.worker.client import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSPHRASE = "vermilion ladder of the north"
@@ -28,7 +28,7 @@ CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
 @pytest.mark.parametrize(
     "how",
     [
-        "from atlas_desktop.hardening import harden; harden()",
+        "from atlas_desktop.process.hardening import harden; harden()",
         "from models.confinement import begin_child; begin_child()",
     ],
     ids=["application", "child"],

@@ -13,15 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atlas_desktop.explain import AlreadyRunning
-from atlas_desktop.instance import InstanceLock
+from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.paths import Paths
+from atlas_desktop.process.instance import InstanceLock
 from memory.entities import NewMessage, NewSession
 from memory.errors import StorageBusy
 from memory.vault.keys import RoomKey
 from models.confinement import child_environment
 from models.messages import Role
-from models.supervisor import HostSpec
+from models.worker.client import HostSpec
 from tests.e2e.conftest import spec  # noqa: F401 - a fixture
 from tests.security.crash import CONTEXT
 from tests.security.figures import Figures
@@ -108,8 +108,8 @@ def test_one_program_holds_a_home_and_the_others_are_told_which(home: Paths, fig
 
 
 CHILDREN = {
-    "models": ("models.worker",),
-    "trying out models": ("models.tuning_worker", "/nowhere/model.gguf"),
+    "models": ("models.worker.main",),
+    "trying out models": ("models.tuning.worker", "/nowhere/model.gguf"),
     "PDFs": ("atlas_desktop.services.pdf_child",),
     "keyring": ("memory.vault.keyring_child",),
     "copies": ("memory.storage.file_copier",),
@@ -188,7 +188,7 @@ def test_the_model_s_process_ends_with_a_killed_program(spec: HostSpec) -> None:
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from models.host import ModelHost\n"
-        "from models.supervisor import HostSpec\n"
+        "from models.worker.client import HostSpec\n"
         "async def main():\n"
         "    host = ModelHost(HostSpec(chat=lambda: ('small', Path(sys.argv[1])), context_length=512))\n"
         "    await host.info()\n"
@@ -211,7 +211,7 @@ import os, resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 if sys.argv[2] == "application":
-    from atlas_desktop.hardening import harden
+    from atlas_desktop.process.hardening import harden
     harden()
 if sys.argv[2] == "child":
     from models.confinement import begin_child

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory.vault.system_keyring import SystemKeyring
-from models.confinement import Confinement, available, child_environment
+from models.confinement import Confinement, available, can_filter, child_environment, landlock_version
 from models.host import ModelHost
-from models.linux import can_filter, landlock_version
 from tests.e2e.conftest import host, spec  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,15 +9,8 @@ import pytest
 
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
-from memory.knowledge.entities import (
-    MemoryKind,
-    MemoryOrigin,
-    MemoryPatch,
-    MemorySource,
-    NewMemory,
-    UseKind,
-)
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.storage import connection
 from memory.storage.connection import Connection
 from memory.storage.queries import about, forgetting

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.jobs import JobState
+from memory.jobs.queue import JobState
 from memory.storage.connection import Connection, open_memory
 from memory.storage.schema import migrate
 from memory.testing import FakeClock

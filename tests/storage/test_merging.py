@@ -7,7 +7,7 @@ import pytest
 from memory.attachments.entities import NewAttachment
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
 from memory.entities import NewMessage, NewSession, RoomKind
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.organising.entities import MarksPatch
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore

@@ -1,15 +1,9 @@
 """What conversations are kept in order by is known to forgetting, to moves between rooms and to salvage."""
 
 from memory.entities import CategorySource, NewMessage, NewSession, RoomKind
+from memory.forgetting import Target
 from memory.insights.entities import Timed
-from memory.knowledge.entities import (
-    MemoryKind,
-    MemoryOrigin,
-    MemorySource,
-    MemoryTier,
-    NewMemory,
-)
-from memory.lifecycle.forgetting import Target
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, MemoryTier, NewMemory
 from memory.organising.entities import MarksPatch
 from memory.storage.connection import Connection
 from memory.storage.room import open_room

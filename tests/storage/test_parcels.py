@@ -8,7 +8,7 @@ import pytest
 
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
 from memory.storage.connection import Connection
 from memory.storage.queries.belonging import Lineage, tables
 from memory.storage.room import open_room

@@ -9,11 +9,10 @@ from types import SimpleNamespace
 from typing import cast
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.desk import Desk
+from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.models import ModelService
-from atlas_desktop.services.room import Model
 from atlas_desktop.services.vault import Created, VaultService
-from atlas_desktop.settings import SettingsFile
+from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.ports import Offer
 from memory.clock import SystemClock
@@ -23,10 +22,11 @@ from memory.ports import Clock, SessionStore
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vault.keys import RoomKey
-from memory.vault.strength import Strength
+from memory.vault.passphrase import Strength
 from models.errors import DownloadCancelled, ModelsError, NoModel
+from models.library.files import Cancelled, Progress, Report
 from models.messages import ModelInfo, Role
-from models.progress import Cancelled, Progress, Report
+from models.ports import Model
 from models.testing import ScriptedChatModel, WordCounter
 
 PASSPHRASE = "four quiet green boats"
@@ -184,7 +184,7 @@ class Stage:
     """Everything a test looks at."""
 
     app: AtlasApp
-    desk: Desk
+    desk: AppContext
     model: NamedModel
     store: InMemorySessionStore
     vault: FakeVault
@@ -236,7 +236,7 @@ def stage(
     }
     settings = SettingsFile(home / "config.toml", environ={} if theme == "none" else environ)
     settings.load()
-    desk = Desk(
+    desk = AppContext(
         paths=Paths(home),
         settings_file=settings,
         vault=cast("VaultService", keys),

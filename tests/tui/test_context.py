@@ -12,7 +12,7 @@ from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
 from atlas_desktop.tui.widgets.aside import Aside, Known
 from atlas_desktop.tui.widgets.long_text import broken
 from memory.entities import Session
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
 from tests.tui.desk import NOW, NamedModel, Stage, talk

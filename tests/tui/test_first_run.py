@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from textual.widgets import Checkbox, Input
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
 from atlas_desktop.tui.ports import Offer
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.model import ModelScreen

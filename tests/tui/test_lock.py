@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.services.attempts import Attempts
+from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui import drafts, leaving
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.leaving import CLEARED

@@ -15,7 +15,7 @@ from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
 from atlas_desktop.tui.widgets.memory_rows import Entry, details, row
 from atlas_desktop.words.catalogue import tr
 from memory.context.entities import NewSummary
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryFilter,
     MemoryKind,

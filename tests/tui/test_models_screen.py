@@ -10,18 +10,18 @@ from typing import Any
 
 from textual.widgets import OptionList
 
-from atlas_desktop.explain import size
+from atlas_desktop.errors import size
 from atlas_desktop.services.models import ModelService
-from atlas_desktop.services.room import Model
-from atlas_desktop.setting_types import Settings
+from atlas_desktop.settings.schema import Settings
 from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.models_screen import ModelsScreen
-from models.catalog import CatalogEntry, load_catalog
 from models.errors import DownloadCancelled, DownloadFailed
-from models.hardware import Machine
-from models.library import InstalledModel, ModelLibrary
-from models.progress import Cancelled, Progress, Report, never, silent
+from models.library.catalog import CatalogEntry, load_catalog
+from models.library.files import Cancelled, Progress, Report, never, silent
+from models.library.hardware import Machine
+from models.library.installed import InstalledModel, ModelLibrary
+from models.ports import Model
 from tests.tui.desk import NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 from tests.unit.models.gguf_files import write_gguf

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from atlas_desktop.services.titles import KIND
+from atlas_desktop.services.summaries import KIND
 from atlas_desktop.tui.screens.chat import ChatScreen
 from memory.entities import TitleSource
-from memory.jobs import JobState
+from memory.jobs.queue import JobState
 from models.errors import ModelsError, NoModel, WorkerCrashed
 from models.messages import ChatMessage, GenerationParams, Lane
 from models.testing import ScriptedGeneration

@@ -4,7 +4,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from atlas_desktop.explain import AlreadyRunning
+from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.tui.occupied import OccupiedApp
 
 

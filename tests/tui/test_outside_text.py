@@ -10,7 +10,7 @@ from textual import events
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.ports import Offer
 from atlas_desktop.tui.screens.dialogs import ErrorScreen

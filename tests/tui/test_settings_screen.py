@@ -27,7 +27,7 @@ async def find(pilot: Pilot[None], words: str) -> None:
 
 
 async def test_every_setting_and_every_action_is_there(make: Make) -> None:
-    from atlas_desktop.setting_infos import describe
+    from atlas_desktop.settings.descriptions import describe
     from atlas_desktop.tui.actions import ACTIONS
     from atlas_desktop.tui.setting_rows import rows, sections
 

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.tui.screens.failure import FailureScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
 from tests.tui.desk import Stage, stage

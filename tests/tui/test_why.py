@@ -8,17 +8,10 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.why import WhyScreen
 from atlas_desktop.tui.widgets.lead import LeadLine
 from atlas_desktop.tui.widgets.long_text import LongText
-from memory.context.considering import Considered, Fate
+from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import TierUse, TurnRecord
 from memory.entities import Session
-from memory.knowledge.entities import (
-    Memory,
-    MemoryKind,
-    MemoryOrigin,
-    MemorySource,
-    NewMemory,
-    UseKind,
-)
+from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
@@ -57,8 +50,8 @@ class Past:
         await store.context.record_turn(
             TurnRecord(self.reply, self.asked.id, None, "scripted", "", 18, parts)
         )
-        told = Considered("memory", self.memory.id, Fate.TOLD, 0.75, {"lexical": 0.5})
-        left = Considered("message", said.id, Fate.REPEATS, 0.5, {"lexical": 0.4})
+        told = RecallDecision("memory", self.memory.id, Outcome.TOLD, 0.75, {"lexical": 0.5})
+        left = RecallDecision("message", said.id, Outcome.REPEATS, 0.5, {"lexical": 0.4})
         await store.context.record_considered(self.asked.id, self.reply, [told, left])
         return self
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.explain import Exit, explain, size
-from atlas_desktop.settings import SettingsError, UnknownSetting
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Exit, size
+from atlas_desktop.settings.file import SettingsError, UnknownSetting
 from memory import errors as memory
-from memory.vault.ports import KeyringTrouble
+from memory.vault.keyring import KeyringTrouble
 from models import errors as models
 
 _SAMPLES: dict[str, Any] = {

@@ -11,27 +11,27 @@ from itertools import chain, repeat
 
 import pytest
 
+from atlas_desktop.exporting.markdown import contained
+from atlas_desktop.exporting.redaction import KINDS, Redaction, Redactor
+from atlas_desktop.importing import claude, markdown, openwebui
+from atlas_desktop.importing.markdown import is_transcript
+from atlas_desktop.importing.wording import fenced, quoted
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.exporting.markdown import contained
-from atlas_desktop.services.exporting.redaction import KINDS, Redaction, Redactor
-from atlas_desktop.services.importing import claude_content, front_matter, openwebui
-from atlas_desktop.services.importing.markdown import is_transcript
-from atlas_desktop.services.importing.wording import fenced, quoted
-from atlas_desktop.services.titles import first_words, tidy
+from atlas_desktop.services.summaries import first_words, tidy
 from memory.attachments.entities import Attachment
 from memory.attachments.selecting import by_words
-from memory.context import parts
+from memory.context import long_messages
 from memory.context.documents import whole_block
-from memory.context.worth import asks
-from memory.learning.claims import claim
+from memory.context.recalling import asks
 from memory.learning.entities import Heard
+from memory.learning.memory_writer import claim
 from memory.learning.reader import read, understand
-from memory.lifecycle.evidence import Evidence, names, numbers
-from memory.lifecycle.gates import Rule, flaws
-from memory.lifecycle.importance import importance
-from memory.lifecycle.passages import sentences
-from memory.lifecycle.ranking import content_words
 from memory.recall.words import asks_advice, named, states_preference, surveys, without_names
+from memory.summaries.evidence import Evidence, names, numbers
+from memory.summaries.extractive import content_words
+from memory.summaries.importance import importance
+from memory.summaries.passages import sentences
+from memory.summaries.summary_validation import Rule, flaws
 from memory.vectors.passages import passages
 from models.messages import Role
 from tests.unit.expressions import expressions, seconds, use
@@ -44,7 +44,7 @@ TRIES = 3
 AT = datetime(2026, 11, 25, tzinfo=UTC)
 
 LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
-    "atlas_desktop.settings": {
+    "atlas_desktop.settings.file": {
         "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
     },
     "memory.attachments.selecting": {
@@ -54,24 +54,24 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.context.documents": {
         "_FENCES": ("`", "a"),
     },
-    "memory.context.parts": {
+    "memory.context.long_messages": {
         "_BORDERS": ("!", "!)", " ", "\n"),
     },
-    "memory.context.worth": {
+    "memory.context.recalling": {
         "_WORD": ("1 ", "1\n"),
         "_ONLY_ASKS": ("\uff1f", "a?"),
     },
-    "memory.knowledge.consolidation": {
+    "memory.memories.consolidation": {
         "_SENTENCE": (" !", " \n"),
     },
-    "memory.knowledge.wording": {
+    "memory.memories.wording": {
         "_WORD": (" a", "a."),
     },
-    "memory.learning.asking": {
+    "memory.learning.extraction": {
         "_OWN": ("'i", " m"),
         "_PASSING": ("i ", "i'"),
     },
-    "memory.learning.claims": {
+    "memory.learning.memory_writer": {
         "_CHANGED": (".o", "1\n"),
         "_TAIL": ("  ", ", "),
         "_RATHER_THAN": (" \n", "  "),
@@ -79,23 +79,19 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_TITLE": ("S ", "r "),
         "_CAPITAL": ("A\n", ".A"),
     },
-    "memory.learning.dating": {
+    "memory.learning.reader": {
         "_AHEAD": (".t", "1."),
         "_COMES": ("b\n", "d "),
+        "_BOUND": ("\no", "\nf"),
+        "_HINT": ("c ", "an"),
     },
     "memory.learning.evidence": {
         "_DENIES": ("o.", "p "),
     },
-    "memory.learning.joined": {
-        "_BOUND": ("\no", "\nf"),
-    },
     "memory.learning.patterns": {
         "_PIECE": ("<", "A<"),
     },
-    "memory.learning.reader": {
-        "_HINT": ("c ", "an"),
-    },
-    "memory.learning.voice": {
+    "memory.learning.statement_filter": {
         "_FENCE": ("\n", "\t"),
         "_INLINE_FENCE": ("`", "``` "),
         "_CITED_LINE": ("\n", "> "),
@@ -109,7 +105,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ADVERBIAL": ("\n", "as "),
         "_KINDLY": (" \n", "'."),
     },
-    "memory.lifecycle.evidence": {
+    "memory.summaries.evidence": {
         "_NUMBER": ("a", "1"),
         "_THOUSANDS": ("\n", "\u2019"),
         "_SPACED": ("1/", "1 "),
@@ -118,19 +114,19 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_GERMAN_NOUN": ("cp", "keit"),
         "_NOT_A_NAME_END": ("mn", "ment"),
     },
-    "memory.lifecycle.gates": {
+    "memory.summaries.summary_validation": {
         "_SPEECH": ("\n", "* "),
         "_SENTENCE_END": (" \u3002", "\n?"),
     },
-    "memory.lifecycle.importance": {
+    "memory.summaries.importance": {
         "_TITLE": ("A\u201e", "a\u201e"),
         "_QUESTION": ("\uff1f ", "A\uff1f"),
         "_CODE": ("`", "``` "),
     },
-    "memory.lifecycle.languages": {
+    "memory.summaries.languages": {
         "_WORD": ("a_", "_A"),
     },
-    "memory.lifecycle.passages": {
+    "memory.summaries.passages": {
         "_FENCE": ("``` a ", "~~~ a "),
         "_LINE_MARKS": ("  ", "\n "),
         "_RULE": ("+\n", "\n"),
@@ -140,7 +136,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_HEADER": ("1", "\n"),
         "_LABELLED": (" :", "\n"),
     },
-    "memory.organising.tagging": {
+    "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
     "memory.recall.citing": {
@@ -166,7 +162,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SURVEYS": ("e.", "o."),
         "_ATTITUDE": ("i ", "we "),
     },
-    "memory.search.dates": {
+    "memory.search.terms": {
         "_ISO": ("1", "-\n"),
         "_SHORT": ("1w", "1"),
         "_AGO": ("11", "ge"),
@@ -174,13 +170,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_WEEKDAY": ("tf", " l"),
         "_MONTH": ("jun a ", "af"),
         "_FORMS": ("jj", "na"),
+        "_FIELD": ("a", "za"),
+        "_RUN": (".", "11"),
     },
     "memory.search.language": {
         "_PLAIN": (".", "1a"),
-    },
-    "memory.search.tokens": {
-        "_FIELD": ("a", "za"),
-        "_RUN": (".", "11"),
     },
     "memory.search.words": {
         "_UNSPACED": ("\u3040a", "A\u1780"),
@@ -224,17 +218,17 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.services.cleaning": {
         "_UNCLEAN": ("\ud98b\ud953", "\ud98b\ud8e6"),
     },
-    "atlas_desktop.services.exporting.file_names": {
+    "atlas_desktop.exporting.formats": {
         "_FORBIDDEN": ("~\u009f", "~\u2028"),
         "_RESERVED": ("\n", ".u"),
     },
-    "atlas_desktop.services.exporting.html": {
+    "atlas_desktop.exporting.html": {
         "_SAFE_LINK": ("mailto:", "\n"),
     },
-    "atlas_desktop.services.exporting.lines": {
+    "atlas_desktop.exporting.lines": {
         "_STEERING": ("\u202e\u2066", "\u2066\u2028"),
     },
-    "atlas_desktop.services.exporting.markdown": {
+    "atlas_desktop.exporting.markdown": {
         "_RISKY": ("\n\n", "\n="),
         "_FENCE": ("`", "~"),
         "_NESTED_FENCE": ("\n\t", "\n\n"),
@@ -246,7 +240,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_FENCES": (" `", " a"),
         "_SPECIAL": (">_", "<["),
     },
-    "atlas_desktop.services.exporting.naming": {
+    "atlas_desktop.exporting.personal_data": {
         "_SAID": ("'m", "1-"),
         "_TITLED": ("M\n", "'M"),
         "_GREETED": ("\nv", "\n"),
@@ -255,8 +249,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PAIR": ("\u0410\n", "Z-"),
         "_SAID_SMALL": ("m\n", "1 "),
         "_WORD": ("a\n", "A\n"),
-    },
-    "atlas_desktop.services.exporting.patterns": {
         "_DIGIT": ("11", ".1"),
         "_NUMBER": ("1", "1\n"),
         "_EMAIL": ("$_", "a@a."),
@@ -277,33 +269,28 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_LOCAL": ("\n", " \n"),
         "_ADDRESSES": ("\u2019A", "\u2019\u017d"),
     },
-    "atlas_desktop.services.exporting.pdf": {
+    "atlas_desktop.exporting.pdf": {
         "_FENCE": ("\n", "`"),
         "_HEADING": ("\n", " "),
         "_WORDS": ("1 ", " \n"),
     },
-    "atlas_desktop.services.exporting.redaction": {
+    "atlas_desktop.exporting.redaction": {
         "_UUID": ("\n", "0"),
     },
-    "atlas_desktop.services.finding": {
+    "atlas_desktop.services.search": {
         "_SAVED": ("\n", " "),
     },
-    "atlas_desktop.services.importing.chatgpt_content": {
+    "atlas_desktop.importing.chatgpt": {
         "_MARKER": ("\ue200", "\ue206\ue200"),
     },
-    "atlas_desktop.services.importing.claude_content": {
+    "atlas_desktop.importing.claude": {
         "_THINKING": ("<antThinking>", "<antThinking> "),
         "_ATTRIBUTE": ("1", "a="),
     },
-    "atlas_desktop.services.importing.front_matter": {
+    "atlas_desktop.importing.markdown": {
         "_FIELD": ("A", "\n"),
         "_ITEM": ("  ", "\n"),
         "_QUOTED": (" ]", "\n["),
-    },
-    "atlas_desktop.services.importing.lmstudio": {
-        "_STEP": ("\n", "1"),
-    },
-    "atlas_desktop.services.importing.markdown": {
         "_HEADING": ("\n", "#\n"),
         "_BOLD": ("_", "**"),
         "_PLAIN": ("Aa", "AA"),
@@ -311,7 +298,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_RULE": ("*", "_"),
         "_ESCAPED": ("]\\", "$\\"),
     },
-    "atlas_desktop.services.importing.scanning": {
+    "atlas_desktop.importing.lmstudio": {
+        "_STEP": ("\n", "1"),
+    },
+    "atlas_desktop.importing.json_reading": {
         "_IN_STRING": ("a", "\\\\"),
         "_SIGN": ("a", "{"),
         "_NEXT": ('"\\', 'A"'),
@@ -319,16 +309,14 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_WHOLE": ('{"a":[', ",,"),
         "_BEGINNING": ("\n", '{"'),
         "_WRAPPED": ("\n", "Am"),
-    },
-    "atlas_desktop.services.importing.values": {
         "_DIGITS": ("\n", "1"),
         "_HALVES": ("\udfff", "\ud800"),
     },
-    "atlas_desktop.services.importing.wording": {
+    "atlas_desktop.importing.wording": {
         "_FENCES": ("\n", ".\n"),
         "_LANGUAGE": ("\n", "#"),
     },
-    "atlas_desktop.services.numbered": {
+    "atlas_desktop.services.sessions": {
         "_NUMBER": (" (", " ( a "),
     },
     "atlas_desktop.services.personas": {
@@ -350,13 +338,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """By module and name: texts that are hard for an expression, when they are repeated."""
 
-MATCHED = frozenset(
-    f"atlas_desktop.services.importing.markdown:{name}" for name in ("_HEADING", "_BOLD", "_PLAIN")
-)
+MATCHED = frozenset(f"atlas_desktop.importing.markdown:{name}" for name in ("_HEADING", "_BOLD", "_PLAIN"))
 """Those that another function is given, and matches with a line."""
 
 BOUNDED: dict[str, tuple[int, tuple[str, ...]]] = {
-    "memory.learning.voice:_QUOTED": (8_000, ("„", "«„", "'a ")),
+    "memory.learning.statement_filter:_QUOTED": (8_000, ("„", "«„", "'a ")),
     "memory.learning.reader:_PRONOUN": (1_000, ("and ", "but ")),
     "memory.learning.reader:_POSSESSIVE": (1_000, ("and ", "but ")),
 }
@@ -366,16 +352,16 @@ ENOUGH_S = 0.25
 """What a bounded expression may take."""
 
 INSIDE = {
-    "memory.knowledge.consolidation:content": "memories, which are short",
-    "memory.learning.dating:held": "statements",
+    "memory.memories.consolidation:content": "memories, which are short",
+    "memory.learning.reader:held": "statements",
     "memory.learning.evidence:normal": "read",
     "memory.learning.evidence:_meaning": "read",
-    "memory.learning.forms:forms": "read",
-    "memory.learning.forms:procedure": "read",
-    "memory.learning.forms:code": "read",
-    "memory.learning.forms:open_question": "read",
-    "memory.learning.joined:_first": "read",
-    "memory.learning.joined:_joint": "read",
+    "memory.learning.reader:forms": "read",
+    "memory.learning.reader:procedure": "read",
+    "memory.learning.reader:code": "read",
+    "memory.learning.reader:open_question": "read",
+    "memory.learning.reader:_first": "read",
+    "memory.learning.reader:_joint": "read",
     "memory.learning.patterns:_phrase": "read",
     "memory.learning.patterns:reading": "read",
     "memory.learning.patterns:_leading": "read",
@@ -383,29 +369,29 @@ INSIDE = {
     "memory.learning.reader:_vague": "read",
     "memory.learning.reader:_spoken_of": "read",
     "memory.learning.reader:_resolved": "read",
-    "memory.learning.voice:voice": "read",
-    "memory.lifecycle.evidence:readings": "numbers",
-    "memory.lifecycle.evidence:Evidence._joined": "evidence",
-    "memory.lifecycle.evidence:Evidence.has_number": "evidence",
-    "memory.lifecycle.gates:_folded": "flaws",
-    "memory.lifecycle.gates:loops": "flaws",
-    "memory.lifecycle.phrases:Phrases._any": "importance",
+    "memory.learning.statement_filter:voice": "read",
+    "memory.summaries.evidence:readings": "numbers",
+    "memory.summaries.evidence:Evidence._joined": "evidence",
+    "memory.summaries.evidence:Evidence.has_number": "evidence",
+    "memory.summaries.summary_validation:_folded": "flaws",
+    "memory.summaries.summary_validation:loops": "flaws",
+    "memory.summaries.importance:Phrases._any": "importance",
     "memory.recall.words:named": "question",
     "memory.recall.words:without_names": "question",
-    "memory.search.dates:normal": "a condition of a query",
+    "memory.search.terms:normal": "a condition of a query",
     "memory.storage.finding.ranking:surface": "made of a query; each word is looked at once",
     "memory.storage.finding.ranking:typed": "made of a query; each word is looked at once",
-    "atlas_desktop.services.exporting.naming:_bare": "a name",
-    "atlas_desktop.services.exporting.patterns:_is_phone": "a number",
-    "atlas_desktop.services.exporting.patterns:iban": "a number",
-    "atlas_desktop.services.exporting.redaction:pattern_of": "redaction",
-    "atlas_desktop.services.importing.scanning:_like": "test_bombs.py goes through it",
+    "atlas_desktop.exporting.personal_data:_bare": "a name",
+    "atlas_desktop.exporting.personal_data:_is_phone": "a number",
+    "atlas_desktop.exporting.personal_data:iban": "a number",
+    "atlas_desktop.exporting.redaction:pattern_of": "redaction",
+    "atlas_desktop.importing.json_reading:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.paths_typed:typed_path": "a path",
     "atlas_desktop.services.paths_typed:pasted_file": "a path",
-    "atlas_desktop.services.titles:tidy": "tidy",
+    "atlas_desktop.services.summaries:tidy": "tidy",
     "atlas_desktop.tui.history_rows:_wanted": "words that were found",
     "atlas_desktop.tui.widgets.filter_chips:_place": "a query",
-    "models.names:clean_id": "the name of a model's file",
+    "models.library.catalog:clean_id": "the name of a model's file",
 }
 """Expressions that functions make: the scan below that goes through them, or what they are given."""
 
@@ -441,8 +427,11 @@ def _redacted(text: str) -> object:
 
 SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "passages": (passages, ("!", "a. ", "\n", "a")),
-    "parts": (lambda text: [parts._cut(text, one) for one in parts._BORDERS], ("!", "a! ", " \n", "a ")),
-    "halves": (parts._halves, ("a\u0301", "\u0301")),
+    "parts": (
+        lambda text: [long_messages._cut(text, one) for one in long_messages._BORDERS],
+        ("!", "a! ", " \n", "a "),
+    ),
+    "halves": (long_messages._halves, ("a\u0301", "\u0301")),
     "read": (lambda text: read(Heard("m", "s", text, AT)), ("I like tea and ", "and ", "first 1: ", "A. ")),
     "understand": (understand, ("my ", "be ")),
     "claim": (claim, ("ich mag ", "  ")),
@@ -467,8 +456,8 @@ SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
         openwebui._without_details,
         ("<details", "<details>", "<details>a</details> ", "<details><summary>"),
     ),
-    "claude": (claude_content._with_artifacts, ("<antArtifact", "<antArtifact>", '<antArtifact a="')),
-    "front matter": (front_matter.front_matter, ("---\n", "a: b\n")),
+    "claude": (claude._with_artifacts, ("<antArtifact", "<antArtifact>", '<antArtifact a="')),
+    "front matter": (markdown.front_matter, ("---\n", "a: b\n")),
     "transcript": (is_transcript, ("# ", "User: ")),
     "fenced": (fenced, ("`",)),
     "quoted": (quoted, ("\n",)),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atlas_desktop.settings import SettingsError, parse
+from atlas_desktop.settings.file import SettingsError, parse
 from atlas_desktop.words.formats import Formats, locale_of
 
 MOMENT = datetime(2026, 5, 3, 15, 4, tzinfo=UTC)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from atlas_desktop.__main__ import main
-from atlas_desktop.instance import InstanceLock
 from atlas_desktop.paths import Danger, Paths, UnsafeHome
+from atlas_desktop.process.instance import InstanceLock
 from memory.vault.counter import counter_path
 from memory.vault.keyslots import CopyState
 from tests.unit.vault.conftest import PASSPHRASE
@@ -29,7 +29,7 @@ Atlas = Callable[..., tuple[int, Any]]
 @pytest.fixture
 def atlas(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Atlas:
     """Runs a command in this process; returns its status and what it printed as JSON."""
-    monkeypatch.setattr("atlas_desktop.hardening.harden", lambda: None)
+    monkeypatch.setattr("atlas_desktop.process.hardening.harden", lambda: None)
 
     def run(home: Paths, *words: str) -> tuple[int, Any]:
         given = [*words, "--json", "--home", str(home.home)]

@@ -3,7 +3,6 @@
 import pkgutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -63,14 +62,3 @@ def test_version_and_help_load_nothing_heavy() -> None:
 def test_the_unlock_screen_needs_neither_model_nor_database() -> None:
     loaded = loaded_by("import atlas_desktop.tui.app, atlas_desktop.tui.screens.unlock")
     assert not (HEAVY - {"textual"}) & loaded
-
-
-def test_no_module_is_a_maze() -> None:
-    root = Path(memory.__file__).parents[1]
-    long = {
-        str(path.relative_to(root)): lines
-        for package in ("atlas_desktop", "memory", "models")
-        for path in (root / package).rglob("*.py")
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 400
-    }
-    assert long == {}

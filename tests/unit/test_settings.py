@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.setting_environment import from_environment, read_value
-from atlas_desktop.setting_infos import describe
-from atlas_desktop.setting_types import ChatSettings, Settings
-from atlas_desktop.settings import SettingsError, SettingsFile, UnknownSetting, parse
+from atlas_desktop.settings.descriptions import describe
+from atlas_desktop.settings.environment import from_environment, read_value
+from atlas_desktop.settings.file import SettingsError, SettingsFile, UnknownSetting, parse
+from atlas_desktop.settings.schema import ChatSettings, Settings
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 from textual.color import Color
 
-from atlas_desktop.setting_infos import describe
-from atlas_desktop.setting_ui import UiSettings
+from atlas_desktop.settings.descriptions import describe
+from atlas_desktop.settings.schema import UiSettings
 from atlas_desktop.tui.theme import THEMES
 
 

@@ -13,7 +13,7 @@ from atlas_desktop.tui.calendar import GROUPS, group_of, long
 from memory.clock import LocalZone
 from memory.entities import NewMessage, NewSession
 from memory.recall.moments import spans
-from memory.search.dates import span_of
+from memory.search.terms import span_of
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock
 from models.messages import Role

@@ -6,7 +6,7 @@ import pytest
 
 from atlas_desktop.services.backup import by_room
 from memory.errors import VaultMissing
-from memory.vault import shredding
+from memory.vault import files
 from tests.unit.vault.conftest import FakeKeyring
 from tests.upkeep.conftest import Home
 
@@ -16,7 +16,7 @@ async def test_keys_are_overwritten_before_anything_is_removed(
 ) -> None:
     keys = {file: file.read_bytes() for file in made.rooms.iterdir() if ".keys" in file.name}
     assert len(keys) == 4
-    real = shredding.shutil.rmtree  # type: ignore[attr-defined]
+    real = files.shutil.rmtree  # type: ignore[attr-defined]
 
     def rmtree(folder: Path) -> None:
         for file, data in keys.items():
@@ -25,7 +25,7 @@ async def test_keys_are_overwritten_before_anything_is_removed(
             assert sum(a == b for a, b in zip(now, data, strict=True)) < len(data) / 20
         real(folder)
 
-    monkeypatch.setattr("memory.vault.shredding.shutil.rmtree", rmtree)
+    monkeypatch.setattr("memory.vault.files.shutil.rmtree", rmtree)
     done = await made.repairs().destroy()
     assert (done.shredded.keys, done.verified, done.keyring_entry_removed) == (4, True, None)
     assert not made.rooms.exists()

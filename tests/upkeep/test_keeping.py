@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.epochs import EpochService
+from atlas_desktop.services.backup import ScheduledBackups
+from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.retention import HeldBack, RetentionService
-from atlas_desktop.services.scheduled_backup import ScheduledBackups
-from atlas_desktop.setting_types import BackupSettings, JobSettings, RetentionSettings
+from atlas_desktop.settings.schema import BackupSettings, JobSettings, RetentionSettings
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.errors import ProjectNotFound, SessionNotFound
-from memory.gate import ForegroundGate
-from memory.jobs import JobState
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.jobs.queue import JobState
 from memory.storage.store import SqlSessionStore
 from models.messages import Role
 from tests.upkeep.conftest import Home

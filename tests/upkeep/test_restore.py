@@ -11,8 +11,8 @@ from atlas_desktop.services.backup import Loss, Unlock, by_room
 from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPassphrase
 from memory.storage import connection
-from memory.vault import exchange, files, shredding
-from memory.vault.exchange import Exchange
+from memory.vault import exchange, files
+from memory.vault.exchange import AtomicRoomSwap
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home
 
@@ -117,7 +117,7 @@ STEPS: list[tuple[Any, str]] = [
     (Path, "rmdir"),
     (Path, "replace"),
     (shutil, "rmtree"),
-    (shredding, "_overwrite"),
+    (files, "_overwrite"),
     (exchange, "sync_folder"),
     (files, "sync_folder"),
 ]
@@ -133,7 +133,7 @@ async def test_killed_at_any_step_old_or_new_rooms_are_there(
         left = [after]
         with monkeypatch.context() as patch:
             count_down(patch, left)
-            exchanging = Exchange(made.rooms)
+            exchanging = AtomicRoomSwap(made.rooms)
             done = False
             try:
                 with exchanging.prepared() as folder:
@@ -146,7 +146,7 @@ async def test_killed_at_any_step_old_or_new_rooms_are_there(
             made.vaults().open.unlock(PASSPHRASE)
         except (VaultMissing, RoomMissing):
             seen.add("between")
-        Exchange(made.rooms).recover()
+        AtomicRoomSwap(made.rooms).recover()
         left_over = {f.name for f in made.folder.iterdir() if not f.name.startswith(".")}
         assert left_over == {"backups", "rooms", "rooms.lock"}
         said = await made.said()

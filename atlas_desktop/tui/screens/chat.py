@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.services.unbroken import unbroken
 from atlas_desktop.tui.actions import BY_ID, Where, bindings, key_words
 from atlas_desktop.tui.compositing import Ground, SparingScreen

@@ -8,7 +8,7 @@ from memory.errors import RoomClosed
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 _LEARNED = 30
 
@@ -46,15 +46,15 @@ class AsideActions(ChatPart):
         if shown is self.current:
             self.query_one(Aside).tell(found)
 
-    async def _known_of(self, room: "OpenRoom", session_id: str) -> Known:
-        from atlas_desktop.services.meter import tier_name
-        from memory.context.considering import Fate
-        from memory.knowledge.entities import MemoryFilter
+    async def _known_of(self, room: "RoomServices", session_id: str) -> Known:
+        from atlas_desktop.services.context import tier_name
+        from memory.context.decisions import Outcome
+        from memory.memories.entities import MemoryFilter
 
         learned = await room.knowledge.select(MemoryFilter(session=session_id), limit=_LEARNED)
         head = (await room.store.get_session(session_id)).head_id
         looked = [] if head is None else await room.store.context.considered(head)
-        told = [one for one in looked if one.fate is Fate.TOLD]
+        told = [one for one in looked if one.fate is Outcome.TOLD]
         memories = await room.store.memories.get_many([one.id for one in told if one.kind == "memory"])
         used = limit = 0
         tiers: tuple[tuple[str, int], ...] = ()

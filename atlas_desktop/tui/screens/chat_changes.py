@@ -12,7 +12,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.rooms import RoomsService
+    from atlas_desktop.services.desk import RoomsService
 
 GROUP = "rooms"
 
@@ -62,7 +62,7 @@ class RoomChanges(Holding):
         self._told()
 
     async def _ask(self, title: str, words: str, enter: Callable[[str], Awaitable[object]]) -> bool:
-        from atlas_desktop.services.attempts import Attempts
+        from atlas_desktop.services.vault import Attempts
         from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 
         attempts = Attempts(self.atlas.desk.paths.attempts)

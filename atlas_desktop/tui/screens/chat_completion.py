@@ -79,7 +79,7 @@ class Completion(ChatPart):
             self.menu.offer(offers, typed)
 
     async def _memories(self, wanted: str) -> list[str]:
-        from memory.knowledge.entities import MemoryFilter
+        from memory.memories.entities import MemoryFilter
 
         room = self.atlas.room_of(self.current)
         found = await room.knowledge.select(MemoryFilter(containing=wanted), limit=_OF_EACH)

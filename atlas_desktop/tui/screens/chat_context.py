@@ -13,7 +13,7 @@ from models.errors import ModelsError
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from memory.entities import Message, Session
 
 WARM = "warm"
@@ -91,7 +91,7 @@ class ContextActions(ChatPart):
             await self.transcript.note(Remark(tr("chat.last_time", when=when, about=about)))
         self.atlas.attempt(self._warm(room, session.id), group=WARM, exclusive=True)
 
-    async def _warm(self, room: "OpenRoom", session_id: str) -> None:
+    async def _warm(self, room: "RoomServices", session_id: str) -> None:
         try:
             await room.epochs.warm(session_id)
         except ModelsError:

@@ -8,7 +8,7 @@ from atlas_desktop.tui.screens.chat_part import ChatPart
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 GROUP = "tools"
 
@@ -21,7 +21,7 @@ class FilingActions(ChatPart):
         def action_focus_sessions(self) -> None: ...
 
     @property
-    def _room(self) -> "OpenRoom":
+    def _room(self) -> "RoomServices":
         return self.atlas.room_of(self.current)
 
     # --- how it is filed --------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
-    from memory.lifecycle.forgetting import Target
+    from atlas_desktop.services.room import RoomServices
+    from memory.forgetting import Target
 
 _SHOWN = 5
 
@@ -30,7 +30,7 @@ class ForgetActions(ChatPart):
             self.atlas.attempt(self._forget(words or "last"), group="forget", exclusive=True)
 
     async def _forget(self, word: str) -> None:
-        from atlas_desktop.services.forgetting_told import preview_text, receipt_text
+        from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
 
         session_id = self.current.id
@@ -59,9 +59,9 @@ class ForgetActions(ChatPart):
         self.refresh_list()
         await self.transcript.note(Remark(receipt_text(receipt)))
 
-    async def _meant(self, room: "OpenRoom", word: str) -> "Target | None":
-        from atlas_desktop.services.forgetting_rooms import newest_words
-        from memory.lifecycle.forgetting import Target
+    async def _meant(self, room: "RoomServices", word: str) -> "Target | None":
+        from atlas_desktop.services.forgetting_in_rooms import newest_words
+        from memory.forgetting import Target
 
         if word not in {"last", "this"}:
             return Target(ids=(word,))

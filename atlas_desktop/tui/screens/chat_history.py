@@ -9,8 +9,8 @@ from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
-    from atlas_desktop.services.rooms import RoomsService
+    from atlas_desktop.services.desk import RoomsService
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.origins import Chosen
 
 
@@ -85,7 +85,7 @@ class HistoryCommands(ChatPart):
         await self._put_into(room, name)
         self.atlas.say(project_words(self._project))
 
-    async def _put_into(self, room: "OpenRoom", name: str) -> None:
+    async def _put_into(self, room: "RoomServices", name: str) -> None:
         from memory.errors import ProjectNotFound
         from memory.organising.entities import MarksPatch
 

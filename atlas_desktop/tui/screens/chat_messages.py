@@ -16,7 +16,7 @@ from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
     from atlas_desktop.services.code_blocks import Code
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 GROUP = "message"
 _OF_WORDS = ("copy", "copy_code", "important", "why", "whole")
@@ -40,7 +40,7 @@ class MessageActions(ChatPart):
     # --- which message ----------------------------------------------------------------------------
 
     @property
-    def _its_room(self) -> "OpenRoom":
+    def _its_room(self) -> "RoomServices":
         return self.atlas.room_of(self.current)
 
     def _message_meant(self, *roles: Role) -> Message | None:

@@ -9,7 +9,7 @@ from atlas_desktop.tui.widgets.message import Remark
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from memory.personas.entities import Persona
 
 GROUP = "tools"
@@ -19,7 +19,7 @@ class PersonaActions(ChatPart):
     """Mixed into the conversation screen."""
 
     @property
-    def _room(self) -> "OpenRoom":
+    def _room(self) -> "RoomServices":
         return self.atlas.room_of(self.current)
 
     # --- instructions -----------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class PersonaActions(ChatPart):
         self.atlas.attempt(self._persona(words), group=GROUP, exclusive=True)
 
     async def _persona(self, words: str) -> None:
-        from atlas_desktop.services.personas import persona_for
+        from atlas_desktop.services.lending import persona_for
 
         shown = self.current
         if shown.busy:
@@ -100,7 +100,8 @@ class PersonaActions(ChatPart):
         self.atlas.attempt(self._use_template(words), group=GROUP, exclusive=True)
 
     async def _use_template(self, words: str) -> None:
-        from atlas_desktop.services.personas import filled, template_for, variables
+        from atlas_desktop.services.lending import template_for
+        from atlas_desktop.services.personas import filled, variables
         from atlas_desktop.tui.screens.fields import FieldsScreen
 
         if words:

@@ -55,7 +55,7 @@ class SessionActions(ChatPart):
             found = await (self._filtered(wanted, limit) if wanted else self._recent(limit))
         except QueryUnclear as fault:
             # What was found before stays: the query may be half typed.
-            from atlas_desktop.words.search import unclear
+            from atlas_desktop.error_table import unclear
 
             sidebar.explain(unclear(fault))
             return
@@ -82,7 +82,7 @@ class SessionActions(ChatPart):
 
     async def _filtered(self, wanted: str, limit: int) -> list[Session]:
         # No first screen needs it.
-        from atlas_desktop.services.finding import FindingService
+        from atlas_desktop.services.search import FindingService
 
         finding = FindingService(self.atlas.desk)
         asked = await finding.understand(wanted, typing=True)

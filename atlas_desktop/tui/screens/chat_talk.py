@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.documents import DOCUMENTS
-from atlas_desktop.services.titles import KIND as TITLE
+from atlas_desktop.error_table import explain
+from atlas_desktop.services.attachments import DOCUMENTS
+from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.tui.actions import Action, Where, typed
 from atlas_desktop.tui.screens.chat_refusing import Refusing
 from atlas_desktop.tui.turn_events import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
@@ -16,9 +16,9 @@ from atlas_desktop.tui.widgets.empty import EmptyPage
 from atlas_desktop.tui.widgets.message import ErrorNote, MessageBlock, Remark
 from atlas_desktop.tui.widgets.prompt import Prompt
 from atlas_desktop.words.catalogue import tr
-from memory.background import Stage
 from memory.entities import Message, MessageStatus
 from memory.errors import RoomClosed
+from memory.jobs.runner import Stage
 from models.messages import StopReason
 
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")

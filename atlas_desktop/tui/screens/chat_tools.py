@@ -17,7 +17,7 @@ from memory.attachments.entities import NewAttachment
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
 
 GROUP = "tools"
 
@@ -175,7 +175,7 @@ class ToolActions(FilingActions, PersonaActions):
         elif chosen is not None and (session_id := await self._which_reader(screen.room, chosen.sessions)):
             self.open_session(session_id)
 
-    async def _which_reader(self, room: "OpenRoom", sessions: Sequence[str]) -> str:
+    async def _which_reader(self, room: "RoomServices", sessions: Sequence[str]) -> str:
         from atlas_desktop.tui.screens.pick import Choice, PickScreen
 
         if len(sessions) == 1:

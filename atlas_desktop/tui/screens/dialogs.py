@@ -8,7 +8,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput

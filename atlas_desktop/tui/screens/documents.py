@@ -12,7 +12,7 @@ from atlas_desktop.tui.screens.kept import KeptScreen
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
     from memory.attachments.entities import Document
 
@@ -52,7 +52,7 @@ class DocumentsScreen(KeptScreen[Listed]):
     hint = tr("documents.hint")
     none = tr("documents.none")
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom", now: str | None) -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices", now: str | None) -> None:
         super().__init__(app, room)
         self._now = now
         self.here = self.adding = False

@@ -12,15 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Checkbox, Input, Select, Static
 from textual.worker import Worker, WorkerState
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import TargetExists, TargetRefused
+from atlas_desktop.exporting.formats import FORMATS, stem_of
+from atlas_desktop.exporting.redaction import KINDS, Redaction
+from atlas_desktop.exporting.service import Chosen, ExportService, Order, Report
+from atlas_desktop.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.exporting.errors import TargetExists, TargetRefused
-from atlas_desktop.services.exporting.file_names import stem_of
-from atlas_desktop.services.exporting.formats import FORMATS
-from atlas_desktop.services.exporting.reading import Chosen
-from atlas_desktop.services.exporting.redaction import KINDS, Redaction
-from atlas_desktop.services.exporting.service import ExportService, Order, Report
-from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick, done_words, field_line, preview_words
@@ -29,7 +27,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind, Session
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 _USUAL = "md"
@@ -51,7 +49,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     def __init__(self, ids: Sequence[str]) -> None:
         super().__init__()
         self._ids = tuple(dict.fromkeys(ids))
-        self._found: list[tuple[OpenRoom, Session]] = []
+        self._found: list[tuple[RoomServices, Session]] = []
         self._path_shown = ""
         self._work: Worker[None] | None = None
 
@@ -160,7 +158,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         return self.query_one("#secret", Input).value
 
     @property
-    def _going(self) -> "list[tuple[OpenRoom, Session]]":
+    def _going(self) -> "list[tuple[RoomServices, Session]]":
         private = self._ticked("#private")
         return [one for one in self._found if private or one[1].room is not RoomKind.PRIVATE]
 

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Button, Static
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.words.catalogue import tr
 

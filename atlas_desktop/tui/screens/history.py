@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.worker import WorkerCancelled, WorkerFailed
 
-from atlas_desktop.services.finding import FindingService
+from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.history_reading import around

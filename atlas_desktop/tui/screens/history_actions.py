@@ -204,7 +204,7 @@ class HistoryActions(MoveActions):
         if not all(receipt.verified for receipt in receipts):
             self._offer(tr("history.done.erase_left"), None)
         elif left:
-            from atlas_desktop.services.forgetting_told import where
+            from atlas_desktop.services.forgetting_in_rooms import where
 
             self._offer(tr("history.done.erase_copies", where=where(left)), None)
         else:

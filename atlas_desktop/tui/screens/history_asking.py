@@ -116,7 +116,7 @@ async def new_project_name(app: "AtlasApp", title: str, *, now: str = "") -> str
 
 async def chosen_filter(app: "AtlasApp") -> str | None:
     """A condition to be added to the query: a saved search, a tag or a project."""
-    from atlas_desktop.services.finding import FindingService
+    from atlas_desktop.services.search import FindingService
 
     choices = [
         Choice(f"@{quoted(one.name)}", f"@{one.name}", tr("history.filters.saved", query=one.query))

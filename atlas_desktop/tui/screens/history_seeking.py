@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 from textual.worker import Worker
 
-from atlas_desktop.services.finding import Asked, FindingService
+from atlas_desktop.error_table import unclear
+from atlas_desktop.services.search import Asked, FindingService
 from atlas_desktop.tui.widgets.history_list import HistoryList
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.search import unclear
 from memory.errors import QueryUnclear, SavedSearchNotFound
 from memory.search.entities import Order, Page, Query, SessionHit
 

@@ -13,9 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Checkbox, Input, Label, Select, Static
 from textual.worker import Worker, WorkerState
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
+from atlas_desktop.importing.entities import ImportOptions, ImportReport, Meter
+from atlas_desktop.importing.importer import Importer
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport, Meter
 from atlas_desktop.tui import importing
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.export_parts import Tick
@@ -25,7 +26,7 @@ from atlas_desktop.words.importing import left, passed_over, summary
 from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 _GROUP = "import-look"
@@ -123,12 +124,12 @@ class ImportDialog(Covering, ModalScreen[None]):
 
     # --- what was chosen --------------------------------------------------------------------------
 
-    def _rooms(self) -> "list[OpenRoom]":
+    def _rooms(self) -> "list[RoomServices]":
         """Those that keep what comes into them, the open one first."""
         kept = [one for one in self.atlas.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD]
         return sorted(kept, key=lambda one: one.store.room is RoomKind.PRIVATE)
 
-    def _room(self) -> "OpenRoom":
+    def _room(self) -> "RoomServices":
         chosen = next((str(box.value) for box in self.query("#room").results(Select)), None)
         return next((one for one in self._rooms() if str(one.store.room) == chosen), self._rooms()[0])
 

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.meter import meter, next_prompt
+from atlas_desktop.services.context import meter, next_prompt
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.long_text import LongText
 from atlas_desktop.words.catalogue import tr

@@ -18,7 +18,7 @@ from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 GROUP = "kept"
@@ -73,7 +73,7 @@ class KeptScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_Abstrac
     stays = ""
     """What is left when one of them is removed."""
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom") -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices") -> None:
         super().__init__()
         self.atlas = app
         self.room = room

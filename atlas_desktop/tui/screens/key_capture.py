@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from atlas_desktop.settings import SettingsError
+from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui.actions import key_words
 from atlas_desktop.tui.keymap import KeyTaken
 from atlas_desktop.tui.screens.covering import Covering

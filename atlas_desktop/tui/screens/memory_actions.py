@@ -8,10 +8,10 @@ from textual.dom import DOMNode
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.widgets.memory_rows import FADING, INBOX, Entry
 from atlas_desktop.words.catalogue import tr
-from memory.knowledge.entities import Memory, MemoryPatch, MemoryState
+from memory.memories.entities import Memory, MemoryPatch, MemoryState
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.knowledge import KnowledgeService
+    from atlas_desktop.services.memories import KnowledgeService
     from atlas_desktop.tui.app import AtlasApp
 
 _OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why"})
@@ -111,7 +111,7 @@ class MemoryActions(DOMNode):
 
     async def _forget(self, memory: Memory) -> None:
         from atlas_desktop.tui.screens.confirm import ConfirmScreen
-        from memory.lifecycle.forgetting import Target
+        from memory.forgetting import Target
 
         forgetting, target = self.atlas.room.forgetting, Target(ids=(memory.id,))
         affected = await forgetting.preview(target)

@@ -8,13 +8,14 @@ from textual.content import Content
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.explain import Explained, explain, size
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained, size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.ports import ModelShelf, Offer
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.words.catalogue import tr
 from models.errors import DownloadCancelled, ModelsError
-from models.progress import Progress
+from models.library.files import Progress
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp

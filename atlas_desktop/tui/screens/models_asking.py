@@ -1,6 +1,6 @@
 """What is asked before a model is downloaded or removed."""
 
-from atlas_desktop.explain import size
+from atlas_desktop.errors import size
 from atlas_desktop.tui.model_rows import Row
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.words.catalogue import tr

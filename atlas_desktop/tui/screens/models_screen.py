@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.explain import explain, size
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import size
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.fitting import fit

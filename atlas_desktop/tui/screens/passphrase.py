@@ -10,9 +10,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.attempts import Attempts
+from atlas_desktop.error_table import explain
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui.screens.covering import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr

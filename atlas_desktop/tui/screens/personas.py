@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.personas import personas_for
+from atlas_desktop.services.lending import personas_for
 from atlas_desktop.tui.screens.kept import KeptScreen
 from atlas_desktop.tui.screens.text_edit import NamedTextScreen
 from atlas_desktop.words.catalogue import tr
 from memory.personas.entities import NewPersona, Persona
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 
@@ -22,7 +22,7 @@ class PersonasScreen(KeptScreen[Persona]):
     none = tr("kept.personas_none")
     stays = tr("kept.personas_stay")
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom", now: str) -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices", now: str) -> None:
         super().__init__(app, room)
         self._now = now
 

@@ -14,7 +14,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.organising.entities import Project
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 
@@ -33,7 +33,7 @@ class ProjectsScreen(KeptScreen[Project]):
     none = tr("history.projects.none")
     stays = tr("history.projects.stay")
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom", now: str | None) -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices", now: str | None) -> None:
         super().__init__(app, room)
         self._now = now
         self.out = False

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atlas_desktop.services.finding import FindingService
+from atlas_desktop.error_table import unclear
+from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.screens.kept import KeptScreen
 from atlas_desktop.tui.screens.text_edit import NamedLineScreen
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.search import unclear
 from memory.errors import QueryUnclear
 from memory.search.entities import SavedSearch
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import OpenRoom
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.app import AtlasApp
 
 
@@ -23,7 +23,7 @@ class SavedScreen(KeptScreen[SavedSearch]):
     hint = tr("history.saved.hint")
     none = tr("history.saved.none")
 
-    def __init__(self, app: "AtlasApp", room: "OpenRoom", query: str) -> None:
+    def __init__(self, app: "AtlasApp", room: "RoomServices", query: str) -> None:
         super().__init__(app, room)
         self._query = query
         self._finding = FindingService(app.desk)

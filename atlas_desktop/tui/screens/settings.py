@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.explain import explain
-from atlas_desktop.setting_environment import read_value
-from atlas_desktop.setting_infos import Effect
-from atlas_desktop.settings import SettingsError
+from atlas_desktop.error_table import explain
+from atlas_desktop.settings.descriptions import Effect
+from atlas_desktop.settings.environment import read_value
+from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import SparingScreen

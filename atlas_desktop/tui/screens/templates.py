@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atlas_desktop.services.personas import templates_for
+from atlas_desktop.services.lending import templates_for
 from atlas_desktop.tui.screens.kept import KeptScreen
 from atlas_desktop.tui.screens.text_edit import NamedTextScreen
 from atlas_desktop.words.catalogue import tr

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.attempts import Attempts
+from atlas_desktop.error_table import explain
+from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.words.catalogue import tr

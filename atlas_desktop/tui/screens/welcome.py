@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Button, Checkbox, Input, Static
 
-from atlas_desktop.explain import explain
+from atlas_desktop.error_table import explain
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.screens.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from atlas_desktop.services.meter import tier_line
+from atlas_desktop.services.context import tier_line
 from atlas_desktop.tui.origins import Chosen
 from atlas_desktop.tui.reasons import Known, Lead, Reasons, reasons_of, short
 from atlas_desktop.tui.screens.covering import Covering
@@ -22,7 +22,7 @@ from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.why import Item, Why
+    from atlas_desktop.services.provenance import Item, Why
     from atlas_desktop.tui.app import AtlasApp
 
 _BAR = 10

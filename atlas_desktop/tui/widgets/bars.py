@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.services.numbered import number_of
+from atlas_desktop.services.sessions import number_of
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from memory.kinds import MemoryMode, RoomKind

@@ -6,8 +6,8 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Checkbox, Input, Label, Select
 
+from atlas_desktop.exporting.service import Order, Report
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.services.exporting.service import Order, Report
 from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
 

@@ -12,7 +12,7 @@ from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from memory.context.entities import Summary
 from memory.entities import Message
-from memory.knowledge.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryState
+from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryState
 
 INBOX, FADING, SUMMARIES, PROFILE = "inbox", "fading", "summaries", "profile"
 TABS = {

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.services.numbered import number_of
+from atlas_desktop.services.sessions import number_of
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
 from atlas_desktop.tui.widgets.inputs import CleanInput

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.widget import Widget
 
-from atlas_desktop.explain import Explained
+from atlas_desktop.errors import Explained
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.compositing import Ground
 from atlas_desktop.tui.widgets.markdown import UNSCROLLED

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 
-from memory.context.considering import Considered, Fate
+from memory.context.decisions import Outcome, RecallDecision
 from memory.storage.connection import Connection
 
 
-def put(conn: Connection, session_id: str, reply_id: str, found: Sequence[Considered]) -> None:
+def put(conn: Connection, session_id: str, reply_id: str, found: Sequence[RecallDecision]) -> None:
     """In place of what was kept for that reply. What has gone meanwhile is left out."""
     conn.execute("DELETE FROM considered WHERE reply_id = ?", (reply_id,))
     conn.executemany(
@@ -33,7 +33,7 @@ def put(conn: Connection, session_id: str, reply_id: str, found: Sequence[Consid
     )
 
 
-def of_reply(conn: Connection, reply_id: str) -> list[Considered]:
+def of_reply(conn: Connection, reply_id: str) -> list[RecallDecision]:
     """In the order in which they were ranked."""
     rows = conn.execute(
         """
@@ -42,12 +42,12 @@ def of_reply(conn: Connection, reply_id: str) -> list[Considered]:
         (reply_id,),
     )
     return [
-        Considered(kind, item, Fate(fate), score, json.loads(parts))
+        RecallDecision(kind, item, Outcome(fate), score, json.loads(parts))
         for kind, item, fate, score, parts in rows
     ]
 
 
-def naming(conn: Connection, item_id: str, limit: int) -> list[tuple[str, Considered]]:
+def naming(conn: Connection, item_id: str, limit: int) -> list[tuple[str, RecallDecision]]:
     """Replies for which it was looked at, the latest first, and what became of it."""
     rows = conn.execute(
         """
@@ -57,6 +57,6 @@ def naming(conn: Connection, item_id: str, limit: int) -> list[tuple[str, Consid
         (item_id, limit),
     )
     return [
-        (reply, Considered(kind, item, Fate(fate), score, json.loads(parts)))
+        (reply, RecallDecision(kind, item, Outcome(fate), score, json.loads(parts)))
         for reply, kind, item, fate, score, parts in rows
     ]

@@ -5,8 +5,8 @@ import json
 from collections.abc import Collection
 
 from memory.entities import Copy
-from memory.lifecycle.copies import LEAST
 from memory.storage.connection import Connection
+from memory.summaries.passages import LEAST
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST = " ".join(f"WHEN '{role.value}' THEN {least}" for role, least in LEAST.items())

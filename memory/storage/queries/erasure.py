@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.context.entities import Summary
 from memory.entities import Erased
 from memory.errors import MessageNotFound
-from memory.knowledge.entities import MemoryChange
+from memory.memories.entities import MemoryChange
 from memory.storage.connection import Connection
 from memory.storage.queries import (
     ageing,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 
 from memory.entities import Erased
-from memory.lifecycle.forgetting import Affected, Excerpt, Target
+from memory.forgetting import Affected, Excerpt, Target
 from memory.storage.connection import Connection
 from memory.storage.queries import about, copies, erasure, last_change, targets, titles
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.clock import micros, moment
 from memory.errors import SessionNotFound
-from memory.jobs import CLOCK_WAS_AHEAD, Job, JobState
+from memory.jobs.queue import CLOCK_WAS_AHEAD, Job, JobState
 from memory.storage.connection import Connection
 from memory.storage.values import new_id, storable
 

@@ -5,8 +5,8 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from memory.knowledge.entities import FINDABLE
-from memory.knowledge.wording import reading, rests_on
+from memory.memories.entities import FINDABLE
+from memory.memories.wording import reading, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import indices, memories_log
 from memory.storage.queries.leftovers import Entry

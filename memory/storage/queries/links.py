@@ -1,7 +1,7 @@
 """What leads from one session to others, and from a memory to sessions, by the rows between them."""
 
 from memory.clock import moment
-from memory.knowledge.wording import reading
+from memory.memories.wording import reading
 from memory.organising.links import Backlink, SharedMemory
 from memory.storage.connection import Connection
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.clock import micros, moment
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryCounts,
     MemoryFilter,

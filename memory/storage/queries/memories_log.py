@@ -11,7 +11,7 @@ from typing import Any
 
 from memory.clock import micros, moment
 from memory.errors import CannotUndo, ChangeNotFound
-from memory.knowledge.entities import MemoryChange
+from memory.memories.entities import MemoryChange
 from memory.storage.connection import Connection
 from memory.storage.queries.recalled import names
 from memory.storage.values import id_range, new_id

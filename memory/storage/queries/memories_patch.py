@@ -3,14 +3,7 @@
 from datetime import datetime
 
 from memory.clock import micros, moment
-from memory.knowledge.entities import (
-    FINDABLE,
-    Memory,
-    MemoryKind,
-    MemoryPatch,
-    MemoryTier,
-    Unset,
-)
+from memory.memories.entities import FINDABLE, Memory, MemoryKind, MemoryPatch, MemoryTier, Unset
 from memory.storage.connection import Connection
 from memory.storage.queries import memories
 from memory.storage.values import storable

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory.clock import micros, moment
 from memory.errors import MessageNotFound
-from memory.knowledge.entities import MemoryUse, Unlearned, UseKind
+from memory.memories.entities import MemoryUse, Unlearned, UseKind
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
 from memory.storage.queries.memories import require

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from sys import intern
 from typing import Any
 
-from memory.knowledge.entities import MemoryKind, MemoryState, MemoryTier
-from memory.knowledge.wording import reading
+from memory.memories.entities import MemoryKind, MemoryState, MemoryTier
+from memory.memories.wording import reading
+from memory.recall.decay import RATES, base_of, importance
 from memory.recall.entities import Note
-from memory.recall.temporal import RATES, base_of, importance
 from memory.storage.connection import Connection
 
 _MEMORIES = """

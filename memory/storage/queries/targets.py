@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from memory.clock import micros
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.knowledge.wording import names, particulars, rests_on
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
+from memory.memories.wording import names, particulars, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import about, lineage, memories, recalled, sessions
 from memory.storage.values import id_range, storable

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection
 
-from memory.knowledge.wording import repeats, rests_on
+from memory.memories.wording import repeats, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import merge_notes
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from memory.clock import micros, moment
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
-from memory.knowledge.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.learning.evidence import found
-from memory.lifecycle.evidence import fold
+from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, belongings, bulk, memories, merge_notes, sessions
 from memory.storage.values import new_id, one_line, storable
+from memory.summaries.evidence import fold
 from memory.transfer.entities import (
     Arrival,
     Refused,

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 from sys import intern
 
-from memory.knowledge.wording import reading
+from memory.memories.wording import reading
 from memory.storage.connection import Connection
 from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey, VectorPage
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from memory.entities import NewMessage, SessionPatch
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.security.crash import Said, Say, Scenario

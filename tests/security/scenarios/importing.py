@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport
+from atlas_desktop.importing.entities import ImportOptions, ImportReport
+from atlas_desktop.importing.importer import Importer
 from memory.ports import SessionStore
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.entities import RoomKind
-from memory.vault.exchange import Exchange
+from memory.vault.exchange import AtomicRoomSwap
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 from tests.unit.vault.conftest import PASSPHRASE
@@ -40,7 +40,7 @@ class Rekeying(Scenario):
             say("rekeyed", done.recovery_key)
 
     async def look(self, said: Sequence[Said]) -> None:
-        Exchange(self.home.rooms).recover()
+        AtomicRoomSwap(self.home.rooms).recover()
         self.home.known = None
         for room, words in SAID.items():
             assert await self.home.said(room) == [words]

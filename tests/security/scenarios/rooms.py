@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import SessionNotFound
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import SqlSessionStore
 from memory.testing import FakeClock

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
-from memory.vault.kdf import KdfParams
+from memory.vault.passphrase import KdfParams
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 from tests.security.crash import Said, Say, Scenario

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from memory.context.entities import SummaryState
 from memory.entities import NewMessage, NewSession
-from memory.lifecycle.compaction import Compactor
-from memory.lifecycle.planning import PlanLimits
-from memory.lifecycle.standing import standing
-from memory.lifecycle.summarise import Summariser
 from memory.storage.store import SqlSessionStore
+from memory.summaries.active_summaries import active_summaries
+from memory.summaries.compaction import Compactor
+from memory.summaries.planning import PlanLimits
+from memory.summaries.summarise import Summariser
 from models.messages import Role
 from models.testing import ScriptedChatModel, WordCounter
 from tests.security.crash import Said, Say, Scenario
@@ -65,7 +65,7 @@ class Summarising(Scenario):
         after = await store.context.summaries(session.id)
         assert before <= {summary.id for summary in after}
         assert (await compactor.plan(session.id, LIMITS)).empty
-        stretches = standing([message.id for message in branch], after)
+        stretches = active_summaries([message.id for message in branch], after)
         assert all(stretch.summary for stretch in stretches)
         assert len(stretches) <= LIMITS.max_summaries
         assert (await store.verify()).problems == ()

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from itertools import count
 
-from memory.background import JobRunner
 from memory.clock import SystemClock
-from memory.gate import ForegroundGate
-from memory.jobs import Job, JobState
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.jobs.queue import Job, JobState
+from memory.jobs.runner import JobRunner
 from tests.security.crash import Said, Say, Scenario
 
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from memory.background import JobRunner, Stage
-from memory.gate import ForegroundGate, Throttle
-from memory.jobs import Job
+from memory.jobs.foreground_gate import ForegroundGate, Throttle
+from memory.jobs.queue import Job
+from memory.jobs.runner import JobRunner, Stage
 from memory.testing import InMemorySessionStore
 from memory.testing.jobs import InMemoryJobStore
 

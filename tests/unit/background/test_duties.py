@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from memory.background import LOOK_S, MAX_ATTEMPTS, Duty
-from memory.jobs import Job, JobState
+from memory.jobs.queue import Job, JobState
+from memory.jobs.runner import LOOK_S, MAX_ATTEMPTS, Duty
 from tests.unit.background.bench import DAY, START, Bench, quiet
 
 

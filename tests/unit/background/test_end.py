@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from memory.background import LOOK_S, MAX_ATTEMPTS, JobRunner, Stage
 from memory.errors import StorageFull
-from memory.jobs import Job, JobState
+from memory.jobs.queue import Job, JobState
+from memory.jobs.runner import LOOK_S, MAX_ATTEMPTS, JobRunner, Stage
 from memory.testing import InMemorySessionStore
 from tests.unit.background.bench import Bench, quiet
 

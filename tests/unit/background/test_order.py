@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from memory.background import BACK_OFF, LOOK_S, MAX_ATTEMPTS, Stage
 from memory.errors import ContextTooSmall
-from memory.jobs import Job, JobPostponed, JobState, Priority
+from memory.jobs.queue import Job, JobPostponed, JobState, Priority
+from memory.jobs.runner import BACK_OFF, LOOK_S, MAX_ATTEMPTS, Stage
 from tests.unit.background.bench import DAY, START, Bench, quiet
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.background import LOOK_S, Held
-from memory.jobs import Job
+from memory.jobs.queue import Job
+from memory.jobs.runner import LOOK_S, Held
 from tests.unit.background.bench import Bench, quiet
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from memory.jobs import Job
+from memory.jobs.queue import Job
 from tests.unit.background.bench import Bench, quiet
 
 

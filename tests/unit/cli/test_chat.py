@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.cli.chat import Conversation
+from atlas_desktop.cli.chat_commands import ChatCommands
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.cli.lines import whole
-from atlas_desktop.explain import UsageError
+from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.turn import TurnOptions
+from atlas_desktop.services.turns import TurnOptions
 from memory.personas.entities import NewPersona
 from models.errors import UnknownModel
 from models.messages import GenerationParams
@@ -48,6 +49,7 @@ class Talk:
     def __init__(self, capsys: pytest.CaptureFixture[str], home: Paths, scene: Scene) -> None:
         self.scene = scene
         self.talk = Conversation(Context(home, json=True, jsonl=True), scene.room, OPTIONS, None)
+        self.talk.commands = ChatCommands(self.talk).by_name()
         self._capsys = capsys
 
     async def take(self, *lines: str) -> list[dict[str, Any]]:

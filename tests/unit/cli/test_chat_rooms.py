@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.cli.chat import Conversation
+from atlas_desktop.cli.chat_commands import ChatCommands
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.turn import TurnOptions
+from atlas_desktop.services.turns import TurnOptions
 from memory.entities import MemoryMode, RoomKind
 from models.messages import GenerationParams
 from tests.unit.services.two_rooms import PASSPHRASE, TwoRooms
@@ -40,7 +41,9 @@ async def talk(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Talk:
     secret = tmp_path / "passphrase"
     secret.write_text(PASSPHRASE)
     ctx = Context(Paths(tmp_path), json=True, jsonl=True, passphrase_file=str(secret), _desk=two.desk)
-    return Talk(capsys, two, Conversation(ctx, await two.open(), OPTIONS, None))
+    conversation = Conversation(ctx, await two.open(), OPTIONS, None)
+    conversation.commands = ChatCommands(conversation).by_name()
+    return Talk(capsys, two, conversation)
 
 
 def codes(events: list[dict[str, Any]]) -> list[str]:

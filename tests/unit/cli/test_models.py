@@ -11,14 +11,14 @@ import pytest
 from atlas_desktop.cli import models as command
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.model_texts import WIDTH
-from atlas_desktop.explain import UsageError
+from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.models import ModelService
-from models.catalog import Catalog, CatalogEntry, ModelRole, WheelSource, load_catalog
 from models.errors import NoModel, UnknownModel, WrongChecksum
-from models.fetch import ModelFetcher
-from models.hardware import GIB, Machine
-from models.library import InstalledModel, ModelLibrary
+from models.library.catalog import Catalog, CatalogEntry, ModelRole, WheelSource, load_catalog
+from models.library.download import ModelFetcher
+from models.library.hardware import GIB, Machine
+from models.library.installed import InstalledModel, ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
 from tests.unit.models.test_wheel_source import MEMBER, build_wheel
 

@@ -1,6 +1,6 @@
 """How long conversations are kept, in words."""
 
-from atlas_desktop.cli.retention import _text
+from atlas_desktop.cli.sessions import _text
 from atlas_desktop.services.retention import Removed
 from memory.retention import RetentionPolicy
 

@@ -4,8 +4,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context.assembly import Prompt, TokenSizes, alternating, assemble, sendable
-from memory.context.head import make_head
+from memory.context.assembly import Prompt, TokenSizes, alternating, assemble, make_head, sendable
 from memory.entities import Message, MessageStatus
 from models.messages import ChatMessage, ModelInfo, PromptShape, Role
 from models.testing import WordCounter

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from memory.context.considering import Fate, considered, unrepeated
+from memory.context.decisions import Outcome, considered, unrepeated
 from memory.recall.entities import Hit, Source
 
 WHEN = datetime(2024, 5, 1, tzinfo=UTC)
@@ -25,9 +25,9 @@ def test_everything_that_was_found_has_a_fate() -> None:
     everything = [told, crowded, far, echo, repeats]
     fates = considered(everything, [told, crowded, far, repeats], everything[:4], [told, crowded], [told])
     assert [(one.id, one.fate) for one in fates] == [
-        ("a", Fate.TOLD),
-        ("b", Fate.NO_ROOM),
-        ("c", Fate.TOO_FAR),
-        ("d", Fate.ECHO),
-        ("m", Fate.REPEATS),
+        ("a", Outcome.TOLD),
+        ("b", Outcome.NO_ROOM),
+        ("c", Outcome.TOO_FAR),
+        ("d", Outcome.ECHO),
+        ("m", Outcome.REPEATS),
     ]

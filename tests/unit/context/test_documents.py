@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memory.attachments.entities import NewAttachment
 from memory.attachments.selecting import by_words, candidates, ranked, terms
 from memory.context.budget import Limits
-from memory.context.documents import Documents, Reading
+from memory.context.documents import DocumentReading, Documents
 from memory.context.engine import ContextEngine
 from memory.context.prepared import Prepared
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession
@@ -89,12 +89,12 @@ async def test_what_fits_is_told_whole_once_and_stands_from_then_on() -> None:
     talk = Talk()
     await talk.begin(("note.md", "The boat is called Alba."))
     first = await talk.say("What is it called?")
-    assert [(use.name, use.reading) for use in first.documents] == [("note.md", Reading.WHOLE)]
+    assert [(use.name, use.reading) for use in first.documents] == [("note.md", DocumentReading.WHOLE)]
     assert first.prompt.messages[-1].content.endswith(
         'Attached file "note.md":\n```\nThe boat is called Alba.\n```\n\nWhat is it called?'
     )
     second = await talk.say("Thanks.")
-    assert [use.reading for use in second.documents] == [Reading.STANDING]
+    assert [use.reading for use in second.documents] == [DocumentReading.STANDING]
     assert "Alba" not in second.prompt.messages[-1].content
     assert sum("Alba" in m.content for m in second.prompt.messages) == 1
     for prepared in (first, second):
@@ -110,7 +110,7 @@ async def test_of_a_long_text_the_passages_that_answer_are_read_and_the_rest_is_
     await talk.begin(("book.txt", BOOK))
     asked = await talk.say("What is the kittiwake password?")
     (use,) = asked.documents
-    assert use.reading is Reading.PASSAGES
+    assert use.reading is DocumentReading.PASSAGES
     assert 0 < use.passages < use.of
     assert "The kittiwake password is seven." in asked.prompt.messages[-1].content
     assert f"({use.passages} of {use.of})" in asked.prompt.messages[-1].content
@@ -139,7 +139,7 @@ async def test_the_next_epoch_holds_what_is_whole_in_its_head() -> None:
     assert "Alba" in made.epoch.head
     assert [part.ids for part in made.epoch.parts if part.tier == "document"] != [()]
     after = await talk.say("And now?")
-    assert [(use.reading, use.tokens > 0) for use in after.documents] == [(Reading.STANDING, True)]
+    assert [(use.reading, use.tokens > 0) for use in after.documents] == [(DocumentReading.STANDING, True)]
     assert sum("Alba" in m.content for m in after.prompt.messages) == 1
     assert sum(part.tokens for part in after.prompt.tiers) == after.prompt.tokens
 

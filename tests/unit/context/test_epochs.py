@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.context.assembly import made_for, make_head, preface, recall_line, time_line
 from memory.context.entities import Epoch, Summary
 from memory.context.epochs import on_branch, usable
-from memory.context.head import made_for, make_head
-from memory.context.preface import preface, recall_line, time_line
 from memory.entities import Message
 from models.messages import PromptShape, Role
 from models.testing import WordCounter

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.events import Replied
+from atlas_desktop.services.turns import ChatService
 from memory.context.budget import Limits
-from memory.context.considering import Fate
+from memory.context.decisions import Outcome
 from memory.context.engine import ContextEngine
-from memory.context.recalling import Recalling
+from memory.context.recalling import ContextRecall
 from memory.entities import Message, NewMessage, NewSession, Session
 from memory.errors import ContextTooSmall
-from memory.recall.entities import Grounds, Hit, Recalled, Source
+from memory.recall.entities import Hit, RawScores, Recalled, Source
 from memory.testing import CountingFolder, InMemorySessionStore
 from memory.testing.clock import FakeClock
 from models.errors import WorkerCrashed
@@ -29,7 +29,9 @@ class Remembering:
 
     def __init__(self, message: Message) -> None:
         source = Source(message.session_id, message.id, None, None, WHEN, "user")
-        self.hit = Hit(message.id, "message", message.content, message.content, 1.0, {}, source, Grounds(0.9))
+        self.hit = Hit(
+            message.id, "message", message.content, message.content, 1.0, {}, source, RawScores(0.9)
+        )
 
     async def recall(self, query: str, **_: object) -> list[Hit]:
         return [self.hit] if query else []
@@ -52,7 +54,7 @@ class Scene:
         self.older, message = await self.store.create_session(
             NewSession("older"), NewMessage(Role.USER, "the code is heliotrope")
         )
-        recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=Remembering(message), zone=UTC)
+        recalling = ContextRecall(WordCounter(), FakeClock(WHEN), recall=Remembering(message), zone=UTC)
         self.engine = ContextEngine(
             self.store,
             self.model,
@@ -90,7 +92,7 @@ async def test_why_says_the_same_of_a_reply_that_was_made_again() -> None:
     again = events[-1]
     assert isinstance(again, Replied)
     considered = await scene.store.context.considered(again.message.id)
-    assert [(one.id, one.fate) for one in considered] == [(message.id, Fate.TOLD)]
+    assert [(one.id, one.fate) for one in considered] == [(message.id, Outcome.TOLD)]
     assert considered == await scene.store.context.considered(first.message.id)
 
 
@@ -105,7 +107,7 @@ async def test_what_was_dropped_for_lack_of_room_is_not_said_to_be_told() -> Non
             prepared = await scene.engine.prepare(session, said.id, reply=20)
             break
     assert (prepared.recalled, prepared.said.preface) == ((), "")
-    assert [(one.id, one.fate) for one in prepared.considered] == [(message.id, Fate.NO_ROOM)]
+    assert [(one.id, one.fate) for one in prepared.considered] == [(message.id, Outcome.NO_ROOM)]
 
 
 @pytest.mark.parametrize("fails", [False, True])

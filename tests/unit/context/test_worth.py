@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.context.budget import Limits
-from memory.context.considering import Fate
+from memory.context.decisions import Outcome
 from memory.context.entities import NewEpoch
-from memory.context.recalling import Brought, Recalling
-from memory.context.worth import MOST_HITS, asks, news, worthwhile
+from memory.context.recalling import MOST_HITS, ContextRecall, RecalledContext, asks, novel_hits, worthwhile
 from memory.entities import Message, NewMessage, NewSession
-from memory.recall.entities import Grounds, Hit, Source
+from memory.recall.entities import Hit, RawScores, Source
 from memory.testing import InMemorySessionStore
 from memory.testing.clock import FakeClock
 from models.messages import Role
@@ -25,12 +24,12 @@ ASKED = "When is my sister's appointment?"
 def hit(text: str, cosine: float | None, words: float = 0.0, *, marked: bool = False) -> Hit:
     source = Source("s", text, None, None, WHEN, "")
     parts = {"importance": float(marked)}
-    return Hit(text, "message", text, text, 0.5, parts, source, Grounds(cosine, words))
+    return Hit(text, "message", text, text, 0.5, parts, source, RawScores(cosine, words))
 
 
 def standing(text: str, hits: list[Hit]) -> list[Hit]:
     """What of `hits` stands in the prompt of a turn."""
-    return worthwhile(text, news(text, hits))
+    return worthwhile(text, novel_hits(text, hits))
 
 
 def test_a_question_has_what_is_close_to_it() -> None:
@@ -84,7 +83,7 @@ def test_without_vectors_words_decide() -> None:
     "passage", [ASKED, "my sister's appointment", "Thanks!", "When does the doctor see Clara?", "¿Cuándo?"]
 )
 def test_an_echo_a_question_and_small_talk_tell_nothing(passage: str) -> None:
-    assert news(ASKED, [hit(passage, 1.0, 1.0)]) == []
+    assert novel_hits(ASKED, [hit(passage, 1.0, 1.0)]) == []
     assert standing(ASKED, [hit(passage, 1.0, 1.0)]) == []
 
 
@@ -92,7 +91,7 @@ def test_an_echo_a_question_and_small_talk_tell_nothing(passage: str) -> None:
     "passage", ["It is on 9 May.", "Clara sees the doctor on 9 May. Can you note that?", "Am 9. Mai"]
 )
 def test_what_tells_something_new_may_stand(passage: str) -> None:
-    assert len(news(ASKED, [hit(passage, 1.0, 1.0)])) == 1
+    assert len(novel_hits(ASKED, [hit(passage, 1.0, 1.0)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_what_is_kept_is_in_its_order_and_never_much(text: str, hits: list[Hit])
     assert len(kept) <= MOST_HITS
     places = [next(i for i, one in enumerate(hits) if one is each) for each in kept]
     assert places == sorted(set(places))
-    assert news(text, kept) == kept
+    assert novel_hits(text, kept) == kept
 
 
 class Asked:
@@ -143,10 +142,10 @@ class Asked:
         raise AssertionError("recall was asked for")
 
 
-async def preface_for(text: str, recall: Asked) -> Brought:
+async def preface_for(text: str, recall: Asked) -> RecalledContext:
     store = InMemorySessionStore(FakeClock(WHEN))
     session, message = await store.create_session(NewSession("now"), NewMessage(Role.USER, text))
-    recalling = Recalling(WordCounter(), FakeClock(WHEN), recall=recall, zone=UTC)  # type: ignore[arg-type]
+    recalling = ContextRecall(WordCounter(), FakeClock(WHEN), recall=recall, zone=UTC)  # type: ignore[arg-type]
     epoch = NewEpoch(session.id, "m", "", (), message.id)
     messages: list[Message] = [message]
     return await recalling.preface(session, messages, epoch, Limits(date_and_time=False), 100)
@@ -154,7 +153,7 @@ async def preface_for(text: str, recall: Asked) -> Brought:
 
 async def test_small_talk_asks_nothing_of_memory() -> None:
     recall = Asked(hit("Clara sees the doctor on 9 May.", 0.9))
-    assert await preface_for("Good morning!", recall) == Brought("")
+    assert await preface_for("Good morning!", recall) == RecalledContext("")
     assert recall.times == 0
 
 
@@ -165,7 +164,7 @@ async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
     assert brought.hits == (close,)
     assert "9 May" in brought.text
     assert [(one.id, one.fate) for one in brought.considered] == [
-        (far.id, Fate.TOO_FAR),
-        (close.id, Fate.TOLD),
+        (far.id, Outcome.TOO_FAR),
+        (close.id, Outcome.TOLD),
     ]
     assert "shed" not in brought.text

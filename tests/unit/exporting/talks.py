@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from atlas_desktop.services.exporting.document import About, MemoryRecord
-from atlas_desktop.services.exporting.formats import FORMATS
+from atlas_desktop.exporting.document import About, MemoryRecord
+from atlas_desktop.exporting.formats import FORMATS
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
+from atlas_desktop.exporting.formats import FORMATS, format_of
+from atlas_desktop.exporting.lines import line_of
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.services.exporting.formats import FORMATS, format_of
-from atlas_desktop.services.exporting.lines import line_of
 from memory.entities import MessageStatus
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
@@ -146,8 +146,8 @@ def test_any_text_makes_a_pdf(texts: list[str], title: str) -> None:
 
 def test_what_has_no_glyph_is_counted() -> None:
     out = io.BytesIO()
-    from atlas_desktop.services.exporting.document import About
-    from atlas_desktop.services.exporting.pdf import PdfWriter
+    from atlas_desktop.exporting.document import About
+    from atlas_desktop.exporting.pdf import PdfWriter
 
     writer = PdfWriter(out, About(THEN, 1))
     writer.session(said("cuneiform \U00012000\U00012001 and a\u200dz"))

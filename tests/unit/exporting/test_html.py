@@ -94,6 +94,6 @@ def test_code_and_what_was_typed_in_lines_are_kept() -> None:
 
 
 def test_a_very_long_message_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.services.exporting.html.LONGEST_MARKDOWN", 10)
+    monkeypatch.setattr("atlas_desktop.exporting.html.LONGEST_MARKDOWN", 10)
     page = Page(written("html", said("*" * 20)).decode())
     assert "*" * 20 in page.words

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from atlas_desktop.services.exporting.markdown import contained, escaped
+from atlas_desktop.exporting.markdown import contained, escaped
 from tests.unit.exporting.talks import MEMORY, TEXTS, said, written
 
 _PIECES = (

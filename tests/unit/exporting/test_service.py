@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.exporting.errors import ExportFault, NothingToExport, TargetExists, TargetRefused
-from atlas_desktop.services.exporting.reading import Chosen
-from atlas_desktop.services.exporting.redaction import KINDS, Redaction
-from atlas_desktop.services.exporting.service import ExportService, Order
-from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, StreamTarget
-from atlas_desktop.services.importing.lines import read_line
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import ExportFault, NothingToExport, TargetExists, TargetRefused
+from atlas_desktop.exporting.redaction import KINDS, Redaction
+from atlas_desktop.exporting.service import Chosen, ExportService, Order
+from atlas_desktop.exporting.targets import FileTarget, FolderTarget, StreamTarget
+from atlas_desktop.importing.lines import read_line
 from memory.attachments.entities import NewAttachment
 from memory.errors import SessionNotFound
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.testing import FakeClock, InMemorySessionStore
 from tests.contract.talk import talk
 
@@ -105,7 +104,7 @@ async def test_a_session_that_has_gone_leaves_no_half_file(tmp_path: Path) -> No
 async def test_who_is_interrupted_leaves_no_half_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atlas_desktop.services.exporting.reading._BATCH", 1)
+    monkeypatch.setattr("atlas_desktop.exporting.service._BATCH", 1)
     store, ids = await room(4)
     begun = asyncio.Event()
     service = ExportService(chosen(store, ids), progress=lambda _done, _total: begun.set())

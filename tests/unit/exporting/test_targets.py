@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.services.exporting.errors import BadRecipient, TargetExists, TargetRefused
-from atlas_desktop.services.exporting.file_names import LONGEST, Names, stem_of
-from atlas_desktop.services.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
+from atlas_desktop.errors import BadRecipient, TargetExists, TargetRefused
+from atlas_desktop.exporting.formats import LONGEST, Names, stem_of
+from atlas_desktop.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from tests.unit.exporting.talks import TEXTS
 
 

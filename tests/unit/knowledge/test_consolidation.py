@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.knowledge.consolidation import (
+from memory.memories.consolidation import (
     MOST_MEMBERS,
     Pair,
     agree,
@@ -19,15 +19,8 @@ from memory.knowledge.consolidation import (
     may_merge,
     merged,
 )
-from memory.knowledge.entities import (
-    Memory,
-    MemoryKind,
-    MemoryOrigin,
-    MemorySource,
-    MemoryState,
-    MemoryTier,
-)
-from memory.knowledge.retention import Retention
+from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, MemoryTier
+from memory.memories.lifetime import Retention
 from tests.unit.knowledge.values import NOW, known, memories
 
 RULES = Retention()

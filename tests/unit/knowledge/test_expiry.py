@@ -7,10 +7,20 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.knowledge.entities import FINDABLE, Memory, MemoryState, MemoryTier
-from memory.knowledge.expiry import Why, fading, plan, prolonged, rescued
-from memory.knowledge.promotion import Ground, Standing, ground, promoted
-from memory.knowledge.retention import PASSING, Retention
+from memory.memories.entities import FINDABLE, Memory, MemoryState, MemoryTier
+from memory.memories.lifetime import (
+    PASSING,
+    Ground,
+    Retention,
+    Standing,
+    Why,
+    fading,
+    ground,
+    plan,
+    prolonged,
+    promoted,
+    rescued,
+)
 from tests.unit.knowledge.values import NOW, known, memories, shares
 
 RULES = Retention()

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memory.context.head import made_for, make_head
-from memory.knowledge.entities import (
+from memory.context.assembly import made_for, make_head
+from memory.memories.entities import (
     Memory,
     MemoryKind,
     MemoryOrigin,
@@ -15,7 +15,7 @@ from memory.knowledge.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.knowledge.profile import Profile, ProfileMaker, candidates
+from memory.memories.profile import Profile, ProfileMaker, candidates
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import PromptShape, Role
 from models.testing import WordCounter

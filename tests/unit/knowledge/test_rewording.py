@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.knowledge.rewording import Rewording, faithful
+from memory.memories.consolidation import Rewording, faithful
 from models.testing import ScriptedChatModel
 
 NOTES = ("I like hiking with Anna", "I like hiking at 7 on Sundays")

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier
-from memory.knowledge.retention import (
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier
+from memory.memories.lifetime import (
     PASSING,
     Retention,
     detail_words,
     expires_at,
     in_use,
     life_left,
+    route,
     short_term_hours,
+    tier_of,
 )
-from memory.knowledge.routing import route, tier_of
 from tests.unit.knowledge.values import NOW, known, memories, shares
 
 RULES = Retention()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.knowledge.wording import reading, rests_on
+from memory.memories.wording import reading, rests_on
 
 
 @pytest.mark.parametrize(

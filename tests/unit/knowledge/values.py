@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memory.knowledge.entities import Memory, MemoryKind, MemoryOrigin, MemoryState, MemoryTier
+from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemoryState, MemoryTier
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 

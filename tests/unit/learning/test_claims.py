@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.claims import claim, same, supersedes
+from memory.learning.memory_writer import claim, same, supersedes
 
 CITIES = st.sampled_from(["Graz", "Leeds", "Porto", "Malmö", "Cork"])
 THINGS = st.sampled_from(["pottery", "jazz", "long meetings", "green tea", "board games"])

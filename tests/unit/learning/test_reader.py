@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.knowledge.entities import MemoryKind, MemoryOrigin
 from memory.learning.entities import Candidate, Heard
 from memory.learning.evidence import found
 from memory.learning.reader import asked_to_remember, read
+from memory.memories.entities import MemoryKind, MemoryOrigin
 
 SAID_AT = datetime(2026, 3, 4, 15, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ import pytest
 
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, NewSession
-from memory.jobs import Job, JobState
-from memory.lifecycle.compaction import IMPROVE, SUMMARISE, Compactor, Handler, register_summaries
-from memory.lifecycle.planning import PlanLimits
-from memory.lifecycle.standing import standing
-from memory.lifecycle.summarise import Summariser
+from memory.jobs.queue import Job, JobState
+from memory.summaries.active_summaries import active_summaries
+from memory.summaries.compaction import IMPROVE, SUMMARISE, Compactor, Handler, register_summaries
+from memory.summaries.planning import PlanLimits
+from memory.summaries.summarise import Summariser
 from memory.testing import InMemorySessionStore
 from models.messages import ChatMessage, ModelInfo, Role
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
@@ -48,9 +48,9 @@ class Room:
     async def summaries(self) -> list[Summary]:
         return await self.store.context.summaries(self.session)
 
-    async def standing(self) -> list[Summary]:
+    async def active_summaries(self) -> list[Summary]:
         ids = [m.id for m in await self.store.branch(self.session)]
-        return [s.summary for s in standing(ids, await self.summaries()) if s.summary]
+        return [s.summary for s in active_summaries(ids, await self.summaries()) if s.summary]
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def test_at_most_so_many_stand_however_long_the_talk(room: Room) -> None:
         await compactor.compact(room.session, LIMITS)
         await room.talk(5)
     await compactor.compact(room.session, LIMITS)
-    found = await room.standing()
+    found = await room.active_summaries()
     assert len(found) == 3
     assert max(s.level for s in found) >= 1
     assert all(s.state is SummaryState.CURRENT for s in found)
@@ -99,7 +99,7 @@ async def test_at_most_so_many_stand_however_long_the_talk(room: Room) -> None:
 
 async def test_force_leaves_only_the_last_messages(room: Room) -> None:
     done = await room.compactor().force(room.session, LIMITS)
-    covered = [id_ for s in await room.standing() for id_ in s.covers]
+    covered = [id_ for s in await room.active_summaries() for id_ in s.covers]
     assert len(covered) == 32 - 4
     assert done.after < done.before
 
@@ -107,7 +107,7 @@ async def test_force_leaves_only_the_last_messages(room: Room) -> None:
 async def test_the_room_for_summaries_is_kept(room: Room) -> None:
     limits = PlanLimits(target_tokens=100_000, summary_tokens=60)
     await room.compactor(ScriptedChatModel(["They go to Oslo."])).force(room.session, limits)
-    assert all(len(s.text.split()) <= 20 for s in await room.standing())
+    assert all(len(s.text.split()) <= 20 for s in await room.active_summaries())
 
 
 async def test_at_once_and_improved_later(room: Room) -> None:
@@ -213,7 +213,7 @@ async def test_a_merged_summary_is_made_anew_from_its_parts_made_anew(room: Room
     await compactor.compact(room.session, limits, quick=True)
     await room.talk(5)
     await compactor.compact(room.session, limits, quick=True)
-    (wide,) = await room.standing()
+    (wide,) = await room.active_summaries()
     assert wide.level == 1
     await room.store.forget_message(wide.covers[0])
     stale = [s for s in await room.summaries() if s.state is SummaryState.STALE]

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.lifecycle.evidence import Evidence, names, numbers
-from memory.lifecycle.languages import language, script
+from memory.summaries.evidence import Evidence, names, numbers
+from memory.summaries.languages import language, script
 
 
 @pytest.mark.parametrize(

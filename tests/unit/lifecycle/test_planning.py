@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message, MessageStatus
-from memory.lifecycle.importance import Importance, Reason
-from memory.lifecycle.planning import Foldable, Plan, PlanLimits, foldables, plan, plan_all, turn_starts
-from memory.lifecycle.standing import standing
+from memory.summaries.active_summaries import active_summaries
+from memory.summaries.importance import Importance, Reason
+from memory.summaries.planning import (
+    Foldable,
+    PlanLimits,
+    SummaryPlan,
+    foldables,
+    plan,
+    plan_all,
+    turn_starts,
+)
 from models.messages import Role
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +39,7 @@ def summary(covers: tuple[str, ...], level: int = 0, state: SummaryState = Summa
     return Summary(f"s{level}-{covers[0]}-{len(covers)}", "s", level, "text", covers, NOW, NOW, state)
 
 
-def carry_out(made: Plan, summaries: list[Summary]) -> list[Summary]:
+def carry_out(made: SummaryPlan, summaries: list[Summary]) -> list[Summary]:
     """As a store does: what a merge replaces becomes merged, what is stale is re-made."""
     stored = {s.covers: s for s in summaries}
     for covers, s in stored.items():
@@ -77,7 +85,7 @@ def test_a_growing_branch_is_always_covered_once(
         made = make(branch, summaries, limits)
         summaries = carry_out(made, summaries)
         ids = tuple(m.id for m in branch)
-        stretches = standing(ids, summaries, keep=limits.recent_messages_min)
+        stretches = active_summaries(ids, summaries, keep=limits.recent_messages_min)
         current = [s.summary for s in stretches if s.summary]
         # Every message before the verbatim ones is covered once, in order.
         assert tuple(id_ for s in current for id_ in s.covers) == ids[: made.start]
@@ -129,7 +137,7 @@ def test_a_fork_is_covered_once_by_the_summaries_it_still_has(
     ids = tuple(m.id for m in fork)
     covered = [
         id_
-        for s in standing(ids, stored, keep=limits.recent_messages_min)
+        for s in active_summaries(ids, stored, keep=limits.recent_messages_min)
         if s.summary
         for id_ in s.summary.covers
     ]
@@ -139,7 +147,7 @@ def test_a_fork_is_covered_once_by_the_summaries_it_still_has(
 
 def test_the_oldest_turns_fold_in_batches_and_only_when_there_are_too_many() -> None:
     limits = PlanLimits(target_tokens=10_000)
-    assert plan(talk(10), [], limits) == Plan(0)
+    assert plan(talk(10), [], limits) == SummaryPlan(0)
     made = plan(talk(11), [], limits)
     assert [len(fold.covers) for fold in made.folds] == [10]
     assert made.start == 10
@@ -207,7 +215,7 @@ def test_merging_is_seldom_repeated_for_the_same_message() -> None:
         made = plan(messages, summaries, limits)
         times += sum("m0" in m.covers for m in made.merges) + sum("m0" in f.covers for f in made.folds)
         summaries = carry_out(made, summaries)
-    assert len(standing([m.id for m in talk(300)], summaries)) == 3
+    assert len(active_summaries([m.id for m in talk(300)], summaries)) == 3
     # Merging the oldest two every time would do it 57 times, and merging by levels 16 times.
     assert times <= 10
     assert sum(len(one.covers) for one in summaries) <= 10 * len(messages)

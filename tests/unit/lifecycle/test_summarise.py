@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from atlas_desktop.services.recall import WorkingEmbedder
 from memory.context.entities import Summary
-from memory.lifecycle.evidence import Evidence
-from memory.lifecycle.gates import longest
-from memory.lifecycle.passages import SourceMessage, sentences
-from memory.lifecycle.summarise import Draft, Summariser
+from memory.summaries.evidence import Evidence
+from memory.summaries.passages import SourceMessage, sentences
+from memory.summaries.summarise import Draft, Summariser
+from memory.summaries.summary_validation import longest
 from models.errors import ModelLoadFailed
 from models.messages import ChatMessage, Lane, Role
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter

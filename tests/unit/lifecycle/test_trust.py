@@ -1,4 +1,4 @@
-from memory.lifecycle.summarise import Trust
+from memory.summaries.summarise import Trust
 
 
 def asked(trust: Trust, passes: list[bool], model: str = "m") -> list[bool]:

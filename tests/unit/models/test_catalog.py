@@ -5,8 +5,16 @@ from typing import Any
 
 import pytest
 
-from models.catalog import HubSource, ModelRole, Recipe, WheelSource, load_catalog, parse_catalog, parse_ref
 from models.errors import UnknownModel
+from models.library.catalog import (
+    HubSource,
+    ModelRole,
+    Recipe,
+    WheelSource,
+    load_catalog,
+    parse_catalog,
+    parse_ref,
+)
 
 OPEN = {"Apache-2.0", "MIT"}
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.catalog import load_catalog
-from models.convert import bert_to_gguf, piece
 from models.errors import ModelLoadFailed
-from models.gguf_header import read_header
-from models.progress import Progress
+from models.library.catalog import load_catalog
+from models.library.convert import bert_to_gguf, piece
+from models.library.files import Progress
+from models.library.gguf import read_header
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "run", "##ning", "[", "é"]
 CONFIG = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.llamacpp.crew import GLANCES, MOMENT_S, REST_S, Crew, Usage, running_now, usage
+from models.llamacpp.thread_tuner import GLANCES, MOMENT_S, REST_S, ThreadTuner, Usage, running_now, usage
 
 PROCESSORS = 4
 
@@ -33,15 +33,15 @@ class Machine:
         self.glances += 1
         return self.running[self.glances % len(self.running)]
 
-    def threads(self, crew: Crew, others: float, wished: int = PROCESSORS) -> int:
+    def threads(self, crew: ThreadTuner, others: float, wished: int = PROCESSORS) -> int:
         self.others = others
         crew.worked(self.seen.at + 1.0)
         return crew.threads(wished, self.seen.at + 1.0)
 
 
-def crew_and_machine() -> tuple[Crew, Machine]:
+def crew_and_machine() -> tuple[ThreadTuner, Machine]:
     machine = Machine()
-    return Crew(PROCESSORS, machine.read, machine.runs, lambda _: None), machine
+    return ThreadTuner(PROCESSORS, machine.read, machine.runs, lambda _: None), machine
 
 
 def test_on_an_idle_machine_all_threads_compute() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from models.discover import discover
+from models.library.discovery import discover
 from tests.unit.models.gguf_files import write_gguf
 
 DIGEST = "a" * 64

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.files import files_below
+from models.library.files import files_below
 
 
 def test_every_file_below_a_folder_with_its_size(tmp_path: Path) -> None:

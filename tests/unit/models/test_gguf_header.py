@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import DamagedGguf, ModelFileMissing, ModelsError, NotGguf, TruncatedGguf
-from models.gguf_header import GgufHeader, read_header
+from models.library.gguf import GgufHeader, read_header
 from tests.unit.models.gguf_files import write_gguf
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.catalog import ModelRole, load_catalog
-from models.hardware import (
+from models.library.catalog import ModelRole, load_catalog
+from models.library.hardware import (
     GIB,
     Fit,
     Machine,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from models.catalog import Catalog, CatalogEntry, HubSource, ModelRole
 from models.errors import (
     DownloadCancelled,
     DownloadFailed,
@@ -17,9 +16,10 @@ from models.errors import (
     UnknownModel,
     WrongChecksum,
 )
-from models.fetch import HubSettings, ModelFetcher
-from models.library import ModelLibrary
-from models.progress import Progress
+from models.library.catalog import Catalog, CatalogEntry, HubSource, ModelRole
+from models.library.download import HubSettings, ModelFetcher
+from models.library.files import Progress
+from models.library.installed import ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
 from tests.unit.models.hub_server import Hub, serve
 
@@ -225,7 +225,7 @@ def test_no_model_and_no_room_are_their_own_errors(
         fetcher.pull("hf:owner/repo")
     with pytest.raises(DownloadFailed, match="not a repository name"):
         fetcher.pull("hf:own er/re:po/tiny.gguf")
-    monkeypatch.setattr("models.files.RESERVE", 1 << 60)
+    monkeypatch.setattr("models.library.files.RESERVE", 1 << 60)
     with pytest.raises(NotEnoughDisk):
         fetcher.pull(REF)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from models.kernels import Kernels, KernelsNote, this_processor
+from models.tuning.kernels import Kernels, KernelsNote, this_processor
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def test_a_note_without_a_level_tells_that_not_everything_runs(
     note: KernelsNote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note.path.write_text("A processor, build 1\n")
-    monkeypatch.setattr("models.kernels.can_hide_amx", lambda: True)
+    monkeypatch.setattr("models.tuning.kernels.can_hide_amx", lambda: True)
     assert note.read() is Kernels.WITHOUT_AMX
-    monkeypatch.setattr("models.kernels.can_hide_amx", lambda: False)
+    monkeypatch.setattr("models.tuning.kernels.can_hide_amx", lambda: False)
     assert note.read() is Kernels.PLAIN
 
 
@@ -39,7 +39,7 @@ def test_what_makes_no_sense_is_no_note(note: KernelsNote, content: bytes) -> No
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_every_chain_ends_with_plain_kernels(monkeypatch: pytest.MonkeyPatch, *, hidden: bool) -> None:
-    monkeypatch.setattr("models.kernels.can_hide_amx", lambda: hidden)
+    monkeypatch.setattr("models.tuning.kernels.can_hide_amx", lambda: hidden)
     chain = [Kernels.ALL]
     while (weaker := chain[-1].weaker) is not None:
         chain.append(weaker)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from models.catalog import Catalog, CatalogEntry, HubSource, ModelRole
 from models.errors import (
     DownloadCancelled,
     ModelDamaged,
@@ -23,9 +22,9 @@ from models.errors import (
     UnknownModel,
     WrongChecksum,
 )
-from models.library import ModelLibrary
-from models.names import clean_id
-from models.progress import Progress
+from models.library.catalog import Catalog, CatalogEntry, HubSource, ModelRole, clean_id
+from models.library.files import Progress
+from models.library.installed import ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models import protocol
 from models.errors import ProtocolError
+from models.worker import protocol
 
 
 def test_a_request_survives_the_pipe() -> None:

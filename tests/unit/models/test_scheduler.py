@@ -1,7 +1,7 @@
 import threading
 
 from models.messages import Lane
-from models.scheduler import Job, Scheduler
+from models.worker.scheduler import Job, Scheduler
 
 
 def steps(log: list[str], name: str, count: int) -> Job:

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from models import protocol
+from models.llamacpp.chat_runtime import TASK_BATCH, UNINTERRUPTED_BATCH, ChatRuntimes
 from models.llamacpp.jobs import LEAST_BATCH, TRIAL_BATCH
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
-from models.llamacpp.speakers import TASK_BATCH, UNINTERRUPTED_BATCH, Speakers
 from models.llamacpp.states import StateLayout
 from models.messages import hash_tokens
+from models.worker import protocol
 
 
 class FakeContext:
@@ -53,13 +53,13 @@ class FakeContext:
         self.closed = True
 
 
-def speakers(made: list[tuple[int, bool]], *, length: int = 6000, whole: bool = False) -> Speakers:
+def speakers(made: list[tuple[int, bool]], *, length: int = 6000, whole: bool = False) -> ChatRuntimes:
     def new_context(wanted: int, interruptible: bool) -> Context:
         made.append((wanted, interruptible))
         return cast("Context", FakeContext(wanted, whole=whole))
 
     model: Any = SimpleNamespace(keeps_whole_state=whole)
-    return Speakers(
+    return ChatRuntimes(
         cast("Model", model),
         cast("PromptBuilder", None),
         cast("Context", FakeContext(length, whole=whole)),

@@ -1,8 +1,8 @@
 import pytest
 
 from models.errors import TemplateFailed
+from models.llamacpp.templates import CHATML, ChatTemplate
 from models.messages import Role
-from models.templates import CHATML, ChatTemplate
 
 U, A, S = Role.USER, Role.ASSISTANT, Role.SYSTEM
 

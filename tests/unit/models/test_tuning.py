@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tuning import (
+from models.tuning.plan import (
     LAYOUTS,
     Outcome,
-    Plan,
     Round,
     RunSettings,
     Step,
+    TuningPlan,
     changes,
     gain,
     layout_key,
@@ -110,7 +110,7 @@ def test_threads_worth_trying() -> None:
 
 
 def test_one_coordinate_changes_at_a_time() -> None:
-    plan = Plan(threads=(4, 2, 1))
+    plan = TuningPlan(threads=(4, 2, 1))
     assert changes(plan, BASE, "threads") == (RunSettings(threads=2), RunSettings(threads=1))
     assert [one.batch for one in changes(plan, BASE, "batch")] == [64, 128, 512]
     # Values that are stored small need flash attention.
@@ -118,11 +118,11 @@ def test_one_coordinate_changes_at_a_time() -> None:
         (True, "f16"),
         (True, "q8_0"),
     ]
-    assert changes(Plan(attention=False), BASE, "attention") == ()
+    assert changes(TuningPlan(attention=False), BASE, "attention") == ()
 
 
 def names(row: int, steps: list[Step], current: int | None = None) -> list[str]:
-    return [layout.name for layout, _ in layouts_for(Plan(), row, lambda: steps, current=current)]
+    return [layout.name for layout, _ in layouts_for(TuningPlan(), row, lambda: steps, current=current)]
 
 
 def test_layouts_that_do_not_fit_or_are_there_already_are_left_out() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from models.catalog import Catalog, CatalogEntry, ModelRole, WheelSource
 from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
-from models.fetch import ModelFetcher
-from models.library import ModelLibrary
-from models.progress import Progress
-from models.sources.wheel import PIP
+from models.library.catalog import Catalog, CatalogEntry, ModelRole, WheelSource
+from models.library.download import ModelFetcher
+from models.library.files import Progress
+from models.library.installed import ModelLibrary
+from models.library.wheel import PIP
 from tests.unit.models.gguf_files import write_gguf
 
 MEMBER = "tiny_model/tiny.gguf"

@@ -3,9 +3,8 @@
 import numpy as np
 
 from memory.insights.clusters import clusters
-from memory.organising.categories import examples, nearest
 from memory.organising.entities import Filed
-from memory.organising.tagging import Tagger
+from memory.organising.suggestions import Tagger, examples, nearest
 
 GARDEN = ("planting tomatoes in spring soil", "soil and compost for tomatoes", "tomatoes need water and soil")
 CODE = ("python function raises exception", "exception in python import", "python exception traceback import")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memory.recall.asking import FRAMES, Meanings, specific
+from memory.recall.asking import FRAMES, QueryEmbedder, specific
 from memory.recall.entities import QueryVector
 
 
@@ -29,7 +29,7 @@ def test_what_all_share_is_taken_out() -> None:
 
 
 async def test_only_requests_for_advice_are_changed_and_only_for_their_model() -> None:
-    meanings = Meanings(Vectors())
+    meanings = QueryEmbedder(Vectors())
     advice = await meanings.of("Which tea should I get?", "m")
     assert advice == pytest.approx([1.0] + [0.0] * 7, abs=1e-9)
     kept = await meanings.of("They said it should rain", "m")
@@ -59,6 +59,8 @@ class Counted(Vectors):
 
 async def test_what_requests_are_compared_with_is_embedded_once_and_kept() -> None:
     kept, later = Kept(), Counted()
-    first = await Meanings(Vectors(), kept).of("Which tea should I get?", "m")
-    assert await Meanings(later, kept).of("Which tea should I get?", "m") == pytest.approx(first, abs=1e-6)
+    first = await QueryEmbedder(Vectors(), kept).of("Which tea should I get?", "m")
+    assert await QueryEmbedder(later, kept).of("Which tea should I get?", "m") == pytest.approx(
+        first, abs=1e-6
+    )
     assert later.asked == 1

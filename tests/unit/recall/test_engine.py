@@ -9,7 +9,7 @@ import pytest
 from memory.entities import MemoryMode, MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Grounds, Hit, QueryVector
+from memory.recall.entities import Hit, QueryVector, RawScores
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
@@ -107,7 +107,7 @@ async def test_a_hit_says_what_speaks_for_it_by_itself(store: SessionStore) -> N
     await say(store, "green bicycle shop", "weather report for the shop", "how will you")
     engine = by_words(store)
     whole, part = await engine.recall("bicycle shop", k=2)
-    assert whole.grounds == Grounds(None, 1.0)
+    assert whole.grounds == RawScores(None, 1.0)
     assert 0 < part.grounds.words < 0.5
     unknown = (await engine.recall("bicycle of Marmaduke", k=1))[0]
     assert 0 < unknown.grounds.words < 1

@@ -6,7 +6,7 @@ import pytest
 
 from memory.context.entities import NewSummary
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     MemoryKind,
     MemoryOrigin,
     MemoryPatch,

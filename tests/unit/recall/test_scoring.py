@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from memory.recall.decay import BOUNDED, NONE, PUBLISHED
 from memory.recall.scoring import SESSION_WORDS, TRUSTED, Evidence, Weights, score
-from memory.recall.temporal import BOUNDED, NONE, PUBLISHED
 
 N = 4
 WEIGHTS = Weights()

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector

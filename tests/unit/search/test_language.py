@@ -25,8 +25,8 @@ from memory.search.entities import (
     When,
     Words,
 )
-from memory.search.fields import NAMES
 from memory.search.language import MOST_CHARACTERS, MOST_CONDITIONS, MOST_DEPTH, parse, wanted_words, written
+from memory.search.terms import NAMES
 from models.messages import Role
 
 NOW = datetime(2026, 11, 22, 15, 30, tzinfo=UTC)

@@ -3,16 +3,17 @@
 from contextlib import aclosing
 
 from atlas_desktop.services.events import Notice, Replied, TurnEvent
-from atlas_desktop.services.room import Model, OpenRoom, RoomParts
-from atlas_desktop.services.turn import Turn, TurnOptions
-from atlas_desktop.setting_types import Settings
-from atlas_desktop.settings import parse
+from atlas_desktop.services.room import RoomFactory, RoomServices
+from atlas_desktop.services.turns import Turn, TurnOptions
+from atlas_desktop.settings.file import parse
+from atlas_desktop.settings.schema import Settings
 from memory.entities import Session
-from memory.gate import ForegroundGate
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.testing import InMemorySessionStore
 from memory.testing.clock import FakeClock
 from memory.testing.snapshots import InMemorySnapshots
 from memory.testing.vectors import BruteForceVectorIndex
+from models.ports import Model
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 
 
@@ -33,7 +34,7 @@ class Scene:
         self.counter = WordCounter()
         self.snapshots = InMemorySnapshots() if snapshots else None
         self.settings: Settings = parse(settings or {})
-        self.room: OpenRoom = RoomParts(
+        self.room: RoomServices = RoomFactory(
             clock=self.clock,
             gate=ForegroundGate(),
             power=None,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.attempts import LONGEST_S, Attempts, delay_after
+from atlas_desktop.services.vault import LONGEST_S, Attempts, delay_after
 
 
 def test_three_are_free_and_then_each_waits_longer_up_to_a_minute() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Accepted, Delta, Replied, TurnEvent
-from atlas_desktop.setting_types import JobSettings
-from memory.background import Duty, Held, Stage
+from atlas_desktop.settings.schema import JobSettings
 from memory.clock import SystemClock
 from memory.entities import Message, NewMessage, NewSession, Session
 from memory.errors import RoomDamaged
-from memory.gate import ForegroundGate
-from memory.jobs import Job, JobState
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.jobs.queue import Job, JobState
+from memory.jobs.runner import Duty, Held, Stage
 from memory.testing import InMemorySessionStore
 from models.messages import Completion, Role, StopReason, Timings
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.chat import ChatService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from atlas_desktop.services.turn import Turn, TurnOptions
+from atlas_desktop.services.turns import ChatService, Turn, TurnOptions
 from memory.attachments.entities import NewAttachment
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine

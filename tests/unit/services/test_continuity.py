@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from atlas_desktop.services.turn import TurnOptions
+from atlas_desktop.services.turns import TurnOptions
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode
 from models.errors import ModelsError

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from atlas_desktop.services.demo import fill, sample_conversations
-from memory.knowledge.entities import MemoryFilter, MemoryKind, MemoryState
+from memory.memories.entities import MemoryFilter, MemoryKind, MemoryState
 from memory.ports import Clock, SessionStore
 from memory.testing import InMemorySessionStore
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.finding import FindingService
+from atlas_desktop.services.search import FindingService
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
 from memory.organising.entities import MarksPatch

@@ -6,8 +6,8 @@ import pytest
 
 from memory.context.entities import NewSummary, SummaryState, TierUse, TurnRecord
 from memory.errors import SessionNotFound, StorageFull
-from memory.lifecycle.compaction import IMPROVE
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
+from memory.summaries.compaction import IMPROVE
 from memory.testing.snapshots import InMemorySnapshots
 from models.errors import WorkerUnresponsive
 from models.messages import ModelState

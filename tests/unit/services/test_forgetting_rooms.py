@@ -6,7 +6,7 @@ import pytest
 
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import AmbiguousId, MemoryNotFound, ProjectNotFound
-from memory.lifecycle.forgetting import Target
+from memory.forgetting import Target
 from memory.ports import SessionStore
 from models.messages import Role
 from tests.unit.services.two_rooms import TwoRooms

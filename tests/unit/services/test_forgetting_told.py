@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from atlas_desktop.services.forgetting import Receipt
-from atlas_desktop.services.forgetting_told import preview_text, receipt_text, where
+from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text, where
 from memory.entities import Copy, Erased
-from memory.lifecycle.forgetting import Affected
+from memory.forgetting import Affected
 
 GONE = Erased(2, 0, 0, 0, 0, 2, 0, 0, verified=True)
 

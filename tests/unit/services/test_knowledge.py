@@ -5,15 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from atlas_desktop.cli import memory_shapes
+from atlas_desktop.cli import output
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.knowledge import LONGEST, KnowledgeService, Wish, rules_of
-from atlas_desktop.services.upkeep import UpkeepService
-from atlas_desktop.setting_types import MemorySettings, Settings
+from atlas_desktop.services.memories import LONGEST, KnowledgeService, UpkeepService, Wish, rules_of
+from atlas_desktop.settings.schema import MemorySettings, Settings
 from memory.entities import NewMessage, NewSession
 from memory.errors import AmbiguousId, CannotUndo, ChangeNotFound, MemoryNotFound
-from memory.gate import ForegroundGate
-from memory.knowledge.entities import (
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,
     MemoryOrigin,
@@ -24,8 +23,7 @@ from memory.knowledge.entities import (
     NewMemory,
     TimesOutOfOrder,
 )
-from memory.knowledge.expiry import Why
-from memory.knowledge.retention import Retention
+from memory.memories.lifetime import Retention, Why
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
 from models.testing import ScriptedChatModel
@@ -183,7 +181,7 @@ async def test_a_view_tells_of_the_words_behind_a_memory() -> None:
     source = MemorySource(message.id, session.id, "Anna lives in Oslo")
     key = await learned(place, "Her sister Anna lives in Oslo", sources=(source,))
     (view,) = await place.knowledge.views([await place.store.memories.get(key)])
-    shape = memory_shapes.memory(view)
+    shape = output.memory(view)
     assert shape["sources"] == [
         {
             "session": session.id,
@@ -233,10 +231,10 @@ def test_the_settings_are_the_rules() -> None:
 @pytest.mark.parametrize(
     ("names", "kinds"),
     [
-        (memory_shapes.KINDS, MemoryKind),
-        (memory_shapes.STATES, MemoryState),
-        (memory_shapes.TIERS, MemoryTier),
-        (tuple(memory_shapes.WHY), Why),
+        (output.KINDS, MemoryKind),
+        (output.STATES, MemoryState),
+        (output.TIERS, MemoryTier),
+        (tuple(output.WHY), Why),
     ],
 )
 def test_the_command_line_knows_every_name(names: tuple[str, ...], kinds: Callable[[], object]) -> None:

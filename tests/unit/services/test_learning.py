@@ -8,17 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from atlas_desktop.importing.entities import ImportOptions
+from atlas_desktop.importing.importer import Importer
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.importing import Importer, ImportOptions
 from atlas_desktop.services.learning import LearningService
-from atlas_desktop.services.room import Model
-from atlas_desktop.setting_types import JobSettings, MemorySettings
+from atlas_desktop.settings.schema import JobSettings, MemorySettings
 from memory.entities import MemoryMode, NewMessage, NewSession, SessionPatch
-from memory.gate import ForegroundGate
-from memory.knowledge.entities import MemoryKind, MemoryState
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.memories.entities import MemoryKind, MemoryState
 from memory.testing import FakeClock, InMemorySessionStore
 from models.errors import NoModel
 from models.messages import Role
+from models.ports import Model
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.unit.services.test_background import FakeTurn
 

@@ -2,10 +2,10 @@
 
 import time
 
-from atlas_desktop.services.room import RoomParts
-from memory.context.parts import in_parts
+from atlas_desktop.services.room import RoomFactory
+from memory.context.long_messages import in_parts
 from memory.entities import Message
-from memory.gate import ForegroundGate
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.storage.room import open_off_record
 from memory.testing.vectors import BruteForceVectorIndex
 from models.testing import WordCounter
@@ -20,7 +20,7 @@ MOST_S = 20.0
 async def test_a_hard_message_is_embedded_and_learned_from_beside_the_loop() -> None:
     scene = Scene()
     store = await open_off_record(scene.clock)
-    room = RoomParts(
+    room = RoomFactory(
         clock=scene.clock,
         gate=ForegroundGate(),
         power=None,

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.bench import BenchHost, bench
-from atlas_desktop.services.models import ModelService
-from models.catalog import Catalog, load_catalog
+from atlas_desktop.error_table import explain
+from atlas_desktop.services.models import BenchHost, ModelService, bench
 from models.errors import (
     DownloadCancelled,
     ModelNotInstalled,
@@ -17,9 +15,11 @@ from models.errors import (
     UnknownArchitecture,
     UnknownModel,
 )
-from models.fetch import ModelFetcher
-from models.hardware import GIB, Fit, Machine
-from models.library import InstalledModel, ModelLibrary
+from models.library.catalog import Catalog, load_catalog
+from models.library.download import ModelFetcher
+from models.library.files import Cancelled, Progress, Report
+from models.library.hardware import GIB, Fit, Machine
+from models.library.installed import InstalledModel, ModelLibrary
 from models.messages import (
     ChatMessage,
     Completion,
@@ -31,7 +31,6 @@ from models.messages import (
     Timings,
     TokenDelta,
 )
-from models.progress import Cancelled, Progress, Report
 from tests.unit.models.gguf_files import write_gguf
 
 CATALOG = load_catalog()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.services.numbered import number_of, numbered, without_number
+from atlas_desktop.services.sessions import number_of, numbered, without_number
 
 
 @pytest.mark.parametrize(

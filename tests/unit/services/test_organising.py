@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.bulk import Bulk
-from atlas_desktop.services.filing import KIND
 from atlas_desktop.services.insights import insights
-from atlas_desktop.services.knowledge import Wish
+from atlas_desktop.services.memories import Wish
+from atlas_desktop.services.organising import KIND
 from atlas_desktop.services.related import MENTIONED
 from memory.entities import (
     CategorySource,
@@ -20,7 +20,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import CannotMerge, SessionNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,
     MemoryOrigin,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.parts import ACKNOWLEDGEMENT, part_options
-from atlas_desktop.services.turn import TurnOptions
+from atlas_desktop.error_table import explain
+from atlas_desktop.services.turns import ACKNOWLEDGEMENT, TurnOptions, part_options
 from memory.entities import MessageStatus
 from memory.errors import AmbiguousId, ContextTooSmall, MessageNotFound
 from models.messages import GenerationParams

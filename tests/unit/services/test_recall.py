@@ -7,9 +7,9 @@ import pytest
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.recall import ALL, KIND, RecallService
-from atlas_desktop.setting_types import JobSettings
+from atlas_desktop.settings.schema import JobSettings
 from memory.entities import NewMessage
-from memory.gate import ForegroundGate
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from models.errors import ModelDamaged, NoModel

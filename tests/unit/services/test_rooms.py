@@ -203,7 +203,7 @@ async def test_the_private_room_closes_when_nobody_uses_it_and_stays_while_someb
             rooms.used()
             seconds[0] += 60
 
-    monkeypatch.setattr("atlas_desktop.services.rooms.asyncio.sleep", sleep)
+    monkeypatch.setattr("atlas_desktop.services.desk.asyncio.sleep", sleep)
     rooms.busy = lambda: next(turning)
     rooms.watch()
     task = rooms._watching

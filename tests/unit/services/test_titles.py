@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
 from atlas_desktop.services.sessions import SessionService
-from atlas_desktop.services.titles import MAX_LENGTH, Titler, first_words, tidy
-from atlas_desktop.setting_types import JobSettings
+from atlas_desktop.services.summaries import MAX_LENGTH, Titler, first_words, tidy
+from atlas_desktop.settings.schema import JobSettings
 from memory.clock import SystemClock
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, SessionPatch, TitleSource
-from memory.gate import ForegroundGate
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Completion, Lane, Role, StopReason, Timings

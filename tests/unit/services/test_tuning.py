@@ -15,22 +15,22 @@ import pytest
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.tuning import TuneJobs, TuningService
-from memory.background import Handler
-from memory.gate import ForegroundGate
-from memory.jobs import Job, JobState
-from models.catalog import Catalog
+from memory.jobs.foreground_gate import ForegroundGate
+from memory.jobs.queue import Job, JobState
+from memory.jobs.runner import Handler
 from models.errors import ModelLoadFailed, NotEnoughDisk, WorkerCrashed, WrongChecksum
-from models.fetch import ModelFetcher
-from models.files import fingerprint
-from models.library import ModelLibrary
-from models.tuned import TunedStore, is_tuned_file, tuned_words
-from models.tuning import LAYOUTS, Layout, Plan, Round, RunSettings
+from models.library.catalog import Catalog
+from models.library.download import ModelFetcher
+from models.library.files import fingerprint
+from models.library.installed import ModelLibrary
+from models.tuning.plan import LAYOUTS, Layout, Round, RunSettings, TuningPlan
+from models.tuning.results import TunedStore, is_tuned_file, tuned_words
 from tests.unit.models.gguf_files import write_gguf
 
 MODEL = "small"
 START = RunSettings(threads=2)
 # The rows of the small file are shorter than any real layout needs.
-PLAN = Plan(layouts=tuple(msgspec.structs.replace(one, row=1) for one in LAYOUTS[:3]), threads=(2, 1))
+PLAN = TuningPlan(layouts=tuple(msgspec.structs.replace(one, row=1) for one in LAYOUTS[:3]), threads=(2, 1))
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Bench:
     def layout(self) -> str:
         return self.path.name.split(".tuned-")[1].removesuffix(".part") if is_tuned_file(self.path) else ""
 
-    async def measure(self, settings: RunSettings, plan: Plan) -> Round:
+    async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
         if self.machine.stop_after is not None and len(self.machine.measured) >= self.machine.stop_after:
             raise asyncio.CancelledError
         if self.machine.crashes(self.layout, settings):
@@ -70,7 +70,7 @@ class Bench:
         speed = 100 * self.machine.speeds.get(self.layout, 1.0) * self.machine.speed_of(settings)
         return Round(speed, speed, self.machine.decode)
 
-    async def perplexity(self, settings: RunSettings, plan: Plan) -> float:
+    async def perplexity(self, settings: RunSettings, plan: TuningPlan) -> float:
         return 20 * self.machine.losses.get(self.layout, 1.0)
 
     async def quantise(self, target: Path, layout: Layout, threads: int) -> None:
@@ -238,7 +238,7 @@ async def test_a_full_disk_is_told_before_anything_is_written(
     def full(folder: Path, needed: int) -> None:
         raise NotEnoughDisk(needed, 0, folder)
 
-    monkeypatch.setattr("atlas_desktop.services.tuning_search.require_space", full)
+    monkeypatch.setattr("atlas_desktop.services.tuning.require_space", full)
     machine = Machine(USUAL, LOSSES)
     with pytest.raises(NotEnoughDisk):
         await service(library, machine).tune(MODEL)
@@ -250,7 +250,7 @@ async def test_a_layout_that_memory_cannot_hold_beside_the_model_is_left_for_ano
     library: ModelLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(USUAL, LOSSES)
-    monkeypatch.setattr("atlas_desktop.services.tuning_search.available_memory", lambda: 10)
+    monkeypatch.setattr("atlas_desktop.services.tuning.available_memory", lambda: 10)
     assert not (await service(library, machine).tune(MODEL)).kept
     assert machine.quantised == []
 
@@ -281,7 +281,7 @@ async def test_removing_a_model_removes_what_tuning_made_and_verifying_reads_it(
 
 async def test_slower_writing_is_too_high_a_price(library: ModelLibrary) -> None:
     class SlowWriter(Bench):
-        async def measure(self, settings: RunSettings, plan: Plan) -> Round:
+        async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
             done = await super().measure(settings, plan)
             return Round(done.near, done.far, done.decode * (0.8 if self.layout else 1.0))
 

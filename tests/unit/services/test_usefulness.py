@@ -1,9 +1,9 @@
 """Which memories count as having been of use in a reply."""
 
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.usefulness import UsefulnessService
+from atlas_desktop.services.recall import UsefulnessService
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
 from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Completion, Role, StopReason, Timings

@@ -2,13 +2,13 @@
 
 import pytest
 
-from atlas_desktop.cli.why import as_json, described
-from atlas_desktop.services.why import Why, WhyService
-from memory.context.considering import Considered, Fate
+from atlas_desktop.cli.provenance import as_json, described
+from atlas_desktop.services.provenance import ProvenanceService, Why
+from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import TierUse, TurnRecord
 from memory.entities import NewMessage, NewSession
 from memory.errors import MemoryNotFound, MessageNotFound
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     MemoryKind,
     MemoryOrigin,
     MemoryPatch,
@@ -28,7 +28,7 @@ class Scene:
     def __init__(self) -> None:
         self.store = InMemorySessionStore(FakeClock())
         engine = RecallEngine(self.store.evidence, FakeClock())
-        self.service = WhyService(self.store, engine, FakeClock())  # type: ignore[arg-type]
+        self.service = ProvenanceService(self.store, engine, FakeClock())  # type: ignore[arg-type]
 
     async def fill(self) -> None:
         store = self.store
@@ -47,8 +47,8 @@ class Scene:
             await store.append_message(self.other.id, NewMessage(Role.USER, text))
         parts = TierUse("profile", 4, (self.memory.id,)), TierUse("recent", 9, (self.said.id,))
         await store.context.record_turn(TurnRecord(self.reply.id, self.session.id, None, "m", "", 13, parts))
-        told = Considered("memory", self.memory.id, Fate.TOLD, 0.75, {"lexical": 0.5})
-        left = Considered("message", self.said.id, Fate.TOO_FAR, 0.25, {"lexical": 0.1})
+        told = RecallDecision("memory", self.memory.id, Outcome.TOLD, 0.75, {"lexical": 0.5})
+        left = RecallDecision("message", self.said.id, Outcome.TOO_FAR, 0.25, {"lexical": 0.1})
         await store.context.record_considered(self.session.id, self.reply.id, [told, left])
         await store.memories.use(
             [self.memory.id], reply_id=self.reply.id, session_id=self.session.id, how=UseKind.CITED

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.desk import Desk
-from atlas_desktop.services.room import Model, OpenRoom
-from atlas_desktop.services.rooms import RoomsService
-from atlas_desktop.settings import SettingsFile
+from atlas_desktop.services.desk import AppContext, RoomsService
+from atlas_desktop.services.room import RoomServices
+from atlas_desktop.settings.file import SettingsFile
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
 from memory.ports import SessionStore
@@ -18,6 +17,7 @@ from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
 from memory.vault.keys import RoomKey
 from memory.vault.vaults import Keys
+from models.ports import Model
 from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TwoRooms:
 
         settings = SettingsFile(home / "config.toml", environ={})
         settings.load()
-        self.desk = Desk(
+        self.desk = AppContext(
             paths=Paths(home),
             settings_file=settings,
             vault=cast("VaultService", vault or OneKey()),
@@ -110,9 +110,9 @@ class TwoRooms:
     def rooms(self) -> RoomsService:
         return self.desk.rooms
 
-    async def open(self) -> OpenRoom:
+    async def open(self) -> RoomServices:
         return await self.desk.enter(RoomKey.generate())
 
-    async def both(self) -> tuple[OpenRoom, OpenRoom]:
+    async def both(self) -> tuple[RoomServices, RoomServices]:
         private = await self.rooms.enter_both(PASSPHRASE)
         return self.desk.at(RoomKind.OPEN), private

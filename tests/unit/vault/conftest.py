@@ -7,8 +7,8 @@ import pytest
 from memory.entities import RoomKind
 from memory.errors import KeyringUnavailable
 from memory.testing import FakeClock
-from memory.vault.kdf import KdfParams
-from memory.vault.ports import KeyringTrouble
+from memory.vault.keyring import KeyringTrouble
+from memory.vault.passphrase import KdfParams
 from memory.vault.vault import Vault
 
 CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
@@ -16,7 +16,7 @@ PASSPHRASE = "seven small herons"
 
 
 class FakeKeyring:
-    """`memory.vault.ports.KeyringPort` in a dictionary; `trouble` makes every call fail."""
+    """`memory.vault.keyring.KeyringPort` in a dictionary; `trouble` makes every call fail."""
 
     def __init__(self, name: str = "fake.Keyring") -> None:
         self.name = name

@@ -13,12 +13,17 @@ from memory.errors import KeyslotsDamaged, RecoveryKeyMistyped, StorageFull
 from memory.testing import FakeClock
 from memory.vault import recovery
 from memory.vault.files import write_durably
-from memory.vault.kdf import KdfParams, derive
 from memory.vault.keys import RoomKey
-from memory.vault.keyslots import KeyslotFile, Keyslots
-from memory.vault.passphrase import to_bytes
-from memory.vault.slots import PassphraseSlot, Place, open_slot, passphrase_slot, recovery_slot
-from memory.vault.strength import estimate
+from memory.vault.keyslots import (
+    KeyslotFile,
+    Keyslots,
+    PassphraseSlot,
+    SlotPlace,
+    open_slot,
+    passphrase_slot,
+    recovery_slot,
+)
+from memory.vault.passphrase import KdfParams, derive, estimate, to_bytes
 
 NOW = FakeClock().now()
 
@@ -76,7 +81,7 @@ def test_argon2id_gives_the_reference_value() -> None:
 def test_costs_out_of_bounds_are_refused_in_a_call_and_in_a_file(params: KdfParams, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="between"):
         derive(b"x", bytes(16), params)
-    place = Place("vault", "open", bytes(16))
+    place = SlotPlace("vault", "open", bytes(16))
     slot = passphrase_slot(place, RoomKey.generate(), b"x", KdfParams(1 << 16, 1, 1), NOW)
     costly = msgspec.structs.replace(
         slot, memory_kib=params.memory_kib, iterations=params.iterations, lanes=params.lanes
@@ -99,7 +104,7 @@ def test_costs_out_of_bounds_are_refused_in_a_call_and_in_a_file(params: KdfPara
 
 def test_a_slot_opens_only_where_it_was_made() -> None:
     key = RoomKey.generate()
-    place = Place("vault", "open", key.salt)
+    place = SlotPlace("vault", "open", key.salt)
     secret = recovery.generate()
     slot = recovery_slot(place, key, secret, NOW)
     kek = slot.kek(secret)
@@ -107,9 +112,9 @@ def test_a_slot_opens_only_where_it_was_made() -> None:
     assert open_slot(slot, place, kek) == key
     assert open_slot(slot, place, bytes(32)) is None
     for elsewhere in (
-        Place("other", "open", key.salt),
-        Place("vault", "private", key.salt),
-        Place("vault", "open", bytes(16)),
+        SlotPlace("other", "open", key.salt),
+        SlotPlace("vault", "private", key.salt),
+        SlotPlace("vault", "open", bytes(16)),
     ):
         assert open_slot(slot, elsewhere, kek) is None
     assert open_slot(msgspec.structs.replace(slot, id="another"), place, kek) is None
@@ -119,7 +124,7 @@ def test_a_slot_opens_only_where_it_was_made() -> None:
 @pytest.mark.parametrize("field", ["memory_kib", "iterations", "lanes"])
 def test_the_cost_of_a_slot_is_authenticated(field: str) -> None:
     key = RoomKey.generate()
-    place = Place("vault", "open", key.salt)
+    place = SlotPlace("vault", "open", key.salt)
     slot: PassphraseSlot = passphrase_slot(place, key, b"secret", KdfParams(1 << 16, 1, 1), NOW)
     kek = slot.kek(b"secret")
     assert open_slot(slot, place, kek) == key

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory.storage.pages import PAGE as STORED_PAGE
-from memory.vault.outside import PAGE, Flaw, flaw
+from memory.vault.status import PAGE, Flaw, flaw
 
 SALT = bytes(range(16))
 WHOLE = SALT + bytes(2 * PAGE - len(SALT))

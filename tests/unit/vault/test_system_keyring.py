@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from memory.errors import KeyringUnavailable
+from memory.vault.keyring import KeyringTrouble
 from memory.vault.keyring_child import TRUSTED, Request, answer
-from memory.vault.ports import KeyringTrouble
 from memory.vault.system_keyring import SystemKeyring
 
 ROOT = Path(__file__).parents[3]

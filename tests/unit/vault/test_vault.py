@@ -24,9 +24,9 @@ from memory.errors import (
 from memory.testing import FakeClock
 from memory.vault import recovery
 from memory.vault.files import write_durably
-from memory.vault.kdf import DEFAULT_KDF, KdfParams
+from memory.vault.keyring import KeyringTrouble
 from memory.vault.keyslots import CopyState
-from memory.vault.ports import KeyringTrouble
+from memory.vault.passphrase import DEFAULT_KDF, KdfParams
 from memory.vault.vault import Vault
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 

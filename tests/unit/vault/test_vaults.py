@@ -10,9 +10,8 @@ from memory.entities import RoomKind
 from memory.errors import StorageFull, VaultExists, WrongPassphrase, WrongRecoveryKey
 from memory.testing import FakeClock
 from memory.vault import passphrase as words
-from memory.vault.kdf import KdfParams
 from memory.vault.keyslots import KeyslotFile, Keyslots
-from memory.vault.passphrase import Passphrase
+from memory.vault.passphrase import KdfParams, Passphrase
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport
+from atlas_desktop.importing.entities import ImportOptions, ImportReport
+from atlas_desktop.importing.importer import Importer
 from memory.ports import SessionStore
 from memory.testing import InMemorySessionStore
 from memory.transfer.entities import TravellingSession

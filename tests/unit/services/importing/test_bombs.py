@@ -11,8 +11,9 @@ from time import thread_time
 
 import pytest
 
-from atlas_desktop.services.importing import Importer, ImportReport
-from atlas_desktop.services.importing.scanning import _Shallow
+from atlas_desktop.importing.entities import ImportReport
+from atlas_desktop.importing.importer import Importer
+from atlas_desktop.importing.json_reading import _Shallow
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock
 

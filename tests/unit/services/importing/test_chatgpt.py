@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.importing.chatgpt_content import words_of
+from atlas_desktop.importing.chatgpt import words_of
 from memory.entities import MemoryMode, MessageStatus, TitleSource
 from models.messages import Role
 from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, taken

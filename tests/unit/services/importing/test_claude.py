@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.importing import Format
-from atlas_desktop.services.importing.claude_content import words_of
+from atlas_desktop.importing.claude import words_of
+from atlas_desktop.importing.entities import Format
 from memory.testing import InMemorySessionStore
 from models.messages import Role
 from tests.unit.services.importing.exports import claude, contents, everything, spoken, take, taken

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.importing import Importer
-from atlas_desktop.services.importing.sources import open_source
+from atlas_desktop.importing.importer import Importer
+from atlas_desktop.importing.sources import open_source
 from memory.testing import InMemorySessionStore
 
 
@@ -23,7 +23,7 @@ async def test_who_stops_an_import_waits_for_the_thread_that_reads_and_hears_of_
         go_on.wait(10)
         return open_source(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("atlas_desktop.services.importing.importer.open_source", slowly)
+    monkeypatch.setattr("atlas_desktop.importing.importer.open_source", slowly)
     taking = asyncio.create_task(Importer(InMemorySessionStore().transfer).take([file]))
     await asyncio.to_thread(reading.wait, 10)
     taking.cancel()

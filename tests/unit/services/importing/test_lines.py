@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.exporting import Exporter
-from atlas_desktop.services.importing import Format, Importer, ImportOptions, ImportReport, Unreadable
-from atlas_desktop.services.importing.lines import read_line
+from atlas_desktop.exporting.lines import Exporter
+from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport, Unreadable
+from atlas_desktop.importing.importer import Importer
+from atlas_desktop.importing.lines import read_line
 from memory.entities import NewMessage, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.storage.room import open_off_record
@@ -137,7 +138,7 @@ async def test_a_project_may_be_given(tmp_path: Path) -> None:
 
 
 async def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.services.importing.lines.LONGEST_LINE", 1000)
+    monkeypatch.setattr("atlas_desktop.importing.lines.LONGEST_LINE", 1000)
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"x" * 5000 + b"\n" + line())
     report = await take(InMemorySessionStore(), file)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.importing import Format, Importer, Meter
+from atlas_desktop.importing.entities import Format, Meter
+from atlas_desktop.importing.importer import Importer
 from memory.testing import InMemorySessionStore
 from memory.transfer.entities import TravellingSession
 from tests.unit.services.importing.exports import contents, everything, take

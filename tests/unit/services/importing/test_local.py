@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.importing import Format
+from atlas_desktop.importing.entities import Format
 from memory.entities import MessageStatus
 from memory.testing import InMemorySessionStore
 from models.messages import Role

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.exporting.document import About
-from atlas_desktop.services.exporting.markdown import MarkdownWriter
-from atlas_desktop.services.importing import Format
-from atlas_desktop.services.importing.front_matter import front_matter
-from atlas_desktop.services.importing.markdown import is_transcript, talks_of
+from atlas_desktop.exporting.document import About
+from atlas_desktop.exporting.markdown import MarkdownWriter
+from atlas_desktop.importing.entities import Format
+from atlas_desktop.importing.markdown import front_matter, is_transcript, talks_of
 from memory.entities import MemoryMode
 from memory.testing import InMemorySessionStore
 from models.messages import Role

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.exporting.reading import Chosen
-from atlas_desktop.services.exporting.service import ExportService, Order
-from atlas_desktop.services.exporting.targets import FileTarget
-from atlas_desktop.services.importing import Importer, ImportOptions, ImportReport
+from atlas_desktop.exporting.service import Chosen, ExportService, Order
+from atlas_desktop.exporting.targets import FileTarget
+from atlas_desktop.importing.entities import ImportOptions, ImportReport
+from atlas_desktop.importing.importer import Importer
 from memory.entities import NewMessage, NewSession
-from memory.knowledge.entities import (
+from memory.memories.entities import (
     Memory,
     MemoryFilter,
     MemoryKind,

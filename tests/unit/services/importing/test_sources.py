@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.explain import explain
-from atlas_desktop.services.importing import Format, Importer, ImportReport, Meter, UnknownExport
-from atlas_desktop.services.importing.scanning import Piece, pieces
+from atlas_desktop.error_table import explain
+from atlas_desktop.importing.entities import Format, ImportReport, Meter, UnknownExport
+from atlas_desktop.importing.importer import Importer
+from atlas_desktop.importing.json_reading import Piece, pieces
 from atlas_desktop.words.importing import left_out, passed_over
 from memory.testing import InMemorySessionStore
 from tests.unit.services.importing.exports import (
@@ -99,7 +100,7 @@ async def test_too_many_or_too_large_files_are_refused_whole(
 ) -> None:
     for limit in ("MOST_MEMBERS", "LARGEST_ARCHIVE"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"atlas_desktop.services.importing.sources.{limit}", 1)
+            patch.setattr(f"atlas_desktop.importing.sources.{limit}", 1)
             ids, report = await from_archive(tmp_path, {"a.json": encoded("a"), "b.json": encoded("b")})
         assert ids == []
         assert "an archive of more than 1" in report.skipped[0].why

@@ -1,0 +1,301 @@
+"""`atlas memory list|show|search|inbox|fading|stats|changes`: look at memories of every open room."""
+
+import argparse
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import output
+from atlas_desktop.cli.context import Context
+from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.memories import KnowledgeService
+    from atlas_desktop.services.room import RoomServices
+    from memory.memories.entities import Memory, MemoryFilter
+    from memory.recall.entities import FoundNote
+
+
+Known = tuple["RoomServices", "Memory"]
+"""A memory and the room that it is in."""
+
+
+async def opened(ctx: Context) -> "tuple[RoomServices, ...]":
+    """The rooms that the command line opens: the open one, with `--private` the private one too."""
+    if not ctx.opened:
+        await ctx.unlock()
+    return ctx.opened
+
+
+async def gather(ctx: Context, read: "Callable[[RoomServices], Awaitable[Iterable[Memory]]]") -> list[Known]:
+    """What `read` finds in each room, room by room."""
+    return [(room, memory) for room in await opened(ctx) for memory in await read(room)]
+
+
+async def room_with(ctx: Context, ref: str) -> "RoomServices":
+    """The open room that a memory is in. Raises `MemoryNotFound`, `AmbiguousId`."""
+    from memory.errors import MemoryNotFound
+
+    for room in await opened(ctx):
+        try:
+            await room.store.memories.get(ref)
+        except MemoryNotFound:
+            continue
+        return room
+    raise MemoryNotFound(ref)
+
+
+async def change(
+    ctx: Context, refs: Sequence[str], act: "Callable[[KnowledgeService, list[str]], Awaitable[list[Memory]]]"
+) -> list[Known]:
+    """Does `act` with those of `refs` that are in a room, room by room; with none if one cannot be found."""
+    where: dict[int, tuple[RoomServices, list[str]]] = {}
+    for ref in refs:
+        room = await room_with(ctx, ref)
+        where.setdefault(id(room), (room, []))[1].append(ref)
+    return [(room, one) for room, ids in where.values() for one in await act(room.knowledge, ids)]
+
+
+async def as_json(known: Iterable[Known]) -> list[dict[str, Any]]:
+    """The JSON of each, which names its room."""
+    made = []
+    for room, memory in known:
+        (view,) = await room.knowledge.views([memory])
+        made.append({**output.memory(view), "room": room.store.room.value})
+    return made
+
+
+def lines(known: Sequence[Known]) -> str:
+    """As `output.lines`; a memory of the private room says so."""
+    told = (output.line(one, private=room.store.room == "private") for room, one in known)
+    return "\n".join(told) or "Nothing is remembered that fits."
+
+
+async def emit(ctx: Context, known: Sequence[Known]) -> None:
+    """An array of memories, or their lines."""
+    ctx.emit(await as_json(known) if ctx.json else [], lambda: lines(known))
+
+
+Add = Callable[[str, Any, str], argparse.ArgumentParser]
+
+
+def register(add: Add) -> None:
+    listing = add("list", list_memories, "list what is remembered, pinned memories first")
+    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
+    listing.add_argument("--kind", metavar="KIND,…", help=f"only these kinds: {', '.join(output.KINDS)}")
+    listing.add_argument("--project", metavar="P", help="only this project's, and those of none")
+    listing.add_argument("--session", metavar="ID", help="only those learned in this session")
+    listing.add_argument(
+        "--state", metavar="STATE,…", default="inbox,kept", help="states, or `all` (inbox,kept)"
+    )
+    listing.add_argument("--tier", metavar="TIER,…", help=f"only these tiers: {', '.join(output.TIERS)}")
+    listing.add_argument("--pinned", action="store_true", help="only pinned ones")
+    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
+    show = add("show", show_memory, "show a memory with its sources, versions, uses and changes")
+    show.add_argument("id", metavar="ID", help="its id, or the beginning of it")
+    inbox = add("inbox", inbox_of, "list what was learned and not looked at yet")
+    inbox.add_argument("--accept-all", action="store_true", help="keep all of it")
+    inbox.add_argument("--limit", metavar="N", type=int, help="at most N")
+    add("fading", fading, "list what goes out of use before long, and what has become faint")
+    add("stats", stats, "count what is remembered")
+    changes = add("changes", list_changes, "list what was done to memories, the latest first")
+    changes.add_argument("--limit", metavar="N", type=int, default=50, help="at most N (50)")
+
+
+async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
+    _check_limit(args.limit)
+    for given, known in ((args.kind, output.KINDS), (args.tier, output.TIERS), (args.state, output.STATES)):
+        _among(given, known)
+    await opened(ctx)
+    session = None
+    if args.session is not None:
+        session = (await ctx.desk.rooms.find(args.session))[1].id
+    wanted = _filter(args, session)
+    found = await gather(ctx, lambda room: room.knowledge.select(wanted, limit=args.limit))
+    found.sort(key=lambda known: (known[1].pinned, known[1].updated_at), reverse=True)
+    await emit(ctx, found[: args.limit])
+    return Exit.DONE
+
+
+def _filter(args: argparse.Namespace, session: str | None) -> "MemoryFilter":
+    from memory.memories.entities import MemoryFilter, MemoryKind, MemoryState, MemoryTier
+
+    kinds, tiers = _among(args.kind, output.KINDS), _among(args.tier, output.TIERS)
+    states = _among(args.state, output.STATES)
+    return MemoryFilter(
+        states=None if states is None else frozenset(map(MemoryState, states)),
+        kinds=None if kinds is None else frozenset(map(MemoryKind, kinds)),
+        tiers=None if tiers is None else frozenset(map(MemoryTier, tiers)),
+        project=args.project,
+        session=session,
+        pinned=True if args.pinned else None,
+        containing=args.containing,
+    )
+
+
+def _among(given: str | None, known: tuple[str, ...]) -> list[str] | None:
+    """The words of a list with commas; None stands for all. Raises `UsageError` for others than `known`."""
+    if given is None or given == "all":
+        return None
+    wanted = [word.strip().replace("-", "_") for word in given.split(",")]
+    unknown = [word for word in wanted if word not in known]
+    if unknown:
+        raise UsageError(f"There is no {unknown[0]!r} here.", f"Choose among {', '.join(known)}.")
+    return wanted
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise UsageError("The limit is out of range.", "Give a number from 1 on.")
+
+
+async def show_memory(ctx: Context, args: argparse.Namespace) -> int:
+    room = await room_with(ctx, args.id)
+    found = await room.knowledge.details(args.id)
+    ctx.emit({**output.details(found), "room": room.store.room}, lambda: output.described(found))
+    return Exit.DONE
+
+
+async def inbox_of(ctx: Context, args: argparse.Namespace) -> int:
+    _check_limit(args.limit)
+    if args.accept_all:
+        found = await gather(ctx, lambda room: room.knowledge.accept_all())
+        told = {"accepted": len(found), "memories": [one.id for _, one in found]}
+        ctx.emit(told, f"{len(found)} {'memory is' if len(found) == 1 else 'memories are'} kept.")
+    else:
+        found = await gather(ctx, lambda room: room.knowledge.inbox(limit=args.limit))
+        await emit(ctx, found[: args.limit])
+    return Exit.DONE
+
+
+async def fading(ctx: Context, _args: argparse.Namespace) -> int:
+    found = [(room, fate) for room in await opened(ctx) for fate in await room.upkeep.fading()]
+    told = await as_json((room, fate.memory) for room, fate in found) if ctx.json else []
+    ctx.emit(
+        [{**one, "why": fate.why} for one, (_, fate) in zip(told, found, strict=False)],
+        lambda: (
+            "\n".join(f"{output.line(fate.memory)}\n    ({output.WHY[fate.why]})" for _, fate in found)
+            or "Nothing is fading."
+        ),
+    )
+    return Exit.DONE
+
+
+async def stats(ctx: Context, _args: argparse.Namespace) -> int:
+    counts = [await room.knowledge.counts() for room in await opened(ctx)]
+    going = [len(await room.upkeep.fading()) for room in ctx.opened]
+    by_state = _sum(one.by_state for one in counts)
+    by_kind = _sum(one.by_kind for one in counts)
+    found = {
+        "total": sum(by_state.values()),
+        "in_use": sum(by_kind.values()),
+        "inbox": by_state.get("inbox", 0),
+        "fading": sum(going),
+        "by_state": by_state,
+        "by_kind": by_kind,
+        "by_tier": _sum(one.by_tier for one in counts),
+    }
+    ctx.emit(found, lambda: _table(found))
+    return Exit.DONE
+
+
+def _sum(counts: "Iterable[dict[str, int]]") -> dict[str, int]:
+    whole: Counter[str] = Counter()
+    for one in counts:
+        whole.update(one)
+    return dict(sorted(whole.items()))
+
+
+def _table(found: dict[str, Any]) -> str:
+    rows = [f"{found['in_use']} memories in use, {found['inbox']} in the inbox, {found['fading']} fading."]
+    for title in ("by_kind", "by_tier", "by_state"):
+        counted = {name: count for name, count in found[title].items() if count}
+        if counted:
+            parts = (f"{name.replace('_', '-')} {count}" for name, count in sorted(counted.items()))
+            rows.append(f"{title.replace('_', ' ').capitalize()}: {', '.join(parts)}.")
+    return "\n".join(rows)
+
+
+async def list_changes(ctx: Context, args: argparse.Namespace) -> int:
+    _check_limit(args.limit)
+    each = [await room.knowledge.changes(limit=args.limit) for room in await opened(ctx)]
+    found = sorted(chain.from_iterable(each), key=lambda one: (one.created_at, one.id), reverse=True)
+    found = found[: args.limit]
+
+    def text() -> str:
+        rows = []
+        for one in found:
+            by = " by itself" if one.automatic else ""
+            undone = ", undone" if one.undone_at else ""
+            many = f"{len(one.memory_ids)} {'memory' if len(one.memory_ids) == 1 else 'memories'}"
+            when = output.local(one.created_at)
+            rows.append(f"{one.id}  {when}  {one.action.replace('_', ' ')}{by}, {many}{undone}")
+        return "\n".join(rows) or "Nothing was changed yet."
+
+    ctx.emit([output.change(one) for one in found], text)
+    return Exit.DONE
+
+
+KINDS = ("message", "memory", "summary")
+
+
+def add_search(add: Any) -> None:
+    search = add("search", search_words, "find messages, memories and summaries by their words alone")
+    search.add_argument("query", metavar="WORDS", help='words, "phrases" and beginnings*')
+    search.add_argument("--kinds", metavar="KIND,…", default=",".join(KINDS), help="kinds of hits (all)")
+    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
+
+
+async def search_words(ctx: Context, args: argparse.Namespace) -> int:
+    kinds = frozenset(args.kinds.split(","))
+    if not kinds <= set(KINDS):
+        raise UsageError("There is no such kind of hit.", f"Kinds are {', '.join(KINDS)}.")
+    room = await ctx.unlock()
+    told: list[tuple[dict[str, Any], str]] = []
+    if "message" in kinds:
+        said = await room.sessions.search(args.query, limit=args.limit)
+        best = max((hit.score for hit in said), default=0.0)
+        told += [
+            (_scaled(output.hit(hit), best), f"{hit.message.id}  {hit.session_title}\n    {hit.snippet}")
+            for hit in said
+        ]
+    if notes := kinds - {"message"}:
+        found = await room.store.evidence.notes_matching(args.query, kinds=notes, limit=args.limit)
+        best = max((one.score for one in found), default=0.0)
+        told += [(_scaled(_shape(one), best), _line(one)) for one in found]
+    # The scores of messages and of the others are of different collections: each is a share of its best.
+    told = sorted(told, key=lambda one: -one[0]["score"])[: max(args.limit, 0)]
+    ctx.emit(
+        {"hits": [shape for shape, _ in told]},
+        lambda: "\n".join(line for _, line in told) or "Nothing was found.",
+    )
+    return Exit.DONE
+
+
+def _scaled(shape: dict[str, Any], best: float) -> dict[str, Any]:
+    return {**shape, "score": round(shape["parts"]["lexical"] / best, 6) if best > 0 else 1.0}
+
+
+def _shape(found: "FoundNote") -> dict[str, Any]:
+    note = found.note
+    return {
+        "id": note.id,
+        "kind": note.kind,
+        "text": note.text,
+        "snippet": note.text,
+        "parts": output.of_words(found.score),
+        "source": {
+            "session": note.sessions[0] if note.sessions else None,
+            "message": note.messages[0] if note.messages else None,
+            "external_id": None,
+            "document": None,
+            "created_at": note.created.isoformat(),
+            "speaker": "",
+        },
+    }
+
+
+def _line(found: "FoundNote") -> str:
+    return f"{found.note.id}  {found.note.kind}\n    {clean_line(found.note.text)}"

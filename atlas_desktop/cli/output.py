@@ -1,0 +1,482 @@
+"""The JSON shapes of the command line. Scripts rely on the names: they are only ever added to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from atlas_desktop.services.forgetting_in_rooms import copies, counts, places
+from memory.forgetting import Affected
+
+if TYPE_CHECKING:
+    from atlas_desktop.exporting.redaction import Found
+    from atlas_desktop.exporting.service import Order, Report
+    from atlas_desktop.services.background import DutyState
+    from atlas_desktop.services.forgetting import Receipt
+    from atlas_desktop.services.memories import MemoryDetails, MemoryView, SourceView
+    from memory.attachments.entities import Attachment
+    from memory.context.documents import DocumentUse
+    from memory.context.entities import Summary, TierUse
+    from memory.context.prepared import ContextView
+    from memory.entities import Message, SearchHit, Session
+    from memory.jobs.queue import Job
+    from memory.jobs.runner import RunReport
+    from memory.memories.entities import Memory, MemoryChange, MemoryUse, MemoryVersion
+    from memory.recall.entities import Hit
+
+
+def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
+    return [{"tier": t.tier, "tokens": t.tokens, "ids": list(t.ids)} for t in value]
+
+
+def document(value: "DocumentUse") -> dict[str, Any]:
+    """How much of an attachment stood in a prompt; `passages` and `of` are 0 when it was whole."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "reading": value.reading,
+        "tokens": value.tokens,
+        "passages": value.passages,
+        "of": value.of,
+    }
+
+
+def recalled(value: "Hit") -> dict[str, Any]:
+    """Something that was found in memory, with the reasons."""
+    source = value.source
+    return {
+        "id": value.id,
+        "kind": value.kind,
+        "text": value.text,
+        "score": round(value.score, 6),
+        "parts": {name: round(part, 6) for name, part in value.parts.items()},
+        "source": {
+            "session": source.session,
+            "message": source.message,
+            "external_id": source.external_id,
+            "document": source.document,
+            "created_at": source.created_at.isoformat(),
+            "speaker": source.speaker,
+        },
+    }
+
+
+def summary(value: "Summary") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "text": value.text,
+        "covers": list(value.covers),
+        "level": value.level,
+        "state": value.state,
+        "topics": list(value.topics),
+        "fallback": value.fallback,
+        "edited": value.edited,
+        "model": value.model,
+        "merged_into": value.merged_into,
+        "created_at": value.created_at.isoformat(),
+        "updated_at": value.updated_at.isoformat(),
+    }
+
+
+def context(value: "ContextView") -> dict[str, Any]:
+    """What a session's next prompt begins with."""
+    budget = value.budget
+    return {
+        "session": value.session.id,
+        "model": value.info.id,
+        "append_only": value.info.prefix_stable,
+        "tokens": value.tokens,
+        "budget": {
+            "limit": budget.limit,
+            "reply": budget.reply,
+            "working": budget.working,
+            "target": budget.target,
+            "recall": budget.recall,
+        },
+        "context": tiers(value.tiers),
+        "prompt": [{"role": m.role, "content": m.content} for m in value.messages],
+    }
+
+
+def session(value: "Session") -> dict[str, Any]:
+    """A session without its messages."""
+    return {
+        "id": value.id,
+        "title": value.title,
+        "title_source": value.title_source,
+        "project": value.project,
+        "room": value.room,
+        "memory_mode": value.memory_mode,
+        "starred": value.starred,
+        "important": value.important,
+        "tags": list(value.tags),
+        "category": value.category or None,
+        "category_source": value.category_source,
+        "pinned": value.pinned_at is not None,
+        "archived": value.archived_at is not None,
+        "created_at": value.created_at.isoformat(),
+        "updated_at": value.updated_at.isoformat(),
+        "archived_at": value.archived_at.isoformat() if value.archived_at else None,
+        "deleted_at": value.deleted_at.isoformat() if value.deleted_at else None,
+        "message_count": value.message_count,
+    }
+
+
+def message(value: "Message") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "external_id": value.external_id,
+        "role": value.role,
+        "speaker": value.speaker,
+        "content": value.content,
+        "created_at": value.created_at.isoformat(),
+        "status": value.status,
+        "stop_reason": value.stop_reason,
+        "important": value.important,
+        "model": value.model,
+        "parent": value.parent_id,
+    }
+
+
+def attachment(value: "Attachment") -> dict[str, Any]:
+    """A file that a session reads, without its text; `characters` is how long that is."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "media_type": value.media_type,
+        "bytes": value.size,
+        "characters": len(value.text),
+        "added_at": value.added_at.isoformat(),
+    }
+
+
+def of_words(score: float, *, importance: float = 0.0) -> dict[str, float]:
+    """The parts of a hit that was found by its words alone: the others are there, and say nothing."""
+    nothing = dict.fromkeys(("semantic", "neighbour", "recency"), 0.0)
+    return {"lexical": round(score, 6), **nothing, "importance": importance}
+
+
+def hit(value: "SearchHit") -> dict[str, Any]:
+    found = value.message
+    return {
+        "id": found.id,
+        "kind": "message",
+        "text": found.content,
+        "snippet": value.snippet,
+        "score": round(value.score, 6),
+        "parts": of_words(value.score, importance=float(found.important)),
+        "source": {
+            "session": found.session_id,
+            "session_title": value.session_title,
+            "message": found.id,
+            "external_id": found.external_id,
+            "document": None,
+            "created_at": found.created_at.isoformat(),
+            "speaker": found.speaker,
+        },
+    }
+
+
+def job(value: "Job") -> dict[str, Any]:
+    """A job of the background queue; `error` is a type of error with its numbers."""
+    return {
+        "id": value.id,
+        "kind": value.kind,
+        "session": value.session_id,
+        "state": value.state,
+        "attempts": value.attempts,
+        "not_before": value.not_before.isoformat(),
+        "error": value.error,
+        "created_at": value.created_at.isoformat(),
+    }
+
+
+def duty(value: "DutyState") -> dict[str, Any]:
+    return {
+        "name": value.duty.name,
+        "every_hours": round(value.duty.every.total_seconds() / 3600, 3),
+        "done_at": value.done_at.isoformat() if value.done_at else None,
+        "due": value.due,
+    }
+
+
+def run(value: "RunReport") -> dict[str, Any]:
+    """What `jobs run` did; `held` says what kept it from going on, if anything did."""
+    return {"done": value.done, "failed": value.failed, "remaining": value.remaining, "held": value.held}
+
+
+def receipt(value: "Receipt") -> dict[str, Any]:
+    """What was removed for good, by kind."""
+    return {
+        "forgotten": counts(value.erased, value.snapshots),
+        "rewritten": {"summaries": value.rewritten},
+        "cleared": places(value.erased),
+        "copies": copies(value.erased),
+        "verified": value.verified,
+    }
+
+
+def reply(event: Replied) -> dict[str, Any]:
+    """The end of a turn; `recalled` lists the memories that the prompt was given."""
+    timings = event.completion.timings
+    return {
+        "type": "reply",
+        "session": event.session.id,
+        "message": event.message.id,
+        "text": event.message.content,
+        "stop_reason": event.completion.stop_reason,
+        "model": event.message.model,
+        "memory_mode": event.session.memory_mode,
+        "timings": {
+            "first_token_ms": round(timings.first_token_ms, 3),
+            "prepare_ms": round(event.prepare_ms, 3),
+            "total_ms": round(timings.total_ms, 3),
+            "prompt_tokens": timings.prompt_tokens,
+            "cached_tokens": timings.cached_tokens,
+            "evaluated_tokens": timings.evaluated_tokens,
+            "completion_tokens": timings.completion_tokens,
+            "tokens_per_second": round(timings.tokens_per_second, 2),
+        },
+        "context": tiers(event.context),
+        "recalled": [recalled(hit) for hit in event.recalled],
+        "documents": [document(use) for use in event.documents],
+    }
+
+
+def event(value: TurnEvent) -> dict[str, Any]:
+    """One event of a turn, as `chat --jsonl` prints it."""
+    match value:
+        case Accepted():
+            return {
+                "type": "accepted",
+                "session": value.session.id,
+                "message": value.message.id,
+                "reply": value.reply.id,
+            }
+        case Delta():
+            return {"type": "delta", "text": value.text}
+        case Notice():
+            return {"type": "notice", "code": value.code, "text": value.text}
+        case Replied():
+            return reply(value)
+
+
+def show(
+    ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
+) -> None:
+    """On standard output, unless what was exported is there: then people are told on the other one."""
+    value: dict[str, Any] = {
+        "sessions": report.sessions,
+        "messages": report.messages,
+        "memories": report.memories,
+        "format": order.format,
+        "redacted": report.redacted,
+        "missing_glyphs": report.missing,
+    }
+    if preview:
+        value |= {"preview": True, "replacements": [_found(one) for one in report.found]}
+        ctx.emit(value, _preview(report, order))
+        return
+    lines = [_count(report)]
+    if report.redacted:
+        lines.append(_taken_out(report))
+    if report.missing:
+        lines.append(f"{report.missing} characters have no glyph in the fonts here; a box stands for each")
+    if output is None:
+        for line in lines if report.redacted or report.missing else ():
+            ctx.note(line)
+        return
+    value |= {"path": str(output), "files": [str(path) for path in report.files]}
+    lines[0] += f" written to {output}"
+    ctx.emit(value, "\n".join(lines))
+
+
+def _taken_out(report: "Report") -> str:
+    # `address` and the others end in `s` or `es` when there are many.
+    one = {"addresses": "address"}
+    parts = [
+        f"{count} {kind if count != 1 else one.get(kind, kind.removesuffix('s'))}"
+        for kind, count in report.redacted.items()
+    ]
+    return "taken out: " + ", ".join(parts)
+
+
+def _count(report: "Report") -> str:
+    parts = [_many(report.sessions, "conversation"), _many(report.messages, "message")]
+    if report.memories:
+        parts.append(f"{report.memories} memories" if report.memories != 1 else "1 memory")
+    return ", ".join(parts)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _found(one: "Found") -> dict[str, Any]:
+    return {"kind": one.kind, "text": one.text, "replacement": one.mark, "count": one.count}
+
+
+def _preview(report: "Report", order: "Order") -> str:
+    lines = [f"{_count(report)} would go out"]
+    if order.redaction is None:
+        return "\n".join([*lines, "Nothing would be taken out: --redact takes out personal data."])
+    if not report.found:
+        return "\n".join([*lines, "Nothing was found that would be taken out."])
+    lines.append(_taken_out(report))
+    width = max(len(one.mark) for one in report.found)
+    lines += [
+        f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found
+    ]
+    return "\n".join(lines)
+
+
+KINDS = ("fact", "preference", "decision", "event", "procedure", "code", "question", "digest")
+STATES = ("inbox", "kept", "rejected", "superseded", "archived")
+TIERS = ("working", "short_term", "episodic", "long_term", "procedural")
+
+WHY = {
+    "expired": "its time is over",
+    "faded": "it has faded",
+    "fading": "it is fading",
+    "faint": "it hardly weighs any more, and stays",
+    "expires_soon": "its time is nearly over",
+    "old_archive": "it has been in the archive for long",
+    "comes_up": "its topic comes up often",
+}
+
+
+def at(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def memory(view: "MemoryView") -> dict[str, Any]:
+    """`weight` is by the published formula; `half_life_days` is that of its tier, without use."""
+    one = view.memory
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        "text": one.text,
+        "subject": one.subject,
+        "state": one.state,
+        "tier": one.tier,
+        "origin": one.origin,
+        "confidence": round(one.confidence, 4),
+        "importance": round(one.importance, 4),
+        "pinned": one.pinned,
+        "version": one.version,
+        "uses": one.uses,
+        "used_at": at(one.used_at),
+        "half_life_days": round(view.half_life_days, 3),
+        "weight": round(view.weight, 6),
+        "valid_from": at(one.valid_from),
+        "valid_until": at(one.valid_until),
+        "expires_at": at(one.expires_at),
+        "created_at": at(one.created_at),
+        "updated_at": at(one.updated_at),
+        "project": one.project,
+        "model": one.model,
+        "sources": [source(each) for each in view.sources],
+        "superseded_by": one.superseded_by,
+    }
+
+
+def source(value: "SourceView") -> dict[str, Any]:
+    message = value.message
+    return {
+        "session": value.source.session_id,
+        "message": value.source.message_id,
+        "external_id": None if message is None else message.external_id,
+        "quote": value.source.quote,
+        "created_at": None if message is None else at(message.created_at),
+    }
+
+
+def details(value: "MemoryDetails") -> dict[str, Any]:
+    return {
+        **memory(value.view),
+        "versions": [version(each) for each in value.versions],
+        "used_in": [use(each) for each in value.uses],
+        "parts": [{"id": each.id, "text": each.text, "state": each.state} for each in value.parts],
+        "changes": [change(each) for each in value.changes],
+    }
+
+
+def version(value: "MemoryVersion") -> dict[str, Any]:
+    return {
+        "version": value.version,
+        "subject": value.subject,
+        "text": value.text,
+        "created_at": at(value.created_at),
+    }
+
+
+def use(value: "MemoryUse") -> dict[str, Any]:
+    return {
+        "reply": value.reply_id,
+        "session": value.session_id,
+        "how": value.how,
+        "used_at": at(value.used_at),
+    }
+
+
+def change(value: "MemoryChange") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "action": value.action,
+        "automatic": value.automatic,
+        "memories": list(value.memory_ids),
+        "created_at": at(value.created_at),
+        "undone_at": at(value.undone_at),
+    }
+
+
+# --- for people ------------------------------------------------------------------------------------
+
+
+def line(one: "Memory", *, private: bool = False) -> str:
+    marks = ["private"] if private else []
+    marks += [str(one.state)] if one.state != "kept" else []
+    marks += ["pinned"] if one.pinned else []
+    told = f" ({', '.join(marks)})" if marks else ""
+    return f"{one.id}  {one.kind}{told}\n    {clean_line(one.text)}"
+
+
+def described(value: "MemoryDetails") -> str:
+    one, view = value.view.memory, value.view
+    about = f"{one.tier}, {one.state}, from {one.origin}"
+    told = [
+        line(one),
+        f"    {about}; importance {one.importance:.2f}, confidence {one.confidence:.2f}",
+        f"    used {one.uses} times; half-life {view.half_life_days:.3g} days; weight {view.weight:.3f}",
+        f"    learned {local(one.created_at)}, changed {local(one.updated_at)}",
+    ]
+    told += [f"    about {clean_line(one.subject)}"] if one.subject else []
+    told += [f"    project {clean_line(one.project)}"] if one.project else []
+    told += [f"    until {local(one.expires_at)}"] if one.expires_at else []
+    for each in view.sources:
+        when = f" ({local(each.message.created_at)})" if each.message else ""
+        told.append(f"    said: “{clean_line(each.source.quote)}”{when}")
+    told += [f"    before: {clean_line(each.text)} (version {each.version})" for each in value.versions]
+    told += [f"    merged from: {clean_line(each.text)}" for each in value.parts]
+    return "\n".join(told)
+
+
+def local(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def forget_preview(affected: "Affected") -> dict[str, Any]:
+    """What would go: counts as in the receipt, and of each kind the first ones."""
+    return {
+        "dry_run": True,
+        "forgotten": counts(affected.erased),
+        "rewritten": {"summaries": len(affected.erased.stale)},
+        "cleared": places(affected.erased),
+        "copies": copies(affected.erased),
+        "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
+        "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
+        "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
+    }

@@ -1,0 +1,219 @@
+"""`atlas sessions list`, `search` and `searches`: finding by the language of queries."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli import output
+from atlas_desktop.cli.context import Context
+from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.services.cleaning import clean_line
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.search import Asked, FindingService
+    from memory.entities import Session
+    from memory.search.entities import MessageHit, Page, SavedSearch, SessionHit, Snippet
+
+_MOST = 10_000_000
+
+
+def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
+    """`add` makes the parser of one command of the group."""
+    listing = add("list", list_sessions, "list sessions, the latest first")
+    listing.add_argument("--query", metavar="QUERY", help="only those that fit a query, as in search")
+    listing.add_argument("--binned", action="store_true", help="what is in the bin")
+    listing.add_argument("--archived", action="store_true", help="what is archived")
+    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
+    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
+    search = add("search", search_messages, "find messages by words, marks and meaning")
+    search.add_argument(
+        "query", metavar="QUERY", nargs="+", help='words, "phrases", -word, tag:x, ~question, @saved'
+    )
+    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
+    search.add_argument("--recent", action="store_true", help="the latest first, not the best")
+    searches = add("searches", saved_searches, "list saved searches, save one or remove one")
+    searches.add_argument("action", metavar="add|remove", nargs="?", choices=("add", "remove"))
+    searches.add_argument("name", metavar="NAME", nargs="?", help="what it is called; `search @NAME` uses it")
+    searches.add_argument("query", metavar="QUERY", nargs="*", help="what is looked for")
+
+
+# --- list ------------------------------------------------------------------------------------------
+
+
+async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
+    if args.limit is not None and args.limit < 0:
+        raise UsageError("The number of sessions is out of range.", "Give a number from 0 on.")
+    await ctx.unlock()
+    if args.query is not None:
+        return await _list_by_query(ctx, args)
+    wanted = {
+        "containing": args.containing,
+        "binned": args.binned,
+        "archived": args.archived,
+        "limit": args.limit,
+    }
+    found = [s for room in ctx.desk.open_rooms for s in await room.sessions.recent(**wanted)]
+    first = not (args.binned or args.archived)
+    found.sort(key=lambda s: (first and s.pinned_at is not None, s.updated_at, s.id), reverse=True)
+    return _print_sessions(ctx, found[: args.limit])
+
+
+async def _list_by_query(ctx: Context, args: argparse.Namespace) -> int:
+    finding, asked = await _understood(ctx, args.query)
+    limit = _MOST if args.limit is None else args.limit
+    if args.archived:
+        asked = await finding.understand(f"is:archived {asked.text}")
+    page: Page[SessionHit] = await finding.sessions(
+        asked.query, limit=limit, binned=args.binned, snippets=False, exhaustive=True
+    )
+    return _print_sessions(ctx, [hit.session for hit in page.hits])
+
+
+def _print_sessions(ctx: Context, found: "Sequence[Session]") -> int:
+    ctx.emit(
+        [output.session(s) for s in found],
+        lambda: (
+            "\n".join(
+                f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {marked(s)}"
+                for s in found
+            )
+            or "There are no sessions here."
+        ),
+    )
+    return Exit.DONE
+
+
+def marked(session: "Session") -> str:
+    """Its title; a session of the private room says so."""
+    # A title that came in before titles were cleaned may hold line ends, and look like several rows.
+    title = clean_line(session.title)
+    return f"[private] {title}" if session.room == "private" else title
+
+
+# --- search ----------------------------------------------------------------------------------------
+
+
+async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.search.entities import Order
+
+    if args.limit < 0:
+        raise UsageError("The number of hits is out of range.", "Give a number from 0 on.")
+    await ctx.unlock()
+    finding, asked = await _understood(ctx, " ".join(map(str.strip, args.query)))
+    if asked.query.empty:
+        raise UsageError("It is not clear what to look for.", "Give words or conditions, such as tag:work.")
+    order = Order.RECENT if args.recent else Order.BEST
+    page = await finding.messages(asked.query, limit=args.limit, order=order)
+    ctx.emit(
+        {
+            "total": page.total,
+            "more": page.more,
+            "hits": [hit_shape(hit) for hit in page.hits],
+        },
+        lambda: _told(page),
+    )
+    return Exit.DONE
+
+
+async def _understood(ctx: Context, text: str) -> "tuple[FindingService, Asked]":
+    from atlas_desktop.services.search import FindingService
+
+    finding = FindingService(ctx.desk)
+    asked = await finding.understand(text)
+    if asked.query.question:
+        ctx.tell_damage(ctx.desk.open_rooms[0])
+        for room in ctx.desk.open_rooms:
+            await room.recall.load()
+    return finding, asked
+
+
+def hit_shape(value: "MessageHit") -> dict[str, Any]:
+    """A HIT; `marks` are the ranges of the snippet that were looked for."""
+    found = value.message
+    return {
+        "id": found.id,
+        "kind": "message",
+        "text": found.content,
+        "snippet": value.snippet.text,
+        "marks": [list(mark) for mark in value.snippet.marks],
+        "score": round(value.score, 6),
+        "parts": {name: round(part, 6) for name, part in value.parts},
+        "source": {
+            "session": value.session.id,
+            "session_title": value.session.title,
+            "room": value.session.room,
+            "message": found.id,
+            "external_id": found.external_id,
+            "document": None,
+            "created_at": found.created_at.isoformat(),
+            "speaker": found.speaker,
+        },
+    }
+
+
+def _told(page: "Page[MessageHit]") -> str:
+    if not page.hits:
+        return "Nothing was found."
+    lines = []
+    for hit in page.hits:
+        when = f"{hit.message.created_at.astimezone():%Y-%m-%d %H:%M}"
+        who = hit.message.speaker or hit.message.role
+        lines += [f"{hit.session.id}  {marked(hit.session)}", f"    {when}  {who}: {_shown(hit.snippet)}"]
+    if page.total > len(page.hits) or page.more:
+        lines.append(f"{len(page.hits)} of {page.total}{' or more' if page.more else ''}.")
+    return "\n".join(lines)
+
+
+def _shown(snippet: "Snippet") -> str:
+    """With what was looked for between asterisks: escape sequences would not pass the cleaning of what is
+    printed."""
+    text, shown, at = snippet.text, [], 0
+    for begin, end in snippet.marks:
+        shown += [text[at:begin], "*", text[begin:end], "*"]
+        at = end
+    return "".join([*shown, text[at:]])
+
+
+# --- searches --------------------------------------------------------------------------------------
+
+
+async def saved_searches(ctx: Context, args: argparse.Namespace) -> int:
+    if (args.action is None) != (args.name is None) or (args.action == "add") != bool(args.query):
+        raise UsageError(
+            "It is not clear what to do.",
+            "`searches` lists them, `searches add NAME QUERY` saves one, `searches remove NAME` removes it.",
+        )
+    from atlas_desktop.services.search import FindingService
+
+    room = await ctx.unlock()
+    finding = FindingService(ctx.desk)
+    if args.action == "add":
+        try:
+            kept = await finding.save(args.name, " ".join(map(str.strip, args.query)), room)
+        except ValueError:
+            raise UsageError("The name or the query is empty.", "Give both.") from None
+        ctx.emit(saved_shape(kept), f"Saved: `atlas sessions search @{_quoted(kept.name)}` looks it up.")
+        return Exit.DONE
+    if args.action == "remove":
+        await finding.remove(args.name)
+        ctx.emit({"removed": args.name}, f"Removed {args.name}.")
+        return Exit.DONE
+    found = await finding.saved()
+    ctx.emit(
+        [saved_shape(one) for one in found],
+        lambda: "\n".join(f"@{_quoted(one.name)}  {one.query}" for one in found) or "No search is saved.",
+    )
+    return Exit.DONE
+
+
+def saved_shape(value: "SavedSearch") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "name": value.name,
+        "query": value.query,
+        "created_at": value.created_at.isoformat(),
+    }
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

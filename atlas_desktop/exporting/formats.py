@@ -1,0 +1,143 @@
+"""The export formats by name, the names of their files, and what can keep an export from being written."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from atlas_desktop.exporting.document import About, Writer
+from atlas_desktop.words.catalogue import tr
+
+LONGEST = 120
+"""Bytes, of the name with its ending."""
+
+# Forbidden by some system, or with a meaning to a shell that a person would trip over.
+_FORBIDDEN = re.compile(
+    r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\'`$&;!#%{}\[\]^~]|[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]'
+)
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
+
+
+def stem_of(title: str, *, longest: int = LONGEST) -> str:
+    """A title as the name of a file without its ending, at most `longest` bytes; never empty.
+
+    It names nothing that Windows reserves, does not begin with a dot or a hyphen, nor end with a dot or an
+    ellipsis, as a title does that was cut.
+    """
+    text = unicodedata.normalize("NFC", title).encode("utf-8", errors="ignore").decode("utf-8")
+    text = " ".join(_FORBIDDEN.sub(" ", text).split()).strip(" .-_…")
+    cut = _cut(text, longest) or "conversation"
+    return "_" + _cut(cut, longest - 1) if _RESERVED.fullmatch(cut.split(".", 1)[0].rstrip()) else cut
+
+
+def _cut(text: str, longest: int) -> str:
+    return text.encode("utf-8")[:longest].decode("utf-8", errors="ignore").rstrip(" .-_…")
+
+
+class Names:
+    """Gives out names in one folder, each once: what differs in capitals only is the same to some systems."""
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._taken = {_folded(name) for name in taken}
+        self._next: dict[str, int] = {}
+
+    def give(self, title: str, suffix: str) -> str:
+        """A name with an ending (`.md`), of at most `LONGEST` bytes."""
+        room = LONGEST - len(suffix.encode("utf-8"))
+        stem = stem_of(title, longest=room)
+        key = _folded(stem + suffix)
+        name, number = stem + suffix, self._next.get(key, 2)
+        while _folded(name) in self._taken:
+            mark = f" {number}"
+            name = stem_of(stem, longest=room - len(mark)) + mark + suffix
+            number += 1
+        self._next[key] = number
+        self._taken.add(_folded(name))
+        return name
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`apart`: memories cannot stand in the same file as sessions. `binary`: nothing for a terminal."""
+
+    name: str
+    suffix: str
+    open: Callable[[BinaryIO, About], Writer]
+    apart: bool = False
+    binary: bool = False
+
+    @property
+    def title(self) -> str:
+        return tr(f"exporting.format.{self.name}")
+
+
+def _markdown(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.markdown import MarkdownWriter
+
+    return MarkdownWriter(out, about)
+
+
+def _html(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.html import HtmlWriter
+
+    return HtmlWriter(out, about)
+
+
+def _json(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.structured import JsonWriter
+
+    return JsonWriter(out, about)
+
+
+def _jsonl(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.structured import LinesWriter
+
+    return LinesWriter(out, about)
+
+
+def _text(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.text import TextWriter
+
+    return TextWriter(out, about)
+
+
+def _pdf(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.pdf import PdfWriter
+
+    return PdfWriter(out, about)
+
+
+def _csv(out: BinaryIO, about: About) -> Writer:
+    from atlas_desktop.exporting.structured import TableWriter
+
+    return TableWriter(out, about)
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("md", ".md", _markdown),
+        Format("html", ".html", _html),
+        Format("txt", ".txt", _text),
+        Format("pdf", ".pdf", _pdf, binary=True),
+        Format("json", ".json", _json),
+        Format("jsonl", ".jsonl", _jsonl, apart=True),
+        Format("csv", ".csv", _csv, apart=True),
+    )
+}
+
+_ALSO = {".markdown": "md", ".htm": "html", ".text": "txt", ".ndjson": "jsonl"}
+
+
+def format_of(name: str) -> str | None:
+    """The format that the ending of a file name stands for (`.age` aside); None for none."""
+    lowered = name.lower().removesuffix(".age").removesuffix(".tar")
+    for one in FORMATS.values():
+        if lowered.endswith(one.suffix):
+            return one.name
+    return next((format_ for suffix, format_ in _ALSO.items() if lowered.endswith(suffix)), None)

@@ -1,0 +1,292 @@
+"""An export from beginning to end: sessions are read, redacted, written and put in place."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from atlas_desktop.errors import NothingToExport
+from atlas_desktop.exporting.document import ATTACHMENTS, About, MemoryRecord, Writer, title_of
+from atlas_desktop.exporting.formats import FORMATS, Names
+from atlas_desktop.exporting.redaction import Found, Redaction, Redactor
+from atlas_desktop.exporting.targets import Target
+from memory.memories.entities import Memory, MemoryFilter
+from memory.ports import SessionStore
+from memory.transfer.entities import TravellingSession
+
+_BATCH = 200
+"""Messages that are written in one go: a thread is not asked for each session, and nothing waits long."""
+
+_PAGE = 500
+"""Memories that are read in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Sessions of one room that go out, in this order. `everything`: all of the room's memories go with them,
+    not only those that rest on these sessions."""
+
+    store: SessionStore
+    ids: tuple[str, ...]
+    everything: bool = False
+
+
+class Reading:
+    """Reads what was chosen, as often as it is asked."""
+
+    def __init__(self, chosen: Sequence[Chosen]) -> None:
+        self._chosen = tuple(chosen)
+
+    @property
+    def total(self) -> int:
+        """How many sessions there are."""
+        return sum(len(one.ids) for one in self._chosen)
+
+    async def batches(self) -> AsyncIterator[list[TravellingSession]]:
+        """Sessions in order, so many together that a few hundred messages are. Raises `SessionNotFound`."""
+        batch: list[TravellingSession] = []
+        messages = 0
+        for one in self._chosen:
+            for session_id in one.ids:
+                batch.append(await _with_attachments(one.store, session_id))
+                messages += len(batch[-1].messages)
+                if messages >= _BATCH or len(batch) >= _BATCH:
+                    yield batch
+                    batch, messages = [], 0
+        if batch:
+            yield batch
+
+    async def memories(self) -> AsyncIterator[MemoryRecord]:
+        """Each once; those that rest on the sessions, or all of the room."""
+        for one in self._chosen:
+            seen: set[str] = set()
+            for session in (None,) if one.everything else one.ids:
+                wanted = MemoryFilter(states=None, session=session)
+                at = 0
+                while page := await one.store.memories.select(wanted, limit=_PAGE, offset=at):
+                    for memory in page:
+                        if memory.id not in seen:
+                            seen.add(memory.id)
+                            yield await _record(one.store, memory)
+                    at += len(page)
+
+
+async def _with_attachments(store: SessionStore, session_id: str) -> TravellingSession:
+    """A session with what was read out of the files that were attached, among the fields that only travel
+    along: formats for reading name them, JSON and its lines hold them."""
+    session, files = await asyncio.gather(
+        store.transfer.give(session_id), store.attachments.attached(session_id)
+    )
+    known = json.loads(session.meta) if files else {}
+    if not files or not isinstance(named := known.get(ATTACHMENTS, []), list):
+        return session
+    added = [
+        {
+            "name": one.name,
+            "type": one.media_type,
+            "bytes": one.size,
+            "added_at": one.added_at.isoformat(),
+            "text": one.text,
+        }
+        for one in files
+    ]
+    return replace(session, meta=json.dumps({**known, ATTACHMENTS: [*named, *added]}))
+
+
+async def _record(store: SessionStore, memory: Memory) -> MemoryRecord:
+    return MemoryRecord(
+        id=memory.id,
+        kind=memory.kind.value,
+        state=memory.state.value,
+        text=memory.text,
+        subject=memory.subject,
+        importance=memory.importance,
+        confidence=memory.confidence,
+        pinned=memory.pinned,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        project=memory.project,
+        sources=tuple(source.message_id for source in await store.memories.sources(memory.id)),
+        evidence=tuple(await store.transfer.evidence(memory.id)),
+    )
+
+
+Progress = Callable[[int, int], None]
+"""Told how many sessions are done, and of how many."""
+
+_T = TypeVar("_T")
+_G = TypeVar("_G")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How they go out: in which format, each in a file of its own, with memories, without what."""
+
+    format: str
+    each: bool = False
+    memories: bool = False
+    redaction: Redaction | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """What an export came to, or would. `missing` counts characters that the format could not show; `found`
+    is what was redacted."""
+
+    sessions: int = 0
+    messages: int = 0
+    memories: int = 0
+    files: tuple[Path, ...] = ()
+    missing: int = 0
+    found: list[Found] = field(default_factory=list, repr=False)
+    redacted: dict[str, int] = field(default_factory=dict)
+
+
+class ExportService:
+    """Exports sessions of one or several rooms."""
+
+    def __init__(
+        self,
+        chosen: Sequence[Chosen],
+        *,
+        progress: Progress = lambda _done, _total: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._reading = Reading(chosen)
+        self._progress = progress
+        self._now = now
+
+    @property
+    def total(self) -> int:
+        """How many sessions go out."""
+        return self._reading.total
+
+    async def preview(self, order: Order) -> Report:
+        """What would go out, and what would be redacted in it. Writes nothing. Raises as `write`."""
+        report = Report()
+        redactor = await self._redactor(order)
+        async for batch in self._reading.batches():
+            report.sessions += len(batch)
+            report.messages += sum(len(session.messages) for session in batch)
+            if redactor is not None:
+                await _in_thread(_each, redactor.session, batch)
+        if order.memories:
+            memories = [memory async for memory in self._reading.memories()]
+            report.memories = len(memories)
+            if redactor is not None:
+                await _in_thread(_each, redactor.memory, memories)
+        return _closed(report, redactor)
+
+    async def write(self, order: Order, target: Target) -> Report:
+        """Writes everything, or nothing. Raises `NothingToExport`, `TargetExists`, `TargetRefused`,
+        `OSError`, `SessionNotFound` when a session has gone, and what the store raises."""
+        try:
+            redactor = await self._redactor(order)
+            return await _Run(self._reading, order, target, redactor, self._now()).write(self._progress)
+        finally:
+            target.abandon()
+
+    async def _redactor(self, order: Order) -> Redactor | None:
+        """A redactor that knows the names in all that goes out: one who is introduced late is named early."""
+        if not self.total and not order.memories:
+            raise NothingToExport
+        if order.redaction is None:
+            return None
+        redactor = Redactor(order.redaction)
+        async for batch in self._reading.batches():
+            await _in_thread(_each, redactor.learn, batch)
+        if order.memories:
+            texts = [memory.text async for memory in self._reading.memories()]
+            await _in_thread(_each, redactor.learn_text, texts)
+        return redactor
+
+
+class _Run:
+    """One writing of one export."""
+
+    def __init__(
+        self, reading: Reading, order: Order, target: Target, redactor: Redactor | None, at: datetime
+    ) -> None:
+        self._reading = reading
+        self._order = order
+        self._format = FORMATS[order.format]
+        self._target = target
+        self._redactor = redactor
+        self._names = Names()
+        self._at = at
+        self._writer: Writer | None = None
+        self._report = Report()
+
+    async def write(self, progress: Progress) -> Report:
+        total = self._reading.total
+        if total and not self._order.each:
+            self._begin(self._names.give(f"atlas {self._at:%Y-%m-%d}", self._format.suffix), total)
+        async for batch in self._reading.batches():
+            await _in_thread(self._put, batch)
+            progress(self._report.sessions, total)
+        if self._order.memories:
+            await self._put_memories()
+        await _in_thread(self._finish)
+        return _closed(self._report, self._redactor)
+
+    def _put(self, batch: list[TravellingSession]) -> None:
+        for given in batch:
+            session = given if self._redactor is None else self._redactor.session(given)
+            if self._order.each:
+                name = f"{session.created_at:%Y-%m-%d} {title_of(session)}"
+                self._begin(self._names.give(name, self._format.suffix), 1)
+            assert self._writer is not None
+            self._writer.session(session)
+            self._report.sessions += 1
+            self._report.messages += len(session.messages)
+
+    async def _put_memories(self) -> None:
+        """Read whole before they are written: they are few beside what was said."""
+        given = [memory async for memory in self._reading.memories()]
+        records = given
+        if (redactor := self._redactor) is not None:
+            records = await _in_thread(lambda: [redactor.memory(one) for one in given])
+        self._report.memories = len(records)
+        if self._writer is None or self._order.each or self._format.apart:
+            self._begin(self._names.give("memories", self._format.suffix), 0)
+        assert self._writer is not None
+        await _in_thread(self._writer.memories, records)
+
+    def _begin(self, name: str, sessions: int) -> None:
+        self._end()
+        self._writer = self._format.open(self._target.add(name), About(self._at, sessions))
+        self._writer.begin()
+
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._writer.end()
+            self._report.missing += self._writer.missing
+        self._writer = None
+
+    def _finish(self) -> None:
+        self._end()
+        self._report.files = self._target.finish()
+
+
+def _each(work: Callable[[_G], object], batch: Sequence[_G]) -> None:
+    for one in batch:
+        work(one)
+
+
+def _closed(report: Report, redactor: Redactor | None) -> Report:
+    if redactor is not None:
+        report.found, report.redacted = redactor.found, redactor.counts()
+    return report
+
+
+async def _in_thread(work: Callable[..., _T], *given: object) -> _T:
+    """As `asyncio.to_thread`, but does not leave before the thread has: it may hold a file open."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *given))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -1,0 +1,1 @@
+"""Imports conversations: one module a format, behind one importer."""

@@ -1,0 +1,308 @@
+"""Takes conversations out of files of any known format into a room, many at a time."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from atlas_desktop.importing import memories
+from atlas_desktop.importing.detecting import nature_of
+from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport, Meter, Unreadable
+from atlas_desktop.importing.json_reading import Note
+from atlas_desktop.importing.sources import Part, Source, open_source
+from atlas_desktop.words.catalogue import tr
+from memory.transfer.entities import Refused, TravellingMemory, TravellingSession
+from memory.transfer.ports import TransferStore
+
+MESSAGES_AT_ONCE = 1000
+BYTES_AT_ONCE = 4 * 1024 * 1024
+_DOCUMENT_HEAD = 200
+_MODULES = {
+    Format.CHATGPT: "chatgpt",
+    Format.CLAUDE: "claude",
+    Format.OPEN_WEBUI: "openwebui",
+    Format.LM_STUDIO: "lmstudio",
+    Format.JAN: "jan",
+    Format.LLM: "llm",
+    Format.JSONL: "lines",
+    Format.MARKDOWN: "markdown",
+}
+
+Told = Callable[[ImportReport, Meter], None]
+"""Is told, after each step, what the import came to and how far it has come."""
+
+
+class Reader(Protocol):
+    """What reads one format: each session with the place where it stands.
+
+    What cannot be understood is noted. Raises `Unreadable` for a file that cannot be read any further, and
+    `OSError`.
+    """
+
+    def __call__(self, parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]: ...
+
+
+def reader_of(kind: Format) -> Reader:
+    """Only what is asked for is imported."""
+    module = import_module(f"atlas_desktop.importing.{_MODULES[kind]}")
+    return cast("Reader", module.read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A session as a reader gave it."""
+
+    where: str
+    session: TravellingSession
+    kind: Format
+
+
+class Importer:
+    """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
+    completed by the next. Files are read in a thread while what was read before is stored.
+
+    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once`
+    messages, more or less, are stored in one transaction: whoever else writes waits for so many. `between` is
+    awaited before each of them.
+    """
+
+    def __init__(
+        self,
+        store: TransferStore,
+        told: Told = lambda _report, _meter: None,
+        elsewhere: Sequence[TransferStore] = (),
+        *,
+        at_once: int = MESSAGES_AT_ONCE,
+        between: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._store = store
+        self._at_once = at_once
+        self._between = between
+        self._told = told
+        self._elsewhere = elsewhere
+
+    async def take(self, paths: Sequence[Path], options: ImportOptions | None = None) -> ImportReport:
+        """Takes in all that can be understood; the report names the rest. Raises `OSError`, and what the
+        store raises; what was taken in by then stays."""
+        chosen = options or ImportOptions()
+        begun = time.monotonic()
+        report, meter = ImportReport(), Meter()
+        source = _Reading(paths, chosen, report, meter)
+        batches = source.batches(self._at_once)
+        seen: set[int] | None = set() if chosen.dry_run else None
+        reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
+        try:
+            # The thread reads on when this is cancelled, and is waited for below.
+            while read := await asyncio.shield(reading):
+                batch, so_far = read
+                reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
+                if self._between is not None:
+                    await self._between()
+                await self._store_batch(batch, chosen, report, seen)
+                # Reading is ahead by a batch and more: what it has come to is not what is done.
+                meter.stored = so_far
+                meter.seconds = time.monotonic() - begun
+                self._told(report, meter)
+            await self._store_memories(source.memories, chosen, report)
+            meter.stored = meter.total
+            self._told(report, meter)
+        finally:
+            # A thread that reads cannot be interrupted, and what it reads from cannot be closed before.
+            await asyncio.wait({reading})
+            await asyncio.to_thread(batches.close)
+        return report
+
+    async def _store_batch(
+        self,
+        batch: list[_Read],
+        options: ImportOptions,
+        report: ImportReport,
+        seen: set[int] | None,
+    ) -> None:
+        batch = await self._not_told_otherwise(await self._not_elsewhere(batch, report), report)
+        sessions = [one.session for one in batch]
+        arrivals = await self._store.take_many(sessions, dry_run=options.dry_run, learn=options.learn)
+        for one, arrival in zip(batch, arrivals, strict=True):
+            session = one.session
+            if isinstance(arrival, Refused):
+                report.skip(one.where, tr("left_out.no_parent"))
+                continue
+            new, messages = arrival.new_session, arrival.messages
+            if seen is not None and new:
+                # A trial stores nothing: what comes twice would count twice.
+                new = _first_time(session.id, seen)
+                messages = sum(_first_time((session.id, said.id), seen) for said in session.messages)
+            report.sessions += new
+            report.known_sessions += not new
+            report.messages += messages
+            report.already_there += len(session.messages) - messages
+            if session.messages:
+                report.seen(
+                    min(said.created_at for said in session.messages),
+                    max(said.created_at for said in session.messages),
+                )
+
+    async def _store_memories(
+        self, given: Sequence[TravellingMemory], options: ImportOptions, report: ImportReport
+    ) -> None:
+        if options.project is not None:
+            given = [replace(one, project=options.project or None) for one in given]
+        for at in range(0, len(given), MESSAGES_AT_ONCE):
+            if self._between is not None:
+                await self._between()
+            new = await self._store.take_memories(given[at : at + MESSAGES_AT_ONCE], dry_run=options.dry_run)
+            report.memories += sum(new)
+            report.known_memories += len(new) - sum(new)
+
+    async def _not_elsewhere(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
+        for store in self._elsewhere:
+            weighed = await store.take_many([one.session for one in batch], dry_run=True)
+            here: list[_Read] = []
+            for one, arrival in zip(batch, weighed, strict=True):
+                if isinstance(arrival, Refused) or arrival.new_session:
+                    here.append(one)
+                else:
+                    report.elsewhere += 1
+                    report.skip(one.where, tr("left_out.other_room"))
+            batch = here
+        return batch
+
+    async def _not_told_otherwise(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
+        """Without the transcripts of conversations that are here with ids of their own: a transcript knows
+        its messages by their words alone, and all of them would come in a second time."""
+        told = [one for one in batch if one.kind is Format.MARKDOWN]
+        if not told:
+            return batch
+        weighed = await self._store.take_many([one.session for one in told], dry_run=True)
+        known = set()
+        for one, arrival in zip(told, weighed, strict=True):
+            if not isinstance(arrival, Refused) and not arrival.new_session and not arrival.already:
+                known.add(one.where)
+                report.elsewhere += 1
+                report.skip(one.where, tr("left_out.known"))
+        return [one for one in batch if one.where not in known]
+
+
+def _first_time(name: object, seen: set[int]) -> bool:
+    known = len(seen)
+    seen.add(hash(name))
+    return len(seen) > known
+
+
+class _Reading:
+    """Goes through files, in one thread, and gathers what they hold."""
+
+    def __init__(
+        self, paths: Sequence[Path], options: ImportOptions, report: ImportReport, meter: Meter
+    ) -> None:
+        self._paths = paths
+        self._options = options
+        self._report = report
+        self._meter = meter
+        self._broken: set[str] = set()
+        self.memories: list[TravellingMemory] = []
+        """Stored at the end, when the messages that they rest on are here."""
+
+    def batches(self, at_once: int) -> Generator[tuple[list[_Read], int], None, None]:
+        """What was read, and how many bytes that took from the beginning."""
+        batch: list[_Read] = []
+        messages = size = 0
+        for one in self._sessions():
+            batch.append(replace(one, session=self._as_wished(one.session)))
+            messages += len(one.session.messages)
+            size += sum(len(said.content) for said in one.session.messages)
+            if messages >= at_once or size >= BYTES_AT_ONCE:
+                yield batch, self._meter.done - self._meter.ahead
+                batch, messages, size = [], 0, 0
+        if batch:
+            yield batch, self._meter.done
+
+    def _as_wished(self, session: TravellingSession) -> TravellingSession:
+        options = self._options
+        if options.project is not None:
+            session = replace(session, project=options.project or None)
+        if options.memory_mode is not None:
+            session = replace(session, memory_mode=options.memory_mode)
+        return session
+
+    def _sessions(self) -> Iterator[_Read]:
+        sources = list(self._sources())
+        try:
+            self._meter.total = sum(source.size for source in sources)
+            for source in sources:
+                yield from self._of_source(source)
+        finally:
+            for source in sources:
+                source.close()
+
+    def _sources(self) -> Iterator[Source]:
+        for path in self._paths:
+            try:
+                yield open_source(path, self._meter)
+            except Unreadable as fault:
+                self._report.skip(path.name, fault.why)
+                self._report.unknown[path.name] = ""
+
+    def _of_source(self, source: Source) -> Iterator[_Read]:
+        for where, why in source.refused:
+            self._report.skip(where, why)
+        kinds = self._kinds(source)
+        # What has nothing to do with it is not read.
+        self._meter.total -= source.size - sum(part.size for parts in kinds.values() for part in parts)
+        if not kinds:
+            broken = any(part.where in self._broken for part in source.parts)
+            self._report.unknown[source.name] = "" if broken else nature_of(source)
+            return
+        read = {part.where for parts in kinds.values() for part in parts}
+        for part in source.parts:
+            if part.where not in read | self._broken:
+                self._report.pass_over(part.where)
+        for kind, parts in kinds.items():
+            name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
+            self._report.formats[name] = kind
+            try:
+                if kind is Format.MEMORIES:
+                    self.memories += memories.read(parts, self._report.skip)
+                    continue
+                for where, session in reader_of(kind)(parts, self._report.skip):
+                    yield _Read(where, session, kind)
+                if kind is Format.JSONL:
+                    for part in parts:
+                        if part.head(1) == b"{" and b'"atlas-export"' in part.head(_DOCUMENT_HEAD):
+                            self.memories += memories.of_document(part, self._report.skip)
+            except Unreadable as fault:
+                self._report.skip(source.name, fault.why)
+
+    def _kinds(self, source: Source) -> dict[Format, list[Part]]:
+        """The parts by their formats; those of none are left out."""
+        wanted = self._options.format
+        if not source.size:
+            return {}
+        if wanted is not None and len(source.parts) == 1:
+            return {wanted: source.parts}
+        kinds = self._looked_into(source)
+        if wanted is None:
+            return kinds
+        # Of many files those that have nothing to do with it are left alone, if that can be told.
+        return {wanted: kinds.get(wanted) or source.parts}
+
+    def _looked_into(self, source: Source) -> dict[Format, list[Part]]:
+        from atlas_desktop.importing.detecting import format_of
+
+        kinds: dict[Format, list[Part]] = {}
+        for part in source.parts:
+            before = self._meter.done
+            try:
+                kind = format_of(part)
+            except Unreadable as fault:
+                self._report.skip(part.where, fault.why)
+                self._broken.add(part.where)
+                continue
+            finally:
+                self._meter.done, self._meter.ahead = before, 0
+            if kind is not None:
+                kinds.setdefault(kind, []).append(part)
+        return kinds

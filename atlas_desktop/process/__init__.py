@@ -1,0 +1,1 @@
+"""The process: hardened, alone in its home, interrupted and relaunched cleanly."""

@@ -1,0 +1,413 @@
+"""The context of a conversation: its next epoch, where it ends and resumes, and a meter by tier."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.branches import branch_of
+from atlas_desktop.services.events import Replied
+from atlas_desktop.settings.schema import SessionSettings
+from atlas_desktop.words.catalogue import texts, tr
+from atlas_desktop.words.formats import formats
+from memory.context.boundaries import (
+    Boundary,
+    BoundaryRules,
+    Reminder,
+    boundary,
+    cosine,
+    names_topic,
+    reminder,
+    topic,
+)
+from memory.context.engine import ContextEngine
+from memory.context.entities import TierUse
+from memory.context.epochs import Compaction
+from memory.context.prepared import ContextView
+from memory.entities import MemoryMode, Message, Session
+from memory.errors import SessionNotFound
+from memory.jobs.queue import Job, Priority
+from memory.ports import Clock, SessionStore
+from models.errors import ModelsError, StateRefused
+from models.messages import Role, common_tokens
+from models.ports import Embedder, PrefixKeeper
+
+if TYPE_CHECKING:
+    from memory.context.snapshots import SnapshotStore
+
+
+_WIDTH = 24
+
+
+def meter(view: ContextView) -> str:
+    """One line in all and one for each tier, with bars that share one scale."""
+    number, limit = formats().number, view.budget.limit
+    in_all = tr(
+        "meter.in_all",
+        tokens=number(view.tokens),
+        limit=number(limit),
+        share=view.tokens / limit if limit else 0.0,
+        reply=number(view.budget.reply),
+        working=number(view.budget.working),
+        target=number(view.budget.target),
+    )
+    most = max((tier.tokens for tier in view.tiers), default=1) or 1
+    return "\n".join([in_all, *(tier_line(tier, most) for tier in view.tiers if tier.tokens)])
+
+
+def tier_name(tier: TierUse) -> str:
+    """A tier as people call it."""
+    if tier.tier == "recall" and not tier.ids:
+        # What is told with a turn stands in one place with the day and the hour.
+        return tr("meter.time")
+    return tr(f"meter.{tier.tier}") if tier.tier in texts("meter") else tier.tier
+
+
+def tier_line(tier: TierUse, most: int) -> str:
+    """A tier's tokens, its bar (as long as its part of `most`), and how many things are in it."""
+    filled = max(1, round(_WIDTH * tier.tokens / most))
+    counted = tier.ids and f"{tier.tier}.count.one" in texts("meter")
+    count = f"  {tr(f'meter.{tier.tier}.count', count=len(tier.ids))}" if counted else ""
+    return f"{tier_name(tier):<19}{formats().number(tier.tokens):>8}  {'█' * filled}{count}"
+
+
+def next_prompt(view: ContextView) -> str:
+    """The exact messages that the model is given before the person's next words."""
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in view.messages)
+
+
+def compact(tiers: Sequence[TierUse]) -> str:
+    """All tiers in one line: `system 38 · summary 410 · recent 1,204`."""
+    return " · ".join(f"{tier.tier} {tier.tokens:,}" for tier in tiers if tier.tokens)
+
+
+_LOOKED_AT = 12
+"""Newest messages that the topic is made from, replies included (of them the newest alone is looked at)."""
+_REMEMBERED = 256
+_OF_A_REPLY = 1000
+"""Characters of a reply that tell what it is about."""
+_OF_A_MESSAGE = 4000
+"""Characters of a message that tell what it is about; an embedding model reads less."""
+_SETTLED = 2
+"""Turns after which a new conversation is offered for another topic: whoever introduces themselves tells many
+things, and is not asked about it."""
+_PATIENCE_S = 1.5
+"""A message waits no longer than this to learn whether its topic is new."""
+
+
+class ContinuityService:
+    """Of one room. Without an embedder only pauses and lengths are noticed."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        settings: Callable[[], SessionSettings],
+        *,
+        embedder: Callable[[], Embedder | None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._embedder = embedder
+        self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
+
+    @property
+    def automatic(self) -> bool:
+        """Whether a new session is begun without asking."""
+        return self._settings().new_session == "automatic"
+
+    async def boundary(self, session: Session, text: str) -> Boundary | None:
+        """Whether `text`, said now, begins something new; None also when nobody wants to know.
+
+        `session` is as it was before `text` was stored.
+        """
+        settings = self._settings()
+        if settings.new_session == "off" or session.head_id is None:
+            return None
+        rules = BoundaryRules(
+            timedelta(minutes=settings.after_minutes),
+            settings.after_turns,
+            settings.topic_similarity,
+            1 if self.automatic else _SETTLED,
+        )
+        now, turns = self._clock.now(), await self._turns(session, session.head_id, rules.turns)
+        found = boundary(rules, now=now, last=session.updated_at, turns=turns)
+        text = text[:_OF_A_MESSAGE]
+        if found is not None or not names_topic(text):
+            return found
+        newest = await self._store.branch(session.id, session.head_id, newest=_LOOKED_AT)
+        said = [m for m in newest if m.role is Role.USER]
+        replied = next((m for m in reversed(newest) if m.role is Role.ASSISTANT and m.content.strip()), None)
+        similarity = await self._similarity(text, said, replied, rules.similarity) if said else None
+        return boundary(rules, now=now, last=session.updated_at, turns=turns, similarity=similarity)
+
+    async def reminder(self, session: Session) -> Reminder | None:
+        """What to say when a session is taken up again after a pause; None when there is nothing to say."""
+        settings = self._settings()
+        if not settings.reminder:
+            return None
+        now, after = self._clock.now(), timedelta(minutes=settings.after_minutes)
+        if session.head_id is None or now - session.updated_at < after:
+            return None
+        # However long the session is, its first and its last words are enough.
+        path = branch_of(await self._store.outline(session.id), session.head_id)
+        ends = await self._store.branch(session.id, newest=_LOOKED_AT)
+        own = [node.id for node in path if node.role is Role.USER]
+        if own and own[0] not in {m.id for m in ends}:
+            ends = [*await self._store.branch(session.id, own[0], newest=1), *ends]
+        summaries = await self._store.context.summaries(session.id)
+        on_branch = {node.id for node in path}
+        standing = [s for s in summaries if on_branch.issuperset(s.covers)]
+        found = reminder(ends, standing, now=now, after=after)
+        return None if found is None else replace(found, turns=max(found.turns, len(own)))
+
+    async def _turns(self, session: Session, head_id: str, length: int) -> int:
+        """The turns of its branch; of a session that cannot have `length` yet about half of its messages.
+
+        Other answers to a message, and what stood in its place before an edit, are messages and no turns.
+        """
+        if session.message_count < length:
+            return session.message_count // 2
+        path = branch_of(await self._store.outline(session.id), head_id)
+        return sum(node.role is Role.USER for node in path)
+
+    async def _similarity(
+        self, text: str, said: Sequence[Message], replied: Message | None, enough: float
+    ) -> float | None:
+        """The cosine between `text` and what was talked about; None when there is no saying in time.
+
+        Who asks about something that the newest reply brought up goes on with it: where what was `said` is
+        not `enough` like the text, the reply may be.
+        """
+        embedder = self._embedder()
+        if embedder is None:
+            return None
+        unknown = [m for m in said if m.id not in self._vectors]
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                *made, new = await embedder.embed([*(m.content[:_OF_A_MESSAGE] for m in unknown), text])
+                self._keep(unknown, made)
+                known = [self._vectors[m.id] for m in said if m.id in self._vectors]
+                similarity = cosine(topic(known), new)
+                if similarity < enough and replied is not None:
+                    if replied.id not in self._vectors:
+                        self._keep([replied], await embedder.embed([replied.content[:_OF_A_REPLY]]))
+                    similarity = max(similarity, cosine(self._vectors[replied.id], new))
+        except (TimeoutError, ModelsError):
+            return None
+        return similarity
+
+    def _keep(self, messages: Sequence[Message], made: Sequence[Sequence[float]]) -> None:
+        self._vectors.update({m.id: vector for m, vector in zip(messages, made, strict=True)})
+        while len(self._vectors) > _REMEMBERED:
+            self._vectors.popitem(last=False)
+
+
+EPOCH = "epoch"
+WORTH_KEEPING = 256
+"""Tokens. Less is read again sooner than it is fetched."""
+REST_S = 20.0
+"""So long after a reply its state is kept, unless the talk goes on."""
+
+
+class EpochService:
+    """Of one room. `engine` and `model` are asked for each time: the model can be changed.
+
+    `model` gives None when the model in use cannot be read ahead; `snapshots` is None in a room that leaves
+    nothing behind.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        engine: Callable[[], ContextEngine],
+        model: Callable[[], PrefixKeeper | None],
+        background: BackgroundService,
+        *,
+        snapshots: "SnapshotStore | None" = None,
+    ) -> None:
+        self.on_compaction: Callable[[Compaction], None] = lambda _made: None
+        self._store = store
+        self._engine = engine
+        self._model = model
+        self._background = background
+        self._keeping: asyncio.Task[None] | None = None
+        self._snapshots = snapshots
+        self._held: dict[str, str] = {}
+        self._back: set[str] = set()
+        background.register(EPOCH, self._prepare)
+        background.register_hook(self._after_reply)
+
+    # --- a resumed session ------------------------------------------------------------------------
+
+    async def bring_back(self, session_id: str) -> bool:
+        """Gives the model what it held of a session, once in a run; returns whether anything was.
+
+        Raises `models.errors.ModelsError`.
+        """
+        model = self._model()
+        if model is None or self._snapshots is None or session_id in self._back:
+            return False
+        self._back.add(session_id)
+        messages = await self._engine().resting(session_id)
+        if messages is None:
+            return False
+        return await self._load(session_id, model, await model.render(messages))
+
+    async def warm(self, session_id: str) -> None:
+        """Has the model read a session that was opened, beside and behind any chat, before anybody asks."""
+        await self.bring_back(session_id)
+        model = self._model()
+        messages = await self._engine().resting(session_id)
+        if model is not None and messages is not None:
+            read = await model.prefill(messages)
+            session = await self._store.get_session(session_id)
+            self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
+
+    async def _load(self, session_id: str, model: PrefixKeeper, prompt: list[int]) -> bool:
+        if self._snapshots is None or len(prompt) < WORTH_KEEPING:
+            return False
+        fingerprint = (await self._engine().model_info()).fingerprint
+        await self._snapshots.drop_other_models(fingerprint)
+        found = await self._snapshots.find(session_id, fingerprint)
+        if found is None or common_tokens(found.tokens, prompt) < WORTH_KEEPING:
+            return False
+        state = await self._snapshots.load(found)
+        if state is None:
+            return False
+        try:
+            await model.load_state(state)
+        except StateRefused:
+            # It belongs to other settings of the model: what it holds is read again.
+            await self._snapshots.drop_session(session_id)
+            return False
+        return True
+
+    # --- after a reply ----------------------------------------------------------------------------
+
+    async def summarise_now(self, session_id: str) -> Compaction | None:
+        """Summarises all but the newest messages; None when nothing has been said.
+
+        The result serves once the model has read it, which is left to the background.
+        """
+        engine = self._engine()
+        made = await engine.next_epoch(session_id, force=True)
+        if made is not None and self._model() is not None:
+            engine.wait_for(made)
+            await self._background.add(EPOCH, session_id, session_id=session_id, priority=Priority.HIGH)
+        return made
+
+    async def _after_reply(self, replied: Replied) -> None:
+        session = replied.session
+        self._back.add(session.id)
+        if replied.due or self._engine().waiting(session.id):
+            await self._background.add(EPOCH, session.id, session_id=session.id, priority=Priority.HIGH)
+        self._worth_keeping(session, replied.completion.held_hash, replied.completion.held_tokens)
+
+    def _worth_keeping(self, session: Session, held_hash: str, tokens: int) -> None:
+        """Has the state kept whose tokens have this hash, if it is long enough for that."""
+        if self._snapshots is None or session.memory_mode is MemoryMode.OFF or tokens < WORTH_KEEPING:
+            return
+        self._held[session.id] = held_hash
+        self._keep_soon()
+
+    async def _prepare(self, job: Job) -> None:
+        """Makes the next epoch, has it read, and lets it serve from the next turn on."""
+        engine, session_id = self._engine(), job.session_id
+        assert session_id is not None
+        try:
+            if not engine.waiting(session_id):
+                made = await engine.next_epoch(session_id)
+                if made is None:
+                    return
+                if self._model() is not None:
+                    engine.wait_for(made)
+                self.on_compaction(made)
+            await self._read_ahead(session_id)
+        except SessionNotFound:
+            return
+        except ModelsError:
+            # Nothing is read any more; the new beginning is the shorter one to read.
+            engine.ready(session_id)
+            raise
+
+    async def _read_ahead(self, session_id: str) -> None:
+        """Reads what the next turn begins with, again when a turn has come in between."""
+        model = self._model()
+        if model is None:
+            return
+        engine = self._engine()
+        while True:
+            await self._background.gate.checkpoint()
+            head = (await self._store.get_session(session_id)).head_id
+            messages = await engine.resting(session_id)
+            if messages is None:
+                return
+            read = await model.prefill(messages)
+            session = await self._store.get_session(session_id)
+            if session.head_id == head:
+                engine.ready(session_id)
+                # Whoever comes back later begins from here, and not from what the last reply was given.
+                self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
+                return
+
+    # --- snapshots --------------------------------------------------------------------------------
+
+    def _keep_soon(self) -> None:
+        """Keeps states once nothing has been said for a while. What the model holds does not outlive this
+        run, so it is no job for the queue."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+        self._keeping = asyncio.create_task(self._keep_later(), name="snapshots")
+
+    async def _keep_later(self) -> None:
+        await asyncio.sleep(REST_S)
+        await self._background.gate.idle()
+        await self._keep_held()
+
+    async def keep(self, session_id: str) -> bool:
+        """Keeps what the model holds of a session, if it still does; returns whether it was kept."""
+        held, model = self._held.get(session_id), self._model()
+        if held is None or model is None or self._snapshots is None:
+            return False
+        try:
+            state = await model.save_state(held)
+            await self._snapshots.drop_other_models(state.model)
+            kept = await self._snapshots.put(session_id, state)
+        except ModelsError:
+            # A snapshot only saves time: without one the words are read again.
+            kept = False
+        if self._held.get(session_id) == held:
+            del self._held[session_id]
+        return kept
+
+    async def forget(self, session_ids: Sequence[str]) -> int:
+        """Gives up what is kept of these sessions, and all that the model holds; returns how many states.
+
+        Raises `StorageFull` when the disk does not let go of them, `models.errors.ModelsError`.
+        """
+        gone = 0
+        for session_id in session_ids:
+            self._held.pop(session_id, None)
+            if self._snapshots is not None:
+                gone += await self._snapshots.drop_session(session_id)
+        model = self._model()
+        if model is not None:
+            await model.drop_states()
+        return gone
+
+    async def close(self) -> None:
+        """Keeps every session's state that is not kept yet."""
+        task, self._keeping = self._keeping, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+        await self._keep_held()
+
+    async def _keep_held(self) -> None:
+        for session_id in list(self._held):
+            await self.keep(session_id)

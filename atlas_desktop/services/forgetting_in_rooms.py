@@ -1,0 +1,243 @@
+"""Forgets in every open room: finds what is meant in each, and words the preview and the receipt."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.forgetting import Receipt
+from atlas_desktop.words.catalogue import tr
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, ProjectNotFound, SessionNotFound
+from memory.forgetting import Affected, Target
+from models.messages import Role
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from memory.entities import Copy, Erased
+
+
+def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
+    """How much went, by kind."""
+    return {
+        "messages": erased.messages,
+        "summaries": erased.summaries,
+        "memories": erased.memories,
+        "vectors": erased.vectors,
+        "fulltext": erased.full_text,
+        "snapshots": snapshots,
+        "jobs": erased.jobs,
+    }
+
+
+def places(erased: "Erased") -> dict[str, int]:
+    """What else held the words, by kind."""
+    return dict(sorted(Counter(erased.places).items()))
+
+
+def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> str:
+    """The counts, and of each kind the first `shown` ones, with their `ids` or without."""
+    went = _counted(counts(affected.erased))
+    besides = _places(affected.erased)
+    if besides and not went:
+        return tr("forgetting.would_go_from", places=besides)
+    if not went:
+        return tr("forgetting.nothing_fits")
+    rows = [tr("forgetting.would_go", what=went)]
+    for name, found, total in (
+        ("sessions", affected.sessions, affected.whole_sessions),
+        ("messages", affected.messages, len(affected.messages)),
+        ("memories", affected.memories, affected.erased.memories),
+    ):
+        if found:
+            rows.append(tr(f"forgetting.{name}"))
+            rows += [f"  {f'{one.id}  ' if ids else ''}{clean_line(one.text)}" for one in found[:shown]]
+            more = total - min(len(found), shown)
+            rows += [f"  {tr('forgetting.more', count=more)}"] if more > 0 else []
+    if affected.erased.stale:
+        rows.append(tr("forgetting.would_be_anew", count=len(affected.erased.stale)))
+    if besides:
+        rows.append(tr("forgetting.would_go_from_too", places=besides))
+    if affected.erased.copies:
+        rows.append(tr("forgetting.would_stand", where=where(affected.erased.copies)))
+    return "\n".join(rows)
+
+
+def receipt_text(value: "Receipt") -> str:
+    """What went, and whether anything was left: one line."""
+    went = _counted(counts(value.erased, value.snapshots))
+    besides = _places(value.erased)
+    told = [tr("forgetting.gone", what=went)] if went else []
+    told += [tr("forgetting.gone_from", places=besides)] if besides else []
+    told = told or [tr("forgetting.nothing")]
+    told += [tr("forgetting.anew", count=value.rewritten)] if value.rewritten else []
+    told.append(left_text(value))
+    return " ".join(told)
+
+
+def left_text(value: "Receipt") -> str:
+    """Whether anything is left, here or in the same words elsewhere."""
+    if not value.verified:
+        return tr("forgetting.something_left")
+    if not value.erased.copies:
+        return tr("forgetting.nothing_left")
+    return tr("forgetting.still_stands", where=where(value.erased.copies))
+
+
+def where(copies: "Sequence[Copy]") -> str:
+    """The titles of the first two, and how many others there are."""
+    one, *others = map(_title, copies[:2])
+    if not others:
+        return one
+    if len(copies) == 2:
+        return tr("forgetting.copy.two", one=one, other=others[0])
+    return tr("forgetting.copy.more", count=len(copies) - 2, one=one, other=others[0])
+
+
+def _title(copy: "Copy") -> str:
+    title = clean_line(copy.title)
+    if not title:
+        return tr("forgetting.copy.untitled")
+    return tr("forgetting.copy.bin" if copy.binned else "forgetting.copy", title=title)
+
+
+def copies(erased: "Erased") -> list[dict[str, object]]:
+    """Where else the same words stand, for programs."""
+    return [{"session": one.session_id, "title": one.title, "binned": one.binned} for one in erased.copies]
+
+
+def _places(erased: "Erased") -> str:
+    told = {name.replace(" ", "_"): count for name, count in places(erased).items()}
+    return ", ".join(tr(f"forgetting.place.{name}", count=count) for name, count in told.items())
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(tr(f"forgetting.kind.{name}", count=n) for name, n in numbers.items() if n)
+
+
+_REFS = ("ids", "messages", "sessions", "memories")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What of a target is in one room, and what that comes to."""
+
+    room: "RoomServices"
+    target: Target
+    affected: Affected
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingPlan:
+    """What would go, room by room and, as `affected`, together."""
+
+    shares: tuple[Share, ...]
+
+    @property
+    def affected(self) -> Affected:
+        return _together([share.affected for share in self.shares])
+
+
+class RoomsForgetting:
+    """`ForgettingService` for all rooms that are open now; a closed one is as if it were not there.
+
+    Everything raises what that does. Interrupted between two rooms, it is asked for again.
+    """
+
+    def __init__(self, rooms: "Callable[[], Sequence[RoomServices]]") -> None:
+        self._rooms = rooms
+
+    async def preview(self, target: Target) -> ForgettingPlan:
+        """What would go; nothing is changed. What is named by its id is in one room, the rest in any."""
+        shares = []
+        for room, share in await self._divided(target):
+            shares.append(Share(room, share, await room.forgetting.preview(share)))
+        return ForgettingPlan(tuple(shares))
+
+    async def forget(self, plan: ForgettingPlan) -> Receipt:
+        """Erases what was previewed; no reply may be under way in it."""
+        receipts = [
+            await share.room.forgetting.forget(share.target, previewed=share.affected)
+            for share in plan.shares
+        ]
+        return Receipt(
+            _sum([receipt.erased for receipt in receipts]),
+            sum(receipt.snapshots for receipt in receipts),
+            all(receipt.verified for receipt in receipts),
+            sum(receipt.rewritten for receipt in receipts),
+        )
+
+    async def _divided(self, target: Target) -> "list[tuple[RoomServices, Target]]":
+        """What of the target is to be looked for in each room. Raises ValueError when nothing is meant, and
+        `ProjectNotFound`: who is told that nothing is left of a project must not have misspelt it."""
+        if target.empty:
+            raise ValueError("it is not said what to forget")
+        rooms = list(self._rooms())
+        projects = [target.project for _ in rooms]
+        if target.project is not None:
+            spelt = [await room.projects.spelt(target.project) for room in rooms]
+            if not any(spelt):
+                raise ProjectNotFound(target.project)
+            projects = [one or target.project for one in spelt]
+        if len(rooms) == 1:
+            return [(rooms[0], replace(target, project=projects[0]))]
+        named: list[dict[str, Any]] = [dict.fromkeys(_REFS, ()) for _ in rooms]
+        for kind in _REFS:
+            for ref in getattr(target, kind):
+                at = await _where(rooms, kind, ref)
+                named[at][kind] += (ref,)
+        shares = [
+            (room, replace(target, project=project, **refs))
+            for room, project, refs in zip(rooms, projects, named, strict=True)
+        ]
+        return [(room, share) for room, share in shares if not share.empty]
+
+
+async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
+    """The room in which something has this id. Raises what one room does, and `AmbiguousId`."""
+    found: list[int] = []
+    missing: MemoryNotFound | MessageNotFound | SessionNotFound = MemoryNotFound(ref)
+    wanted: Any = {kind: (ref,)}
+    for at, room in enumerate(rooms):
+        try:
+            await room.forgetting.preview(Target(**wanted))
+        except (MemoryNotFound, MessageNotFound, SessionNotFound) as error:
+            missing = error
+        else:
+            found.append(at)
+    if not found:
+        raise missing
+    if len(found) > 1:
+        raise AmbiguousId(ref, len(found))
+    return found[0]
+
+
+async def newest_words(room: "RoomServices", session_id: str) -> tuple[str, ...]:
+    """The person's newest message of a session, and what was answered to it; none when nothing was said."""
+    said = (await room.sessions.view(session_id)).messages
+    own = [at for at, message in enumerate(said) if message.role is Role.USER and message.content]
+    return tuple(message.id for message in said[own[-1] :]) if own else ()
+
+
+def _together(parts: Sequence[Affected]) -> Affected:
+    return Affected(
+        _sum([part.erased for part in parts]),
+        sum(part.whole_sessions for part in parts),
+        tuple(one for part in parts for one in part.sessions),
+        tuple(one for part in parts for one in part.messages),
+        tuple(one for part in parts for one in part.memories),
+        tuple(one for part in parts for one in part.touched),
+    )
+
+
+def _sum(parts: "Sequence[Erased]") -> "Erased":
+    """Numbers are added, lists put together; verified is what all are."""
+    total = parts[0]
+    for part in parts[1:]:
+        changes: dict[str, Any] = {
+            field.name: getattr(total, field.name) + getattr(part, field.name)
+            for field in fields(total)
+            if field.name != "verified"
+        }
+        total = replace(total, **changes, verified=total.verified and part.verified)
+    return total

@@ -1,0 +1,407 @@
+"""Memories as the interfaces see them: browsed, added, corrected, accepted, pinned, kept in order."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.settings.schema import MemorySettings, Settings
+from atlas_desktop.words.catalogue import tr
+from memory.entities import Message
+from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
+from memory.jobs.queue import Job
+from memory.jobs.runner import Duty
+from memory.learning.reader import understand
+from memory.memories.consolidation import Rewording
+from memory.memories.entities import (
+    UNSET,
+    Memory,
+    MemoryChange,
+    MemoryCounts,
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    MemoryTier,
+    MemoryUse,
+    MemoryVersion,
+    NewMemory,
+)
+from memory.memories.lifetime import (
+    Expiry,
+    Retention,
+    RetentionPlan,
+    expires_at,
+    rescued,
+    route,
+    with_project,
+)
+from memory.memories.profile import candidates, in_order
+from memory.memories.upkeep import Merger, Promotion, Upkeep
+from memory.ports import Clock, SessionStore
+from memory.recall.decay import PRESETS, half_life_days, strength
+from models.ports import ChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """The words behind a memory, with the message that they are in; None when it cannot be found any more."""
+
+    source: MemorySource
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """A memory with where it comes from, its weight now (without a floor), and how fast it fades."""
+
+    memory: Memory
+    sources: tuple[SourceView, ...]
+    weight: float
+    half_life_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDetails:
+    """Everything about one memory."""
+
+    view: MemoryView
+    versions: tuple[MemoryVersion, ...]
+    uses: tuple[MemoryUse, ...]
+    parts: tuple[Memory, ...]
+    changes: tuple[MemoryChange, ...]
+
+
+LONGEST = 4000
+"""Characters of a memory."""
+_SUBJECT = 200
+_LOG = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person says of a memory that she adds; None leaves it to the words and the rules."""
+
+    kind: MemoryKind | None = None
+    subject: str | None = None
+    tier: MemoryTier | None = None
+    project: str | None = None
+    importance: float = 0.7
+    pinned: bool = False
+    expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+class KnowledgeService:
+    """Of one room. A `ref` is an id or a unique prefix of one; raises `MemoryNotFound`, `AmbiguousId`.
+
+    `changed` is called after something was put into other words: it has no vector yet.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        settings: Callable[[], MemorySettings],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._memories = store.memories
+        self._clock = clock
+        self._settings = settings
+        self._changed = changed
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    async def select(
+        self, wanted: MemoryFilter | None = None, *, limit: int | None = None, offset: int = 0
+    ) -> list[Memory]:
+        """Pinned ones first, then the latest changed first."""
+        return await self._memories.select(wanted, limit=limit, offset=offset)
+
+    async def inbox(self, *, limit: int | None = None) -> list[Memory]:
+        """What was learned and not looked at yet."""
+        wanted = MemoryFilter(states=frozenset({MemoryState.INBOX}))
+        return await self._memories.select(wanted, limit=limit)
+
+    async def views(self, memories: Sequence[Memory]) -> list[MemoryView]:
+        """The same memories with what an interface shows of them."""
+        known: dict[str, Message | None] = {}
+        return [await self._view(memory, known) for memory in memories]
+
+    async def details(self, ref: str) -> MemoryDetails:
+        memory = await self._memories.get(ref)
+        (view,) = await self.views([memory])
+        return MemoryDetails(
+            view,
+            tuple(await self._memories.versions(memory.id)),
+            tuple(await self._memories.uses(memory.id)),
+            tuple(await self._memories.parts(memory.id)),
+            tuple(await self._memories.changes(memory_id=memory.id)),
+        )
+
+    async def profile(self) -> list[Memory]:
+        """What the model is told of the person, as far as it fits: in the order of the page."""
+        settings, now = self._settings(), self._clock.now()
+        known = await self._memories.select()
+        found = await asyncio.to_thread(
+            candidates, known, now, decay=PRESETS[settings.decay], ask_first=settings.ask_first
+        )
+        return list(in_order(found))
+
+    async def counts(self) -> MemoryCounts:
+        return await self._memories.counts()
+
+    async def changes(self, *, limit: int = 50) -> list[MemoryChange]:
+        """The latest first."""
+        return await self._memories.changes(limit=limit)
+
+    async def _view(self, memory: Memory, known: dict[str, Message | None]) -> MemoryView:
+        sources = []
+        for source in await self._memories.sources(memory.id):
+            if source.message_id not in known:
+                known[source.message_id] = await self._message(source)
+            sources.append(SourceView(source, known[source.message_id]))
+        weight = strength(memory, self._clock.now())
+        return MemoryView(memory, tuple(sources), weight, half_life_days(memory.tier))
+
+    async def _message(self, source: MemorySource) -> Message | None:
+        try:
+            found = await self._store.branch(source.session_id, source.message_id, newest=1)
+        except (MessageNotFound, SessionNotFound):
+            # Forgotten between two reads: the source goes with it.
+            return None
+        return found[-1] if found else None
+
+    # --- changing ---------------------------------------------------------------------------------
+
+    async def add(self, text: str, wish: Wish | None = None) -> Memory:
+        """What the person wants remembered as she says, whatever else is known: kept at once.
+
+        Raises ValueError when nothing is said or it is too long, and `TimesOutOfOrder`.
+        """
+        wanted, worded = wish or Wish(), _worded(text)
+        understood = understand(worded)
+        kind = wanted.kind or understood.kind
+        subject = understood.subject if wanted.subject is None else wanted.subject
+        way = route(
+            kind,
+            wanted.importance,
+            self._clock.now(),
+            rules_of(self._settings()),
+            origin=MemoryOrigin.PERSON,
+            project=wanted.project,
+            wish=wanted.tier,
+        )
+        new = NewMemory(
+            kind=kind,
+            text=worded,
+            origin=MemoryOrigin.PERSON,
+            tier=way.tier,
+            state=way.state,
+            subject=clean_line(subject)[:_SUBJECT],
+            importance=wanted.importance,
+            pinned=wanted.pinned,
+            valid_from=wanted.valid_from,
+            valid_until=wanted.valid_until,
+            expires_at=wanted.expires_at or way.expires_at,
+            project=wanted.project,
+        )
+        made = await self._memories.add(new)
+        await self._changed()
+        return made
+
+    async def edit(self, ref: str, patch: MemoryPatch) -> Memory:
+        """Corrects a memory. Another tier brings its own end, unless the patch gives one.
+
+        What the person has worded is no guess any more: it is kept. Raises ValueError as `add`.
+        """
+        memory = await self._memories.get(ref)
+        patch.require_order(memory)
+        if patch.text is not None:
+            patch = replace(patch, text=_worded(patch.text))
+        if patch.subject is not None:
+            patch = replace(patch, subject=clean_line(patch.subject)[:_SUBJECT])
+        if patch.tier is not None and patch.tier is not memory.tier and patch.expires_at is UNSET:
+            importance = memory.importance if patch.importance is None else patch.importance
+            rules = rules_of(self._settings())
+            end = expires_at(patch.tier, importance, self._clock.now(), rules, project=memory.project)
+            patch = replace(patch, expires_at=end)
+        if memory.state is MemoryState.INBOX and patch.state is None:
+            patch = replace(patch, state=MemoryState.KEPT)
+        made = await self._memories.change(memory.id, patch)
+        if patch.text is not None or patch.subject is not None:
+            await self._changed()
+        return made
+
+    async def accept(self, refs: Sequence[str]) -> list[Memory]:
+        """Keeps them; what was rejected, archived, superseded or over is in use again, with time anew."""
+        now, rules = self._clock.now(), rules_of(self._settings())
+
+        def kept(memory: Memory) -> MemoryPatch:
+            over = memory.expires_at is not None and memory.expires_at <= now
+            anew = expires_at(memory.tier, memory.importance, now, rules, project=memory.project)
+            return MemoryPatch(state=MemoryState.KEPT, expires_at=anew if over else UNSET)
+
+        return await self._change(refs, kept, "accept")
+
+    async def accept_all(self) -> list[Memory]:
+        """Keeps everything in the inbox, in one step that can be undone as one."""
+        return await self.accept([memory.id for memory in await self.inbox()])
+
+    async def reject(self, refs: Sequence[str]) -> list[Memory]:
+        """Never used, and never learned from the same words again."""
+        return await self._change(refs, lambda _: MemoryPatch(state=MemoryState.REJECTED), "reject")
+
+    async def pin(self, refs: Sequence[str], *, pinned: bool = True) -> list[Memory]:
+        """What is pinned is always told to the model, and neither fades nor expires."""
+        return await self._change(refs, lambda _: MemoryPatch(pinned=pinned), "pin" if pinned else "unpin")
+
+    async def pin_latest(self, ref: str = "") -> Memory | None:
+        """Pins the memory that is named, else the one that was learned last; None when there is none."""
+        if ref and ref != "last":
+            return (await self.pin([ref]))[0]
+        found = await self._memories.select(MemoryFilter(pinned=False))
+        if not found:
+            return None
+        return (await self.pin([max(found, key=lambda one: (one.created_at, one.id)).id]))[0]
+
+    async def rescue(self, refs: Sequence[str]) -> list[Memory]:
+        """What is fading, or was archived, is kept for good."""
+        return await self._change(refs, rescued, "rescue")
+
+    async def undo(self, ref: str) -> MemoryChange:
+        """Takes back a change, or with `last` the newest that is not undone.
+
+        Raises `ChangeNotFound`, `AmbiguousId`, `CannotUndo`.
+        """
+        log = await self._memories.changes(limit=_LOG)
+        wanted = ref.strip().lower()
+        if wanted == "last":
+            found = [one.id for one in log if one.undone_at is None][:1]
+        else:
+            found = [one.id for one in log if wanted and one.id.startswith(wanted)]
+        if len(found) != 1:
+            raise AmbiguousId(ref, len(found)) if found else ChangeNotFound(ref)
+        undone = await self._memories.undo(found[0])
+        await self._changed()
+        return undone
+
+    async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
+        """What is remembered of a project that has ended goes some time after it; None: it goes on."""
+        wanted = MemoryFilter(states=None, tiers=frozenset({MemoryTier.EPISODIC}), project=project)
+        end = None if at is None else at + timedelta(days=self._settings().episodic_days)
+        found = [one for one in await self._memories.select(wanted) if one.project == project]
+        patches = with_project(found, await self._memories.changes(limit=_LOG), end)
+        if not patches:
+            return []
+        action = "project_reopened" if at is None else "project_ended"
+        return await self._memories.change_many(patches, action=action, automatic=True)
+
+    async def _change(
+        self, refs: Sequence[str], patch: Callable[[Memory], MemoryPatch], action: str
+    ) -> list[Memory]:
+        found = [await self._memories.get(ref) for ref in refs]
+        unique = {memory.id: memory for memory in found}
+        if not unique:
+            return []
+        patches = [(memory.id, patch(memory)) for memory in unique.values()]
+        made = await self._memories.change_many(patches, action=action)
+        if action in {"accept", "rescue"}:
+            await self._changed()
+        return made
+
+
+def _worded(text: str) -> str:
+    told = clean(text).strip()
+    if not told or len(told) > LONGEST:
+        raise ValueError(tr("memory.too_long", most=LONGEST) if told else tr("memory.blank"))
+    return told
+
+
+def rules_of(settings: MemorySettings) -> Retention:
+    """The settings as the rules' own values."""
+    return Retention(
+        working_hours=settings.working_hours,
+        short_term_hours_min=settings.short_term_hours_min,
+        short_term_hours_max=settings.short_term_hours_max,
+        episodic_days=settings.episodic_days,
+        archive_days=settings.archive_days,
+        lasting_importance=settings.lasting_importance,
+        often=settings.often,
+        promote_uses=settings.promote_uses,
+        promote_importance=settings.promote_importance,
+        promote_turns=settings.promote_turns,
+        promote_similarity=settings.promote_similarity,
+        consolidate_similarity=settings.consolidate_similarity,
+    )
+
+
+DAILY = timedelta(days=1)
+WEEKLY = timedelta(days=7)
+PROMOTE, CONSOLIDATE, COLLECT = "promote", "consolidate", "collect"
+
+
+class UpkeepService:
+    """Of one room. `complete` makes the vectors that are missing."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        background: BackgroundService,
+        settings: Callable[[], Settings],
+        chat: Callable[[], ChatModel],
+        complete: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._settings = settings
+        self._chat = chat
+        self._complete = complete
+        self._upkeep = Upkeep(
+            store,
+            clock,
+            lambda: rules_of(settings().memory),
+            pause=lambda: timedelta(minutes=settings().sessions.after_minutes),
+            checkpoint=background.gate.checkpoint,
+            reword=self._reword,
+        )
+        for kind, every, name, work in (
+            (PROMOTE, DAILY, "promote memories", self.promote),
+            (COLLECT, DAILY, "collect faded memories", self.collect),
+            (CONSOLIDATE, WEEKLY, "consolidate memories", self.consolidate),
+        ):
+            background.register(kind, _handler(work))
+            background.register_duty(Duty(name, every, kind))
+
+    async def promote(self) -> list[Promotion]:
+        return await self._upkeep.promote()
+
+    async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
+        """As `Upkeep.consolidate`, once everything that is remembered has its vector."""
+        await self._complete()
+        made = await self._upkeep.consolidate(dry_run=dry_run)
+        if any(one.made is not None for one in made):
+            await self._complete()
+        return made
+
+    async def collect(self, *, dry_run: bool = False) -> RetentionPlan:
+        return await self._upkeep.collect(dry_run=dry_run)
+
+    async def fading(self) -> list[Expiry]:
+        """What goes before long, or has become faint: the first to go first."""
+        return await self._upkeep.fading()
+
+    def _reword(self) -> Rewording | None:
+        return Rewording(self._chat()) if self._settings().memory.consolidate_with_model else None
+
+
+def _handler(work: Callable[[], Awaitable[object]]) -> Callable[[Job], Awaitable[None]]:
+    async def handle(_job: Job) -> None:
+        await work()
+
+    return handle

@@ -1,0 +1,199 @@
+"""Why something is known, was told to the model, or was not: from what is stored, and from what else was
+said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas_desktop.services.recall import RecallService
+from memory.context.decisions import Outcome, RecallDecision
+from memory.entities import Message
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
+from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
+from memory.memories.lifetime import in_use
+from memory.ports import Clock, SessionStore
+from memory.recall.entities import Hit
+from models.messages import Role
+
+MENTIONS = 5
+_LOOKED_AT = 30
+_NEAR, _NEAR_BY_WORDS = 0.5, 0.4
+"""From this cosine on, or with this share of its words, something else speaks of the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that was looked at for a reply, with its words as they are now; `text` is empty when it is
+    not in this room any more. `session` and `said` are where it comes from: a message itself, the first
+    message that a memory was learned from, the conversation of a summary; empty and None where nothing of
+    that is left, or there never was any."""
+
+    considered: RecallDecision
+    text: str
+    session: str = ""
+    said: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A reply for which something was looked at, and what became of it."""
+
+    reply: str
+    considered: RecallDecision
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`kind` is memory, message or reply.
+
+    `sources` are the person's words behind a memory, `memories` what was learned from a message, `mentions`
+    the best passage of each other session that speaks of the same. `looked` are replies for which it was
+    looked at, `uses` those in which it served. `told` and `left_out` are what a reply's prompt was given of
+    memory and what was looked at besides; `profile` are the memories of the page about the person that it
+    began with, and `shown` is how many messages stood in it word for word. `hidden` says why it is not found
+    any more, empty when it is.
+    """
+
+    id: str
+    kind: str
+    text: str
+    memory: Memory | None = None
+    message: Message | None = None
+    sources: tuple[tuple[MemorySource, Message | None], ...] = ()
+    memories: tuple[Memory, ...] = ()
+    mentions: tuple[Hit, ...] = ()
+    looked: tuple[Looked, ...] = ()
+    uses: tuple[MemoryUse, ...] = ()
+    told: tuple[Item, ...] = ()
+    left_out: tuple[Item, ...] = ()
+    profile: tuple[Memory, ...] = ()
+    shown: int = 0
+    hidden: str = ""
+
+
+class ProvenanceService:
+    """Of one room."""
+
+    def __init__(self, store: SessionStore, recall: RecallService, clock: Clock) -> None:
+        self._store = store
+        self._recall = recall
+        self._clock = clock
+
+    async def why(self, ref: str) -> Why:
+        """Of a memory, a message or a reply, by its id or a unique prefix of one.
+
+        Raises `MemoryNotFound` when there is nothing of that id, `AmbiguousId`, and as the store.
+        """
+        try:
+            return await self._of_memory(await self._store.memories.get(ref))
+        except MemoryNotFound:
+            return await self._of_message(await self._message(ref))
+
+    async def of_last_reply(self, session: str) -> Why:
+        """Raises `MessageNotFound` when nothing was answered yet."""
+        branch = await self._store.branch((await self._store.get_session(session)).id)
+        reply = next((one for one in reversed(branch) if one.role is Role.ASSISTANT), None)
+        if reply is None:
+            raise MessageNotFound(session)
+        return await self._of_message(reply)
+
+    async def _message(self, ref: str) -> Message:
+        found = await self._recall.messages(ref.strip().lower())
+        if not found:
+            raise MemoryNotFound(ref)
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        return await self._get(found[0])
+
+    async def _get(self, message_id: str) -> Message:
+        variants = await self._store.variants(message_id)
+        return next(one for one in variants if one.id == message_id)
+
+    async def _of_memory(self, memory: Memory) -> Why:
+        sources: list[tuple[MemorySource, Message | None]] = []
+        for source in await self._store.memories.sources(memory.id):
+            try:
+                sources.append((source, await self._get(source.message_id)))
+            except MessageNotFound:
+                sources.append((source, None))
+        return Why(
+            memory.id,
+            "memory",
+            memory.text,
+            memory=memory,
+            sources=tuple(sources),
+            mentions=await self._mentions(memory.text, [source.session_id for source, _ in sources]),
+            looked=await self._looked(memory.id),
+            uses=tuple(await self._store.memories.uses(memory.id)),
+            hidden=self._hidden(memory),
+        )
+
+    async def _of_message(self, message: Message) -> Why:
+        context = self._store.context
+        record = await context.turn(message.id)
+        found = [await self._item(one) for one in await context.considered(message.id)]
+        parts = record.parts if record else ()
+        shown = sum(len(part.ids) for part in parts if part.tier == "recent")
+        profile = [one for part in parts if part.tier == "profile" for one in part.ids]
+        return Why(
+            message.id,
+            "message" if record is None else "reply",
+            message.content,
+            message=message,
+            memories=tuple(await self._store.memories.learned_from([message.id])),
+            mentions=await self._mentions(message.content, [message.session_id]),
+            looked=await self._looked(message.id),
+            told=tuple(item for item in found if item.considered.fate is Outcome.TOLD),
+            left_out=tuple(item for item in found if item.considered.fate is not Outcome.TOLD),
+            profile=tuple(await self._store.memories.get_many(profile)),
+            shown=shown,
+        )
+
+    async def _mentions(self, text: str, but: Sequence[str]) -> tuple[Hit, ...]:
+        """The best message of each other session that speaks of the same."""
+        hits = await self._recall.recall(text, k=_LOOKED_AT, exclude_sessions=but)
+        best: dict[str | None, Hit] = {}
+        for hit in hits:
+            near = hit.grounds.cosine is not None and hit.grounds.cosine >= _NEAR
+            if near or hit.grounds.words >= _NEAR_BY_WORDS:
+                best.setdefault(hit.source.session, hit)
+        return tuple(best.values())[:MENTIONS]
+
+    async def _looked(self, item: str) -> tuple[Looked, ...]:
+        return tuple(Looked(reply, one) for reply, one in await self._store.context.considered_in(item))
+
+    async def _item(self, one: RecallDecision) -> Item:
+        if one.kind == "memory":
+            memories = await self._store.memories.get_many([one.id])
+            said = await self._first_said(memories[0]) if memories else None
+            return Item(
+                one,
+                "".join(memory.text for memory in memories),
+                session="" if said is None else said.session_id,
+                said=said,
+            )
+        try:
+            if one.kind == "summary":
+                summary = await self._store.context.summary(one.id)
+                return Item(one, summary.text, session=summary.session_id)
+            said = await self._get(one.id)
+            return Item(one, said.content, session=said.session_id, said=said)
+        except (MessageNotFound, SummaryNotFound):
+            return Item(one, "")
+
+    async def _first_said(self, memory: Memory) -> Message | None:
+        for source in await self._store.memories.sources(memory.id):
+            try:
+                return await self._get(source.message_id)
+            except MessageNotFound:
+                continue
+        return None
+
+    def _hidden(self, memory: Memory) -> str:
+        """superseded, archived, rejected, expired or unapproved; empty when it is found."""
+        if memory.state in {MemoryState.SUPERSEDED, MemoryState.ARCHIVED, MemoryState.REJECTED}:
+            return memory.state.value
+        if memory.expires_at is not None and memory.expires_at <= self._clock.now():
+            return "expired"
+        if memory.tier is MemoryTier.PROCEDURAL and not in_use(memory):
+            return "unapproved"
+        return ""

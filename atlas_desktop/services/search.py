@@ -1,0 +1,225 @@
+"""Finding in all the rooms that are open, by the language of queries: by words, by marks, and by meaning."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from atlas_desktop.services.cleaning import clean_line
+from memory.clock import LocalZone
+from memory.errors import SavedSearchNotFound
+from memory.search.entities import (
+    All,
+    MessageHit,
+    Order,
+    Page,
+    Query,
+    Relation,
+    SavedSearch,
+    SessionHit,
+    Snippet,
+    When,
+)
+from memory.search.language import parse
+from memory.search.snippets import snippet
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.room import RoomServices
+    from memory.recall.entities import Hit
+
+H = TypeVar("H", MessageHit, SessionHit)
+
+_ASKED = 200
+"""Messages that are nearest to a question, of which those are shown that fit the rest of the query."""
+_SAVED = re.compile(r'\s*@(?:"([^"]+)"|(\S+))\s*')
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it was typed, with saved ones put in their places, and what it means."""
+
+    text: str
+    query: Query
+
+
+class FindingService:
+    """Of one desk. What is found in several rooms is put together; of a closed one nothing is found."""
+
+    def __init__(self, desk: "AppContext") -> None:
+        self._desk = desk
+
+    async def understand(self, text: str, *, typing: bool = False) -> Asked:
+        """`typing` as in `memory.search.language.parse`. `@name` at the beginning stands for a saved search.
+
+        Raises `QueryUnclear`, `SavedSearchNotFound`.
+        """
+        now = self._desk.clock.now().astimezone(LocalZone())
+        found = _SAVED.match(text)
+        if found is not None:
+            text = f"{text[found.end() :]} {await self._query_of(found[1] or found[2])}".strip()
+        return Asked(text, parse(text, now, typing=typing))
+
+    async def sessions(
+        self,
+        query: Query,
+        *,
+        limit: int = 50,
+        offset: int = 0,
+        order: Order = Order.RECENT,
+        binned: bool = False,
+        snippets: bool = True,
+        exhaustive: bool = False,
+    ) -> Page[SessionHit]:
+        """Raises what storage raises. What is asked by meaning comes in the order of its nearness.
+
+        `exhaustive` as in `memory.search.ports.FindStore.sessions`.
+        """
+        if query.question:
+            hits = await self._by_meaning(query)
+            return _cut(_of_sessions(hits), limit, offset)
+        end = max(offset, 0) + max(limit, 0)
+        begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
+        pages: list[Page[SessionHit]] = await self._desk.of_each(
+            lambda room: room.store.find.sessions(
+                query,
+                limit=most,
+                offset=begin,
+                order=order,
+                binned=binned,
+                snippets=snippets,
+                exhaustive=exhaustive,
+            ),
+            Page((), 0),
+        )
+        pinned = query.where is None and not binned
+
+        def place(hit: SessionHit) -> tuple[object, ...]:
+            by_score = hit.score if order is Order.BEST else 0.0
+            at = hit.session
+            return pinned and at.pinned_at is not None, by_score, at.updated_at, at.id
+
+        merged = pages[0].hits if len(pages) == 1 else sorted(_all(pages), key=place, reverse=True)
+        return _together(pages, merged, offset, end)
+
+    async def messages(
+        self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
+    ) -> Page[MessageHit]:
+        """Raises what storage raises."""
+        if query.question:
+            return _cut(await self._by_meaning(query), limit, offset)
+        end = max(offset, 0) + max(limit, 0)
+        begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
+        pages: list[Page[MessageHit]] = await self._desk.of_each(
+            lambda room: room.store.find.messages(query, limit=most, offset=begin, order=order), Page((), 0)
+        )
+
+        def place(hit: MessageHit) -> tuple[object, ...]:
+            by_score = hit.score if order is Order.BEST else 0.0
+            return by_score, hit.message.created_at, hit.message.id
+
+        merged = pages[0].hits if len(pages) == 1 else sorted(_all(pages), key=place, reverse=True)
+        return _together(pages, merged, offset, end)
+
+    # --- saved searches ---------------------------------------------------------------------------
+
+    async def saved(self) -> list[SavedSearch]:
+        """Those of all rooms that are open, by name."""
+        each: list[list[SavedSearch]] = await self._desk.of_each(lambda room: room.store.find.saved(), [])
+        found = [one for of_room in each for one in of_room]
+        return sorted(found, key=lambda one: (one.name.casefold(), one.name))
+
+    async def save(self, name: str, text: str, room: "RoomServices | None" = None) -> SavedSearch:
+        """Keeps a query in the room (the first that is open). Raises `QueryUnclear`, and ValueError when the
+        name or the query is empty."""
+        line = clean_line(name).lstrip("@").strip().replace('"', "")
+        asked = await self.understand(text)
+        if not line or not asked.text.strip():
+            raise ValueError("a saved search needs a name and a query")
+        where = room or self._desk.open_rooms[0]
+        return await where.store.find.save(line[:80], asked.text.strip())
+
+    async def remove(self, name: str) -> None:
+        """Raises `SavedSearchNotFound`."""
+        gone = False
+        for room in self._desk.open_rooms:
+            try:
+                await room.store.find.remove_saved(name.lstrip("@"))
+                gone = True
+            except SavedSearchNotFound:
+                continue
+        if not gone:
+            raise SavedSearchNotFound(name)
+
+    async def _query_of(self, name: str) -> str:
+        for one in await self.saved():
+            if one.name.casefold() == name.casefold():
+                return one.query
+        raise SavedSearchNotFound(name)
+
+    # --- by meaning -------------------------------------------------------------------------------
+
+    async def _by_meaning(self, query: Query) -> list[MessageHit]:
+        """The messages that are nearest to the question, of those that fit the rest, nearest first."""
+        each: list[list[MessageHit]] = await self._desk.of_each(lambda room: _near_in(room, query), [])
+        return sorted((hit for of_room in each for hit in of_room), key=lambda hit: hit.score, reverse=True)
+
+
+async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
+    since, before = _bounds(query)
+    answer = await room.recall.answer(query.question, k=_ASKED, since=since, before=before)
+    near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
+    fitting = await room.store.find.among(Query(query.where), list(near))
+    return [_near(hit, near[hit.message.id]) for hit in fitting]
+
+
+def _near(hit: MessageHit, near: "Hit") -> MessageHit:
+    # What answers is a passage; words that are looked for as well are marked in the text itself.
+    piece = hit.snippet if hit.snippet.marks else snippet(near.passage, ())
+    return replace(hit, score=near.score, snippet=piece, parts=tuple(near.parts.items()))
+
+
+def _bounds(query: Query) -> tuple[datetime | None, datetime | None]:
+    """Since when and before when messages are asked for, as far as that is plain."""
+    whole = query.where.parts if isinstance(query.where, All) else (query.where,)
+    since = [one.begin for one in whole if isinstance(one, When) and one.relation is not Relation.BEFORE]
+    before = [
+        one.begin if one.relation is Relation.BEFORE else one.end
+        for one in whole
+        if isinstance(one, When) and one.relation is not Relation.AFTER
+    ]
+    return max(since, default=None), min(before, default=None)
+
+
+def _of_sessions(hits: Sequence[MessageHit]) -> list[SessionHit]:
+    """Each session once, at the place of its best message."""
+    found: dict[str, SessionHit] = {}
+    for hit in hits:
+        known = found.get(hit.session.id)
+        if known is None:
+            title = Snippet(hit.session.title)
+            found[hit.session.id] = SessionHit(hit.session, title, hit.score, hit.message, hit.snippet, 1)
+        else:
+            found[hit.session.id] = replace(known, matches=known.matches + 1)
+    return list(found.values())
+
+
+def _all(pages: Sequence[Page[H]]) -> list[H]:
+    return [hit for page in pages for hit in page.hits]
+
+
+def _cut(hits: Sequence[H], limit: int, offset: int) -> Page[H]:
+    begin, end = max(offset, 0), max(offset, 0) + max(limit, 0)
+    return Page(tuple(hits[begin:end]), len(hits), next_offset=end if len(hits) > end else None)
+
+
+def _together(pages: Sequence[Page[H]], merged: Sequence[H], offset: int, end: int) -> Page[H]:
+    if len(pages) == 1:
+        return pages[0]
+    if not pages:
+        return Page((), 0)
+    total = sum(page.total for page in pages)
+    shown = tuple(merged[max(offset, 0) : end])
+    further = len(merged) > end or any(page.next_offset is not None for page in pages)
+    return Page(shown, total, any(page.more for page in pages), end if further else None)

@@ -1,0 +1,1 @@
+"""Settings: one definition each, from defaults, `config.toml` and the environment."""

@@ -1,0 +1,225 @@
+"""The settings in force: defaults, then `config.toml`, then the environment."""
+
+import os
+import re
+import stat
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from atlas_desktop.settings.descriptions import SECTIONS, SettingInfo, describe
+from atlas_desktop.settings.environment import from_environment
+from atlas_desktop.settings.schema import Settings
+from atlas_desktop.words.catalogue import tr
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the file on disk is left as it was.
+
+    `variable` is the one of the environment that gives it, empty where the file or a person does.
+    """
+
+    def __init__(self, where: str, reason: str, variable: str = "") -> None:
+        super().__init__(f"{variable or where}: {reason}")
+        self.where = where
+        self.reason = reason
+        self.variable = variable
+
+
+class UnknownSetting(SettingsError):
+    """There is no setting of that name."""
+
+
+_LARGEST = 256 * 1024
+_DEEP_KEY = re.compile(r"^[ \t]*\[*(?:[\w-]+[ \t]*\.[ \t]*){50}", re.MULTILINE)
+KEYS = "keys"
+"""The table of the keymap: action ids and their keys. Only the interface knows which there are."""
+
+
+def parse(data: Mapping[str, Any]) -> Settings:
+    """Checks a whole configuration. Raises `SettingsError` naming the setting and the reason."""
+    try:
+        settings = msgspec.convert(data, Settings)
+        for model_id in settings.sampling:
+            settings.chat_for(model_id)
+        if settings.ui.locale:
+            _check_locale(settings.ui.locale)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$.")
+        where = place.rstrip("`")
+        info = _info_of(where)
+        raise SettingsError(where or "config.toml", reason if info is None else info.wanted) from None
+    return settings
+
+
+def _info_of(place: str) -> SettingInfo | None:
+    """The setting of which a place is, or is a part."""
+    return next((info for info in describe() if info.key == place.partition("[")[0]), None)
+
+
+def _check_locale(name: str) -> None:
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        Locale.parse(name.replace("-", "_"))
+    except (ValueError, UnknownLocaleError):
+        raise SettingsError("ui.locale", tr("errors.bad_setting.locale")) from None
+
+
+CheckKeys = Callable[[Mapping[str, str], str | None], None]
+"""Raises `SettingsError` for a keymap that cannot be used; if an action is named, only for what is wrong with
+that one's keys."""
+
+
+def any_keys(_keys: Mapping[str, str], _only: str | None = None) -> None:
+    """Takes every keymap: for what never listens to keys."""
+
+
+@dataclass(slots=True)
+class SettingsFile:
+    """`config.toml` and the settings in force: defaults, then the file, then the environment.
+
+    `given` are the keys that the file or the environment set, whatever their values. `check_keys` judges the
+    table `[keys]`, of which the actions of the interface are the measure.
+    """
+
+    path: Path
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    settings: Settings = field(default_factory=Settings)
+    given: frozenset[str] = frozenset()
+    check_keys: CheckKeys = any_keys
+
+    def load(self) -> Settings:
+        """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
+        settings = self._with_environment(self._read())
+        self.check_keys(settings.keys, None)
+        self.settings = settings
+        return self.settings
+
+    def get(self, key: str) -> Any:
+        """The value in force of `section.name`."""
+        section, name = self._split(key)
+        if section == KEYS:
+            return self.settings.keys.get(name)
+        return getattr(getattr(self.settings, section), name)
+
+    @property
+    def given_by_environment(self) -> frozenset[str]:
+        """The keys that the environment sets: what the file says of them is not in force."""
+        found = from_environment(self.environ)
+        return frozenset(f"{section}.{name}" for section, values in found.items() for name in values)
+
+    def set(self, key: str, value: Any) -> Settings:
+        """Checks one value and writes it, keeping every comment; `value` None goes back to the default.
+
+        What other actions answer to is not judged: of several bad keys each can be mended by itself.
+        """
+        import tomlkit
+
+        section, name = self._split(key)
+        before = self._read()
+        document = tomlkit.parse(self._text())
+        if not isinstance(before.get(section, {}), dict):
+            # Says what is wrong: it is no table.
+            self._with_environment(before)
+        table = document.setdefault(section, tomlkit.table())
+        if value is None:
+            table.pop(name, None)
+        else:
+            table[name] = value
+        try:
+            checked = self._with_environment(tomllib.loads(document.as_string()))
+        except SettingsError as error:
+            if error.where == key or not self._is_refused(before):
+                raise
+            # Of several bad settings each can be mended by itself.
+            self._write(document.as_string())
+            return self.settings
+        if section == KEYS:
+            self.check_keys(checked.keys, name)
+        self._write(document.as_string())
+        self.settings = checked
+        return checked
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            text = self._text()
+            if _DEEP_KEY.search(text):
+                # The parser takes seconds for it.
+                raise RecursionError
+            return tomllib.loads(text)
+        except ValueError as error:
+            # Not TOML, not UTF-8, or a number of more digits than Python reads.
+            raise SettingsError(self.path.name, tr("errors.bad_setting.not_toml", fault=error)) from None
+        except RecursionError:
+            raise SettingsError(self.path.name, tr("errors.bad_setting.too_deep")) from None
+
+    def _text(self) -> str:
+        """What the file holds; nothing when there is none. A folder, a pipe or a device is not waited for."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        except FileNotFoundError:
+            return ""
+        except (IsADirectoryError, PermissionError):
+            if not self.path.is_dir():
+                raise
+            raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file")) from None
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file"))
+            if found.st_size > _LARGEST:
+                raise SettingsError(self.path.name, tr("errors.bad_setting.too_large", bytes=found.st_size))
+            return os.read(descriptor, _LARGEST).decode("utf-8")
+        finally:
+            os.close(descriptor)
+
+    def _is_refused(self, data: dict[str, Any]) -> bool:
+        try:
+            self._with_environment(data)
+        except SettingsError:
+            return True
+        return False
+
+    def _with_environment(self, data: dict[str, Any]) -> Settings:
+        parse(data)
+        merged = dict(data)
+        for section, values in from_environment(self.environ).items():
+            merged[section] = {**merged.get(section, {}), **values}
+        try:
+            settings = parse(merged)
+        except SettingsError as error:
+            # The file is sound by itself.
+            info = _info_of(error.where)
+            raise SettingsError(error.where, error.reason, "" if info is None else info.env) from None
+        self.given = frozenset(
+            f"{section}.{name}" for section in SECTIONS for name in merged.get(section, {})
+        )
+        return settings
+
+    def _split(self, key: str) -> tuple[str, str]:
+        section, _, name = key.partition(".")
+        if section == KEYS and name:
+            return section, name
+        if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
+            raise UnknownSetting(key, tr("errors.unknown_setting.reason"))
+        return section, name
+
+    def _write(self, text: str) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # mkstemp makes the file 0600 from the start.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".config-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,55 @@
+"""What was looked at for a turn's prompt, and why most of it did not come in: pure functions."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.recall.entities import Hit
+
+
+class Outcome(StrEnum):
+    """told: it stands in the prompt; repeats: what it was learned from stands in the prompt or is told;
+    echo: it says nothing that was not asked just now; too_far: not close enough to what was asked; no_room:
+    the tokens for recall were used up."""
+
+    TOLD = "told"
+    REPEATS = "repeats"
+    ECHO = "echo"
+    TOO_FAR = "too_far"
+    NO_ROOM = "no_room"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallDecision:
+    """Something that recall found for a turn, without its words. `score` and `parts` as those of a hit."""
+
+    kind: str
+    id: str
+    fate: Outcome
+    score: float
+    parts: Mapping[str, float]
+
+
+def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
+    """Without memories whose source messages are shown or among the hits: the words themselves say more."""
+    said = {*shown, *(hit.id for hit in hits if hit.kind == "message")}
+    return [hit for hit in hits if said.isdisjoint(hit.sources)]
+
+
+def considered(
+    found: Sequence[Hit], new: Sequence[Hit], fresh: Sequence[Hit], worthy: Sequence[Hit], told: Sequence[Hit]
+) -> tuple[RecallDecision, ...]:
+    """What became of everything that was `found`, in its order: `new` says more than what was asked, `fresh`
+    repeats nothing, `worthy` of that was close enough, `told` of that had room."""
+    ids = [{hit.id for hit in hits} for hits in (new, fresh, worthy, told)]
+    return tuple(RecallDecision(hit.kind, hit.id, _fate(hit, *ids), hit.score, hit.parts) for hit in found)
+
+
+def _fate(hit: Hit, new: set[str], fresh: set[str], worthy: set[str], told: set[str]) -> Outcome:
+    if hit.id in told:
+        return Outcome.TOLD
+    if hit.id in worthy:
+        return Outcome.NO_ROOM
+    if hit.id not in new:
+        return Outcome.ECHO
+    return Outcome.TOO_FAR if hit.id in fresh else Outcome.REPEATS

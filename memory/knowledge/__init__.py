@@ -1,1 +1,0 @@
-"""What has been learned: memories, where they came from, and what becomes of them."""

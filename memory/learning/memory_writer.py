@@ -1,0 +1,499 @@
+"""Writes what was learned: a repeated statement gains a source, a newer one replaces an older one."""
+
+import asyncio
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+
+from memory.learning.entities import Candidate, Claim
+from memory.learning.evidence import normal, spaced
+from memory.learning.patterns import PatternMatch
+from memory.learning.patterns import reading as read_patterns
+from memory.learning.reader import ASKED, understand
+from memory.learning.statement_filter import LONGEST_SENTENCE, plain
+from memory.memories.consolidation import KIND
+from memory.memories.entities import (
+    FINDABLE,
+    Memory,
+    MemoryFilter,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    NewMemory,
+)
+from memory.memories.lifetime import Retention, route
+from memory.memories.ports import MemoryStore
+from memory.memories.wording import reading
+from memory.ports import Clock
+from memory.summaries.evidence import fold, names, numbers, stem
+from memory.summaries.languages import lexicon, words
+from memory.vectors.ports import VectorStore
+from models.ports import Embedder
+
+EXCLUSIVE = frozenset({"name", "residence", "birthday", "age", "employer", "occupation", "called", "person"})
+"""Attributes of which a subject has one at a time."""
+
+_WHEN_CHANGED = frozenset({"identity", "vehicle", "origin", "diet", "project"})
+_CHOICES = {
+    attribute: frozenset(map(stem, choices.split()))
+    for attribute, choices in (
+        ("diet", "vegetarian vegan pescatarian pescetarian flexitarian"),
+        ("family status", "married single divorced engaged widowed separated"),
+    )
+}
+_ATTITUDES = frozenset({"like", "prefer", "favourite", "habit"})
+# "I'm a nurse" and "I work as a nurse".
+_ALIKE = {"identity": "occupation"}
+_ONESELF = frozenset({"i"})
+# "My new dentist" has taken the place of "my dentist".
+_OWNED = frozenset({"my", "our", "new", "mein", "meine", "mon", "ma", "mi"})
+_CHANGED = re.compile(
+    r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
+    r"|become|have (?:come|grown|started|stopped)|used to|from now on|after all|jetzt|nicht mehr|maintenant"
+    r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new)\b",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"(?<!\s)\s+(?:since|because|and (?!sons\b)|but|with (?:my|our|the|two|three|a)|right|now|as|"
+    r"at the moment|at present|these days|currently|again|last|next|this|"
+    r"for (?:work|now|years|a|the|\d+|two|three|many)|"
+    r"in (?:19|20)\d\d|any ?more|any longer|too|"
+    r"on \d|so|which|who|where|when|though|although|if|after|before|from|by the|together|alone|instead|ago|"
+    r"a (?:few|couple)|two|three|several|recently|temporarily|seit|depuis|desde)\b.*$|[,;(].*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_RATHER_THAN = re.compile(
+    r"\s(?:to|over|than|rather than|instead of|(?:better|more) than)\s.*$", re.IGNORECASE
+)
+_TOPIC = re.compile(r"\b(?:for|about|regarding|on) (?P<t>(?:the|our|my|this)\b[^,.;:]+)", re.IGNORECASE)
+_TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof|St)\.(?=\s)")
+_CAPITAL = re.compile(r"(?<![\w’'])[^\W\d_a-zß-öø-ÿ][\w’'\-]*")
+_FIRST_PERSON = {
+    "is": "am",
+    "has": "have",
+    "was": "was",
+    "does": "do",
+    "goes": "go",
+    "doesn't": "don't",
+    "doesn’t": "don’t",
+}
+
+
+@lru_cache(maxsize=20_000)
+def claim(text: str) -> Claim:
+    """What a memory's text claims. The same words always claim the same."""
+    told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
+    understood = read_patterns(told)
+    changed = _CHANGED.search(told) is not None
+    if understood is None:
+        return Claim(_ONESELF, words=_stems(told), changed=changed)
+    made = _claimed(understood, told)
+    return replace(made, words=_stems(told), changed=changed)
+
+
+def same(new: Claim, old: Claim) -> bool:
+    """Whether both say the same of the same: one attribute, one value, both that it is so or is not."""
+    if not new.attribute or not new.value:
+        return False
+    one, other = (
+        (each.subject, _ALIKE.get(each.attribute, each.attribute), each.value, each.denies, each.ended)
+        for each in (new, old)
+    )
+    return one == other
+
+
+def supersedes(new: Claim, old: Claim) -> bool:
+    """Whether `old` cannot hold any more if `new` does.
+
+    It says that what `old` tells has ended or is not so; it gives another value to something that has one at
+    a time; or it turns a like into a dislike.
+    """
+    if not _about_the_same(new.subject, old.subject) or old.attribute == "event":
+        return False
+    if new.ended and not old.ended and _ends(new, old):
+        return True
+    if new.attribute in _ATTITUDES and old.attribute in _ATTITUDES and new.denies != old.denies:
+        # Who loves music may hate country music; who hates tea does not like it hot.
+        return bool(new.value) and new.value <= old.value
+    if new.attribute != old.attribute or not new.attribute or not new.value or not old.value:
+        return False
+    if new.denies != old.denies:
+        return _overlap(new.value, old.value)
+    if new.denies or new.value <= old.value or old.value <= new.value:
+        return False
+    if new.attribute in _CHOICES:
+        choices = _CHOICES[new.attribute]
+        return bool(new.value & choices) and bool(old.value & choices)
+    kind = new.attribute.partition(":")[0]
+    if kind in EXCLUSIVE or ":" in new.attribute:
+        return True
+    return kind in _WHEN_CHANGED and new.changed
+
+
+def _about_the_same(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
+    # "my sister Maja" and "my sister" are the same person, as far as anybody can tell.
+    return one <= other or other <= one
+
+
+def _overlap(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
+    return bool(one) and bool(other) and (one <= other or other <= one)
+
+
+def _ends(new: Claim, old: Claim) -> bool:
+    return new.ended <= old.value or (bool(old.value) and old.value <= new.ended) or new.ended <= old.words
+
+
+def _claimed(understood: PatternMatch, told: str) -> Claim:
+    pattern, value = understood.pattern, understood.value
+    subject = _subject(understood.who)
+    attribute = pattern.attribute
+    if attribute in ("relation", "person") and understood.who:
+        return _of_another(understood, subject)
+    ended = _ended(understood.ended) if understood.ended else frozenset()
+    if pattern.only_ends and pattern.attribute:
+        ended = _core(value, attribute)
+    if understood.key:
+        attribute = f"{attribute}:{' '.join(sorted(_stems(understood.key)))}"
+    if pattern.kind == "decision":
+        topic = _TOPIC.search(told)
+        attribute = f"decision:{' '.join(sorted(_stems(topic['t'])))}" if topic else ""
+        value = told[: topic.start()] if topic else value
+    if attribute == "prefer":
+        value = _RATHER_THAN.sub("", value)
+    core = _core(value, attribute)
+    if attribute == "residence" and not core:
+        attribute = ""
+    return Claim(subject, attribute, core, denies=pattern.denies, ended=ended)
+
+
+def _of_another(understood: PatternMatch, subject: frozenset[str]) -> Claim:
+    """What is told of somebody else, read as if that one had said it."""
+    if understood.pattern.attribute == "person":
+        return Claim(subject, "called", _core(understood.value, "called"))
+    verb, _, rest = understood.value.partition(" ")
+    if verb.casefold() in ("just", "now", "also", "always", "really", "recently"):
+        verb, _, rest = rest.partition(" ")
+    folded = verb.casefold()
+    spoken = _FIRST_PERSON.get(folded) or (verb[:-1] if folded.endswith("s") and len(folded) > 3 else verb)
+    own = read_patterns(f"I {spoken} {rest}".strip())
+    if own is None or own.who:
+        return Claim(subject)
+    made = _claimed(own, f"I {spoken} {rest}")
+    return replace(made, subject=subject)
+
+
+def _ended(text: str) -> frozenset[str]:
+    """The value of what has ended."""
+    for said in (f"I {text}", f"I am {text}"):
+        understood = read_patterns(said)
+        if understood is not None and not understood.ended:
+            found = _core(understood.value, understood.pattern.attribute)
+            if found:
+                return found
+    return _stems(_TAIL.sub("", text))
+
+
+def _subject(who: str) -> frozenset[str]:
+    found = frozenset(fold(word) for word in words(who)) - _OWNED
+    return found or _ONESELF
+
+
+def _core(value: str, attribute: str) -> frozenset[str]:
+    """What a value comes down to: without circumstances; of a place or a firm its names, if it has any."""
+    short = _TAIL.sub("", value) or value
+    if attribute in ("residence", "employer", "name", "called", "origin"):
+        named = frozenset(fold(word) for word in _CAPITAL.findall(short))
+        if named or attribute == "residence":
+            return named
+    return _stems(short) | frozenset(one for number in numbers(short) for one in number)
+
+
+def _stems(text: str) -> frozenset[str]:
+    small = lexicon().small
+    found = (fold(word) for word in words(text))
+    return frozenset(stem(word) for word in found if word not in small and len(word) > 1)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts are the same but for case, marks and white space."""
+    return normal(one) == normal(other)
+
+
+NEAR = 0.1
+"""Cosine distance below which two texts say the same."""
+
+_OF_THE_PERSON = frozenset({MemoryKind.FACT, MemoryKind.PREFERENCE})
+"""These go with the person, whatever project they came up in."""
+
+_COMPARED = 24
+_LATEST = 300
+_LOOKED_FOR = 6
+_TELLING = 3
+_ALL = MemoryFilter(states=None)
+_ACTION = "learn"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What compares texts by their meaning; without it they are compared by their words."""
+
+    vectors: VectorStore
+    embedder: Embedder
+
+
+class MemoryWriter:
+    """Adds candidates to the memories of one room. `rules` say how long what is learned is kept.
+
+    Raises what the store, the vectors and the embedding model raise.
+    """
+
+    def __init__(self, memories: MemoryStore, clock: Clock, rules: Callable[[], Retention]) -> None:
+        self._memories = memories
+        self._clock = clock
+        self._rules = rules
+
+    async def add(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        project: str | None = None,
+        meaning: Meaning | None = None,
+        quick: bool = False,
+    ) -> list[Memory]:
+        """Stores what is new of them, in their order; returns the memories that were added or changed.
+
+        What the person has rejected, or what was learned from the same words before, is left alone. `quick`
+        compares with the latest memories and those that share a word, where somebody waits.
+        """
+        if not candidates:
+            return []
+        known = await self._known([one.text for one in candidates], quick=quick)
+        made: list[Memory] = []
+        for candidate in candidates:
+            memory = await self._one(candidate, known, project, meaning)
+            if memory is not None:
+                made.append(memory)
+                await self._refresh(known, memory)
+        return made
+
+    async def remember(
+        self, text: str, *, project: str | None = None, session_id: str | None = None
+    ) -> Memory:
+        """Keeps what the person puts into words as a memory; what it contradicts does not hold any more.
+
+        `session_id` is the conversation in which that is done: a new memory moves along with it.
+        """
+        known = await self._known([text], quick=True)
+        holding = [one for one in known.values() if one.state in FINDABLE]
+        said = [one for one in holding if same_words(one.text, text)]
+        if said:
+            patch = MemoryPatch(state=MemoryState.KEPT)
+            return await self._memories.change(said[0].id, patch, action=_ACTION)
+        claimed, understood, now = claim(text), understand(text), self._clock.now()
+        if understood.kind in _OF_THE_PERSON:
+            project = None
+        way = route(understood.kind, ASKED, now, self._rules(), origin=MemoryOrigin.PERSON, project=project)
+        new = NewMemory(
+            kind=understood.kind,
+            text=text,
+            origin=MemoryOrigin.PERSON,
+            tier=way.tier,
+            state=way.state,
+            subject=understood.subject,
+            importance=ASKED,
+            valid_from=now,
+            expires_at=way.expires_at,
+            project=project,
+            kept_in=session_id,
+            supersedes=tuple(one.id for one in holding if supersedes(claimed, claim(one.text))),
+        )
+        return await self._memories.add(new, action=_ACTION)
+
+    async def _known(self, said: Sequence[str], *, quick: bool) -> dict[str, Memory]:
+        """What there is to compare with, by id."""
+        if quick:
+            found = await self._memories.select(_ALL, limit=_LATEST)
+            stems = {word for text in said for word in words(text) if len(word) >= _TELLING}
+            for word in sorted(stems, key=len)[-_LOOKED_FOR:]:
+                found += await self._memories.select(MemoryFilter(containing=word), limit=_LATEST)
+        else:
+            found = await self._memories.select(_ALL)
+        known = {one.id: one for one in found}
+        # The first time takes milliseconds for each; the claims are remembered.
+        await asyncio.to_thread(lambda: [claim(one.text) for one in known.values()])
+        return known
+
+    async def _refresh(self, known: dict[str, Memory], made: Memory) -> None:
+        """Follows what adding `made` has changed."""
+        replaced = [one.id for one in known.values() if supersedes(claim(made.text), claim(one.text))]
+        for one in (made, *await self._memories.get_many(replaced)):
+            known[one.id] = one
+
+    async def _one(
+        self,
+        candidate: Candidate,
+        known: Mapping[str, Memory],
+        project: str | None,
+        meaning: Meaning | None,
+    ) -> Memory | None:
+        if await self._learned_before(candidate, known.values()):
+            return None
+        claimed = claim(candidate.text)
+        if candidate.kind in _OF_THE_PERSON:
+            project = None
+        holding = [
+            one
+            for one in known.values()
+            if one.state in FINDABLE
+            and one.kind is not MemoryKind.DIGEST
+            and (one.project is None or one.project == project)
+        ]
+        contradicted = [one for one in holding if supersedes(claimed, claim(one.text))]
+        if not contradicted:
+            if candidate.only_ends:
+                return None
+            again = await self._again(candidate, claimed, holding, meaning)
+            if again is not None:
+                return await self._said_again(candidate, again)
+        return await self._stored(candidate, contradicted, project)
+
+    async def _learned_before(self, candidate: Candidate, known: Iterable[Memory]) -> bool:
+        rejected = (one for one in known if one.state is MemoryState.REJECTED)
+        if any(same_words(one.text, candidate.text) for one in rejected):
+            return True
+        quote = spaced(candidate.quote)
+        for memory in await self._memories.learned_from([candidate.message_id]):
+            for source in await self._memories.sources(memory.id):
+                said = spaced(source.quote)
+                if source.message_id == candidate.message_id and (quote in said or said in quote):
+                    return True
+        return False
+
+    async def _again(
+        self, candidate: Candidate, claimed: Claim, holding: Sequence[Memory], meaning: Meaning | None
+    ) -> Memory | None:
+        """The memory that says the same already."""
+        alike: list[tuple[int, Memory]] = []
+        for memory in holding:
+            known = claim(memory.text)
+            if same_words(memory.text, candidate.text) or same(claimed, known):
+                return memory
+            shared = len(claimed.words & known.words)
+            comparable = memory.kind is candidate.kind and known.denies == claimed.denies
+            if (
+                2 * shared >= len(claimed.words)
+                and comparable
+                and claimed.subject == known.subject
+                and _same_facts(candidate, memory)
+            ):
+                alike.append((shared, memory))
+        if meaning is None or not alike:
+            return None
+        alike.sort(key=lambda one: -one[0])
+        return await _nearest(candidate, [memory for _, memory in alike[:_COMPARED]], meaning)
+
+    async def _said_again(self, candidate: Candidate, memory: Memory) -> Memory:
+        await self._memories.add_sources(memory.id, [_source(candidate)])
+        patch = MemoryPatch(
+            confidence=_surer(memory.confidence, candidate.confidence),
+            importance=max(memory.importance, candidate.importance),
+            state=MemoryState.KEPT if candidate.origin is MemoryOrigin.PERSON else None,
+            text=candidate.text if _tells_more(candidate, memory) else None,
+        )
+        return await self._memories.change(memory.id, patch, action=_ACTION, automatic=True)
+
+    async def _stored(
+        self, candidate: Candidate, contradicted: Sequence[Memory], project: str | None
+    ) -> Memory:
+        way = route(
+            candidate.kind,
+            candidate.importance,
+            self._clock.now(),
+            self._rules(),
+            origin=candidate.origin,
+            project=project,
+        )
+        # What was said last holds, whichever time its words speak of.
+        said = await self._memories.said_at([one.id for one in contradicted])
+        newer = [one for one in contradicted if said.get(one.id, one.created_at) > candidate.said_at]
+        older = [one for one in contradicted if one not in newer]
+        # What was said before what is known (an import of old talk) has been overtaken already.
+        overtaken = bool(newer)
+        until = min(map(_since, newer)) if newer else candidate.valid_until
+        if until is not None and candidate.valid_from is not None:
+            until = max(until, candidate.valid_from)
+        new = NewMemory(
+            kind=candidate.kind,
+            text=candidate.text,
+            origin=candidate.origin,
+            sources=(_source(candidate),),
+            tier=way.tier,
+            state=MemoryState.SUPERSEDED if overtaken else way.state,
+            subject=candidate.subject,
+            confidence=candidate.confidence,
+            importance=candidate.importance,
+            valid_from=candidate.valid_from,
+            valid_until=until,
+            expires_at=way.expires_at,
+            project=project,
+            model=candidate.model,
+            supersedes=() if overtaken else tuple(one.id for one in older),
+        )
+        return await self._memories.add(
+            new, action=_ACTION, automatic=candidate.origin is not MemoryOrigin.PERSON
+        )
+
+
+def _source(candidate: Candidate) -> MemorySource:
+    return MemorySource(candidate.message_id, candidate.session_id, candidate.quote)
+
+
+def _since(memory: Memory) -> datetime:
+    return memory.valid_from or memory.created_at
+
+
+def _surer(one: float, other: float) -> float:
+    """Said twice is surer than either time."""
+    return min(1.0, max(one, other) + (1 - max(one, other)) / 2)
+
+
+def _tells_more(candidate: Candidate, memory: Memory) -> bool:
+    """Whether the newer words hold all that the older ones said, and more. What a person worded stays."""
+    if memory.origin is MemoryOrigin.PERSON or memory.version > 1:
+        return False
+    return claim(memory.text).words < claim(candidate.text).words
+
+
+def _same_facts(candidate: Candidate, memory: Memory) -> bool:
+    """Whether both name the same numbers and names: vectors do not tell these apart."""
+    told = [{min(number) for number in numbers(text)} for text in (candidate.text, memory.text)]
+    named = [{name.casefold() for name in names(text)} for text in (candidate.text, memory.text)]
+    return told[0] == told[1] and named[0] == named[1]
+
+
+async def _nearest(candidate: Candidate, others: Sequence[Memory], meaning: Meaning) -> Memory | None:
+    model = await meaning.embedder.embedding_fingerprint()
+    rows = await meaning.vectors.of(model, owners=[one.id for one in others])
+    stored = {row.owner_id: _floats(row.data) for row in rows if row.kind == KIND and row.part == 0}
+    missing = [one for one in others if one.id not in stored]
+    texts = [reading(candidate.subject, candidate.text)]
+    texts += [reading(one.subject, one.text) for one in missing]
+    made = await meaning.embedder.embed(texts)
+    stored |= {one.id: vector for one, vector in zip(missing, made[1:], strict=True)}
+    best = max(others, key=lambda one: _cosine(made[0], stored[one.id]))
+    return best if 1 - _cosine(made[0], stored[best.id]) < NEAR else None
+
+
+def _floats(data: bytes) -> Sequence[float]:
+    return memoryview(data).cast("f")
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    length = math.sqrt(sum(a * a for a in one) * sum(b * b for b in other))
+    return sum(a * b for a, b in zip(one, other, strict=True)) / length if length else 0.0

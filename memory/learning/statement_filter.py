@@ -1,0 +1,259 @@
+"""What of a message the person says of herself and means: quotes, games, irony, hearsay and questions are
+left out (the phrases: `voice.toml`)."""
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+LONGEST = 8_000
+"""Characters of a message that are looked at; who writes more has pasted."""
+
+LONGEST_SENTENCE = 2_000
+LONGEST_CLAUSE = 600
+"""Characters. Longer ones are passed over: many patterns read a text to its end from each of its words."""
+
+_FENCE = re.compile(r"(?m)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL)
+_INLINE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_CITED_LINE = re.compile(r"(?m)^[^\S\n]*(?:>|\||&gt;).*$")
+_LIST_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
+_LIST = re.compile(r"(?m)^[^\n]+:[ \t]*\n(?:[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+[^\n]+(?:\n|\Z)){2,}")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{2,600}\"|“[^”\n]{2,600}”|„[^“”\n]{2,600}[“”]|«[^»\n]{2,600}»|‘[^\n]{2,600}?’(?!\w)"
+    r"|(?<![\w])'[^\n]{2,600}?'(?!\w)"
+)
+_ONESELF = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|you|your|ich|mein\w*|wir|je|j|mon|ma|mes|yo|mi|mis|soy|vivo)\b",
+    re.IGNORECASE,
+)
+_OPEN_QUOTE = re.compile(r"(?:^|[\s:,])[\"“„«][^\"”“»]*$")
+_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？])")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|[Ee]\.g|[Ii]\.e|Jan|"
+    r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
+)
+_LOOKED_BACK = 16
+"""Characters at the end of a sentence in which an abbreviation is looked for."""
+_GAP = "\x1f"
+_WHO = (
+    r"(?:i|i[’']m|i[’']ve|i[’']d|i[’']ll|we|we[’']re|we[’']ve|we[’']ll|my|our|me|he|he[’']s|she|she[’']s|they|it"
+    r"|it[’']s|there|"
+    r"there[’']s|that|that[’']s|this|these|those|you|your|what|who|which|where|how|why|when|can|could|do|does|is|are|"
+    r"should|would|will|now (?:i|we|my)|any|please|don[’']t|let[’']s|could|give|tell|help|keep|so"
+    r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
+)
+# "… and is allergic to nuts" goes on with what was begun; "… and is there a bus?" asks something else.
+_ASKED_OF = (
+    r"(?:there|it|this|that|these|those|he|she|they|we|you|i|my|our|your|his|her|their"
+    r"|(?:the|any|an?)\b[^.!;]*\?)"
+)
+_NEAR_ONE = (
+    r"(?:my|our) [\w’'\-]+(?: (?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]*)?"
+    r" (?:lives|works|is|has|was|studies|loves|likes|hates)"
+)
+_SOMEBODY = (
+    r"(?:i|i[’'](?:m|ve|d|ll)|we|we[’'](?:re|ve|ll)|he|he[’']s|she|she[’']s|they|it|it[’']s|there[’']s"
+    rf"|what|which|who|how|why|can|could|(?:do|does|is|are)(?=\s+{_ASKED_OF})|should|would|will|please|don[’']t"
+    rf"|now (?:i|we|my)|{_NEAR_ONE}"
+    r"|ich|wir|er|sie|je|j[’']\w+|nous|il|elle|yo|soy|vivo|trabajo|tengo|no)"
+)
+_BUT = (
+    r"(?:but|so|because|since|as|although|though|even though|while|whereas|which|plus|yet|unless|if|except"
+    r"|given that|aber|weil|denn|sondern|mais|car|parce que|pero|porque|aunque)"
+)
+_AND = r"(?:and|or|und|et|y)"
+# "And" also joins the parts of a list: it begins a clause only in front of somebody who does something.
+_CLAUSE = re.compile(
+    rf"(?<!\s)\s*;\s*|(?<!\s)\s+(?:—|–|-{{1,2}})\s+|(?<!\s)\s*\(|\)\s*|,\s+(?=(?:(?:{_BUT}|{_AND})\s+)?{_WHO}\b)"
+    rf"|,\s+(?=and\s+(?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]+\s+(?:is|was|has|\w+s)\b)|,\s+(?={_BUT}\s)"
+    rf"|(?<!\s)\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
+    rf"|(?<!\s)\s+(?=(?:because|so|since|although|though|while|whereas|which|weil|porque"
+    rf"|parce que)\s+{_WHO}\b)",
+    re.IGNORECASE,
+)
+
+
+_ADVERBIAL = re.compile(
+    r"(?:on|in|at|since|for|every|each|this|last|next|these|during|after|before|from|by|over|until|as|being|living|"
+    r"speaking|having|yesterday|today|tomorrow|tonight|currently|recently|nowadays|lately|once|usually|normally|"
+    r"sometimes|often|now|when|whenever|given|between|of|most|outside)\b(?! (?:i|we)\b)",
+    re.IGNORECASE,
+)
+_LONGEST_ADVERBIAL = 9
+_REMARK = 4
+
+# A wish with a question mark. "Can you remember that I told you …?" asks what is known.
+_KINDLY = re.compile(
+    r"\W*(?:(?:please|also|and|so|hey|atlas)[, ]+)*(?:can|could|would|will) you (?:please |kindly |also )?"
+    r"(?:remember|memori[sz]e|make a note|save) that (?=(?:i|we|my|our)\b)"
+    r"(?!(?:i|we)(?:[’']ve| have| had)? (?:told|said|asked|mentioned|talked|spoke|discussed|wrote))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFilter:
+    """The phrases, by what they are signs of."""
+
+    pasted: re.Pattern[str]
+    played: re.Pattern[str]
+    produced: re.Pattern[str]
+    ironic: re.Pattern[str]
+    reported: re.Pattern[str]
+    unreal: re.Pattern[str]
+    harmless: re.Pattern[str]
+    asking: re.Pattern[str]
+    fillers: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence that the person says and means, as it is written, and its clauses."""
+
+    text: str = field(repr=False)
+    clauses: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block with the line in front of it and the one after it."""
+
+    intro: str = field(repr=False)
+    whole: str = field(repr=False)
+    code: str = field(repr=False)
+
+
+@cache
+def voice() -> StatementFilter:
+    found = tomllib.loads((files(__package__) / "voice.toml").read_text("utf-8"))
+    flags = re.IGNORECASE | re.MULTILINE
+    made = {name: re.compile("|".join(f"(?:{one})" for one in ones), flags) for name, ones in found.items()}
+    starts = {
+        "asking": rf"\A(?:{'|'.join(found['asking'])})",
+        "fillers": rf"\A(?:(?:{'|'.join(found['fillers'])})(?![\w’'])[,:!.…]*\s+)+",
+    }
+    return StatementFilter(**(made | {name: re.compile(text, flags) for name, text in starts.items()}))
+
+
+def sentences(text: str) -> list[Sentence]:
+    """What the person says of herself and means, in order. Every clause is found in the text as it is."""
+    found: list[Sentence] = []
+    written = _split(_own(text[:LONGEST]))
+    known = voice()
+    for number, each in enumerate(written):
+        if len(each) > LONGEST_SENTENCE:
+            continue
+        sentence = each.rstrip(" ?") if _KINDLY.match(each) else each
+        if known.played.search(sentence):
+            # A game or a thought goes on until the message ends.
+            break
+        after = written[number + 1] if number + 1 < len(written) else ""
+        if known.produced.search(sentence) or _not_meant(sentence, after):
+            continue
+        clauses = _clauses(sentence)
+        if clauses:
+            found.append(Sentence(sentence, clauses))
+    return found
+
+
+def plain(clause: str) -> str:
+    """A clause without the words at its beginning and end that say nothing."""
+    known = voice()
+    left = known.fillers.sub("", clause.strip(" \t\n,;:–—-"))
+    return known.harmless.sub(" ", left).strip(" \t\n,;:–—-")
+
+
+def lists(text: str) -> list[str]:
+    """Lines that announce a list, each with its list, as they are written."""
+    return [match[0].strip() for match in _LIST.finditer(_own(text[:LONGEST]))]
+
+
+def asks(sentence: str) -> bool:
+    return sentence.rstrip(" \"'”’)").endswith(("?", "？"))
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks with what is written right before them."""
+    found = []
+    for match in _FENCE.finditer(text[:LONGEST]):
+        before = text[: match.start()].rstrip()
+        intro = before.rpartition("\n")[2].strip()
+        begin = len(before) - len(intro)
+        found.append(Block(intro, text[begin : match.end()].strip(), match[2].strip("\n")))
+    return found
+
+
+def _own(text: str) -> str:
+    """The text without code, citations and what was pasted. What is taken out leaves a mark that no pattern
+    matches."""
+    text = _FENCE.sub(f"\n{_GAP}\n", text)
+    text = _INLINE_FENCE.sub(_GAP, text)
+    text = _CITED_LINE.sub(_GAP, text)
+    cut = voice().pasted.search(text)
+    if cut is not None:
+        text = text[: cut.start()]
+    text = _QUOTED.sub(_unquoted, text)
+    return "\n".join(_OPEN_QUOTE.sub(_GAP, line) for line in text.split("\n"))
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    # Names and titles stay; sentences that somebody says do not.
+    return _GAP if _ONESELF.search(match[0][1:-1]) else match[0]
+
+
+def _split(text: str) -> list[str]:
+    found: list[str] = []
+    for line in text.split("\n"):
+        begun = len(found)
+        for piece in _END.split(_LIST_MARK.sub("", line)):
+            if len(found) > begun and _ABBREVIATED.search(found[-1], max(0, len(found[-1]) - _LOOKED_BACK)):
+                found[-1] += f" {piece}"
+            elif piece.strip():
+                found.append(piece.strip())
+    return found
+
+
+def _not_meant(sentence: str, after: str) -> bool:
+    known = voice()
+    bare = known.harmless.sub(" ", sentence)
+    if known.ironic.search(sentence) or known.unreal.search(known.fillers.sub("", bare)):
+        return True
+    # "I love meetings. Not." takes it back.
+    return bool(len(after.split()) <= 4 and known.ironic.search(f". {after}"))
+
+
+def _clauses(sentence: str) -> tuple[str, ...]:
+    known = voice()
+    pieces = _pieces(sentence)
+    kept: list[str] = []
+    for piece in pieces:
+        bare = known.harmless.sub(" ", piece).strip()
+        if known.reported.search(piece):
+            # What follows is what was said; a remark at the end tells that all before it was.
+            if piece is pieces[-1] and len(piece.split()) <= _REMARK:
+                return ()
+            break
+        if bare and len(piece) <= LONGEST_CLAUSE and _GAP not in bare and not known.unreal.search(bare):
+            kept.append(piece)
+    if not asks(sentence):
+        return tuple(kept)
+    if known.asking.match(known.fillers.sub("", pieces[0])):
+        return ()
+    # The statement in front of a question: "I live in Leeds, what should I see?"
+    return tuple(piece for piece in kept if piece is not pieces[-1] and not known.asking.match(piece))
+
+
+def _pieces(sentence: str) -> list[str]:
+    """The clauses; what only says when or as what stays with the one it belongs to."""
+    found: list[str] = []
+    begin = 0
+    for cut in _CLAUSE.finditer(sentence):
+        head = sentence[begin : cut.start()].strip()
+        if not head or (_ADVERBIAL.match(head) and "," in cut[0] and len(head.split()) <= _LONGEST_ADVERBIAL):
+            begin = begin if head else cut.end()
+            continue
+        found.append(head)
+        begin = cut.end()
+    rest = sentence[begin:].strip()
+    return [*found, rest] if rest else found

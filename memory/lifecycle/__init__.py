@@ -1,1 +1,0 @@
-"""What becomes of what was said: it is summarised."""

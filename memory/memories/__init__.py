@@ -1,0 +1,1 @@
+"""Long-term memories: their values, retention, consolidation and profile."""

@@ -1,0 +1,116 @@
+"""The short page of what is known of a person: pinned memories, and the strongest of those that last."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier
+from memory.memories.lifetime import in_use
+from memory.memories.ports import MemoryStore
+from memory.memories.wording import reading
+from memory.ports import Clock
+from memory.recall.decay import BOUNDED, Decay, memory_weight
+from models.ports import TokenCounter
+
+KINDS = (
+    MemoryKind.FACT,
+    MemoryKind.PREFERENCE,
+    MemoryKind.DECISION,
+    MemoryKind.EVENT,
+    MemoryKind.PROCEDURE,
+)
+"""In the order in which they stand on the page. Code, open questions and whole conversations are too long or
+too passing for it, unless they are pinned."""
+MOST = 40
+"""Memories that are looked at; more would not fit on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The memories on the page, grouped by kind in the order of the page; `tokens` is what their lines
+    take, if they were counted."""
+
+    memories: tuple[Memory, ...] = ()
+    tokens: int = 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(line_of(memory) for memory in self.memories)
+
+
+def line_of(memory: Memory) -> str:
+    return "- " + " ".join(reading(memory.subject, memory.text).split())
+
+
+def candidates(
+    memories: Iterable[Memory],
+    now: datetime,
+    *,
+    decay: Decay = BOUNDED,
+    project: str | None = None,
+    ask_first: bool = False,
+) -> list[Memory]:
+    """What may stand on the page, the most deserving first: pinned ones, then by temporal weight.
+
+    Of a project's memories only those of `project` do; what has run out or does not hold any more does not.
+    """
+    found = [
+        one
+        for one in memories
+        if in_use(one, ask_first=ask_first)
+        and (one.pinned or (one.tier is MemoryTier.LONG_TERM and one.kind in KINDS))
+        and one.project in {None, project}
+        and (one.expires_at is None or one.expires_at > now)
+        and (one.valid_until is None or one.valid_until > now)
+    ]
+    found.sort(key=lambda one: (one.pinned, memory_weight(one, now, decay), one.updated_at), reverse=True)
+    return found[:MOST]
+
+
+def in_order(memories: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Grouped by kind; within a kind the most deserving stays first."""
+    places = {kind: at for at, kind in enumerate(KINDS)}
+    return tuple(sorted(memories, key=lambda one: places.get(one.kind, len(KINDS))))
+
+
+class ProfileMaker:
+    """Makes the page of one room anew each time it is asked for."""
+
+    def __init__(
+        self,
+        memories: MemoryStore,
+        counter: TokenCounter,
+        clock: Clock,
+        *,
+        decay: Callable[[], Decay] = lambda: BOUNDED,
+        ask_first: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._memories = memories
+        self._counter = counter
+        self._clock = clock
+        self._decay = decay
+        self._ask_first = ask_first
+
+    async def page(self, most: int | None, *, project: str | None = None) -> Profile:
+        """The most deserving whose lines take at most `most` tokens together (None: all that fit on a page).
+
+        Raises what storage raises.
+        """
+        wanted = MemoryFilter(project=project)
+        found = candidates(
+            await self._memories.select(wanted),
+            self._clock.now(),
+            decay=self._decay(),
+            project=project,
+            ask_first=self._ask_first(),
+        )
+        if not found or most is None:
+            return Profile(in_order(found))
+        costs = await self._counter.count([line_of(one) + "\n" for one in found])
+        kept: list[Memory] = []
+        used = 0
+        for memory, cost in zip(found, costs, strict=True):
+            if used + cost <= most:
+                kept.append(memory)
+                used += cost
+        return Profile(in_order(kept), used)

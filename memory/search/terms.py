@@ -1,0 +1,342 @@
+"""The terms of a typed query with their places: words, quotes, fields and dates."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from memory.errors import QueryUnclear
+from memory.search.entities import (
+    Condition,
+    Field,
+    Has,
+    Is,
+    Mark,
+    Named,
+    Relation,
+    SaidBy,
+    Thing,
+    Trouble,
+    When,
+)
+from models.messages import Role
+
+EXAMPLES = ("2024-05-01", "2024-05", "2024", "yesterday", '"last week"', "7d")
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
+
+_ISO = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
+_SHORT = re.compile(r"(\d{1,4})([hdwmy])")
+_AGO = re.compile(r"(\d{1,4}|an?) (hour|day|week|month|year)s?(?: ago)?")
+_PERIOD = re.compile(r"(this|last|past|previous) (hour|day|week|month|year)")
+_WEEKDAY = re.compile(r"(?:(last|this) )?(" + "|".join(_DAYS) + ")")
+_MONTH = re.compile(
+    r"(?:(\d{1,2}) )?(" + "|".join(f"{m}|{m[:3]}" for m in _MONTHS) + r")(?: (\d{1,2}))?(?: (\d{4}))?"
+)
+
+
+def normal(text: str) -> str:
+    """How a date is kept: lower case, one space between words, which may have been joined by - or _."""
+    joined = re.sub(r"(?<=[a-z\d])[-_](?=[a-z])|(?<=[a-z])[-_](?=\d)", " ", text.strip().lower())
+    return " ".join(joined.replace(",", " ").split())
+
+
+def span_of(text: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """From when up to but not including when, in the time zone of `now`; None for what is not a date.
+
+    A time that is counted back is the hour, day, week, month or year in which it was.
+    """
+    said = normal(text)
+    try:
+        for pattern, read in _FORMS:
+            if (match := pattern.fullmatch(said)) is not None:
+                return read(match, now)
+    except (ValueError, OverflowError):
+        # A 31st of June, or a year beyond the calendar.
+        return None
+    return None
+
+
+def _iso(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    year, month, day = (None if part is None else int(part) for part in match.groups())
+    begin = _day(now, year or 0, month or 1, day or 1)
+    return _around(begin, "year" if month is None else "month" if day is None else "day")
+
+
+def _short(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    return _back(now, int(match[1]), _UNITS[match[2]])
+
+
+def _ago(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    return _back(now, 1 if match[1].startswith("a") else int(match[1]), match[2])
+
+
+def _period(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    return _back(now, 0 if match[1] == "this" else 1, match[2])
+
+
+def _named(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    return _back(now, ("today", "yesterday").index(match[0]), "day")
+
+
+def _weekday(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    back = (now.weekday() - _DAYS.index(match[2])) % 7
+    return _back(now, 7 if match[1] == "last" and back == 0 else back, "day")
+
+
+def _month(match: re.Match[str], now: datetime) -> tuple[datetime, datetime] | None:
+    before, name, after, year = match.groups()
+    if before is not None and after is not None:
+        return None
+    number = next(n for n, month in enumerate(_MONTHS, start=1) if month.startswith(name))
+    day = before or after
+    at = _day(now, int(year) if year else now.year, number, int(day) if day else 1)
+    if not year and at > now:
+        at = _day(now, now.year - 1, number, at.day)
+    return _around(at, "month" if day is None else "day")
+
+
+_FORMS = (
+    (_ISO, _iso),
+    (_SHORT, _short),
+    (_AGO, _ago),
+    (_PERIOD, _period),
+    (re.compile("today|yesterday"), _named),
+    (_WEEKDAY, _weekday),
+    (_MONTH, _month),
+)
+
+
+def _back(now: datetime, count: int, unit: str) -> tuple[datetime, datetime] | None:
+    if unit in {"month", "year"}:
+        months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
+        return _around(_day(now, months // 12, months % 12 + 1, 1), unit)
+    return _around(now - timedelta(**{f"{unit}s": count}), unit)
+
+
+def _around(moment: datetime, unit: str) -> tuple[datetime, datetime] | None:
+    """The hour, day, week (from Monday), month or year that holds the moment."""
+    if unit == "hour":
+        begin = moment.replace(minute=0, second=0, microsecond=0)
+        return begin, begin + timedelta(hours=1)
+    begin = _day(moment, moment.year, moment.month, moment.day)
+    if unit == "day":
+        return begin, begin + timedelta(days=1)
+    if unit == "week":
+        begin -= timedelta(days=begin.weekday())
+        return begin, begin + timedelta(days=7)
+    year, month = begin.year, begin.month
+    if unit == "month":
+        return _day(moment, year, month, 1), _day(moment, year + month // 12, month % 12 + 1, 1)
+    return _day(moment, year, 1, 1), _day(moment, year + 1, 1, 1)
+
+
+def _day(like: datetime, year: int, month: int, day: int) -> datetime:
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+        raise ValueError("no such year")
+    return datetime(year, month, day, tzinfo=like.tzinfo)
+
+
+_FIRST_YEAR, _LAST_YEAR = 1900, 9000
+
+
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "role": tuple(Role),
+    "is": tuple(Mark),
+    "has": tuple(Thing),
+    **dict.fromkeys(Relation, EXAMPLES),
+    **dict.fromkeys(Field, ()),
+}
+"""What may follow each name: all of it for role, is and has, examples for dates, nothing for free names."""
+NAMES = tuple(VALUES)
+_OTHER_VALUES = {"me": Role.USER, "person": Role.USER, "model": Role.ASSISTANT, "atlas": Role.ASSISTANT}
+_NEAR = 0.75
+_SHORTEST, _LONGEST = 3, 12
+
+
+def meant(name: str, at: int, until: int) -> str | None:
+    """The condition that is called `name`; None when it is some other word, as in `http:`.
+
+    Raises `QueryUnclear` for what is nearly the name of one.
+    """
+    folded = name.lower()
+    if folded in VALUES:
+        return folded
+    if _SHORTEST <= len(folded) <= _LONGEST:
+        near = difflib.get_close_matches(folded, NAMES, cutoff=_NEAR)
+        if near:
+            raise QueryUnclear(Trouble.UNKNOWN_FIELD, at, until, tuple(f"{one}:" for one in near))
+    return None
+
+
+def condition(token: "Token", now: datetime) -> Condition:
+    """Raises `QueryUnclear` for a value that cannot be meant."""
+    name, value = token.name, token.text.strip()
+    if not value and not (token.prefix and name in set(Field)):
+        raise QueryUnclear(Trouble.NO_VALUE, token.at, token.until, VALUES[name])
+    if name in set(Field):
+        return Named(Field(name), " ".join(value.split()), token.prefix)
+    if name in set(Relation):
+        span = None if token.prefix else span_of(value, now)
+        if span is None:
+            raise QueryUnclear(Trouble.NOT_A_DATE, token.value_at, token.until, EXAMPLES)
+        return When(Relation(name), normal(value), *span)
+    chosen = _OTHER_VALUES.get(value.lower(), value.lower()) if name == "role" else value.lower()
+    if token.prefix or chosen not in VALUES[name]:
+        raise QueryUnclear(Trouble.UNKNOWN_VALUE, token.value_at, token.until, VALUES[name])
+    if name == "role":
+        return SaidBy(Role(chosen))
+    return Is(Mark(chosen)) if name == "is" else Has(Thing(chosen))
+
+
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
+_FIELD = re.compile(r"([A-Za-z]+):")
+_RUN = re.compile(r'[^\s"]+')
+_WORDS = {"OR", "AND", "NOT"}
+
+
+class Kind(Enum):
+    WORD = auto()
+    PHRASE = auto()
+    FIELD = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    NOT = auto()
+    OR = auto()
+    AND = auto()
+    QUESTION = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` without quotes and star; for a field its value, whose name is `name`. `at` and `until` are its
+    place in characters, `value_at` that of a field's value."""
+
+    kind: Kind
+    text: str
+    at: int
+    until: int
+    prefix: bool = False
+    name: str = ""
+    value_at: int = 0
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Raises `QueryUnclear` for a name of a condition that is nearly one."""
+    return _Tokens(text.translate(_QUOTES)).all()
+
+
+class _Tokens:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._open = 0
+        self._asking = False
+
+    def all(self) -> Iterator[Token]:
+        while self._skip_spaces():
+            yield self._next()
+
+    def _skip_spaces(self) -> bool:
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+        return self._at < len(self._text)
+
+    def _next(self) -> Token:
+        at, char = self._at, self._text[self._at]
+        if (field := self._field()) is not None:
+            return field
+        if self._asking:
+            # Conditions may follow a question, and be excluded; whatever else follows belongs to it.
+            return self._minus() if char == "-" and self._name_at(at + 1) else self._question_word()
+        following = self._text[at + 1 : at + 2]
+        if char == "~":
+            self._at += 1
+            self._asking = True
+            return Token(Kind.QUESTION, "", at, at + 1)
+        if char == "-" and following and not following.isspace() and following != "-":
+            return self._minus()
+        if char == "(":
+            self._at += 1
+            self._open += 1
+            return Token(Kind.OPEN, char, at, at + 1)
+        if char == ")":
+            self._at += 1
+            self._open = max(self._open - 1, 0)
+            return Token(Kind.CLOSE, char, at, at + 1)
+        if char == '"':
+            phrase = self._quoted()
+            return Token(Kind.PHRASE, phrase, at, self._at, prefix=self._star())
+        return self._word()
+
+    def _minus(self) -> Token:
+        self._at += 1
+        return Token(Kind.NOT, "-", self._at - 1, self._at)
+
+    def _name_at(self, at: int) -> str | None:
+        match = _FIELD.match(self._text, at)
+        if match is None or (self._asking and match[1].lower() not in NAMES):
+            return None
+        return meant(match[1], match.start(), match.end())
+
+    def _field(self) -> Token | None:
+        name = self._name_at(self._at)
+        if name is None:
+            return None
+        at, value_at = self._at, self._at + len(name) + 1
+        self._at = value_at
+        if self._text[value_at : value_at + 1] == '"':
+            value, prefix = self._quoted(), self._star()
+        else:
+            value = self._unbracketed(self._run())
+            prefix = value.endswith("*")
+            value = value.removesuffix("*")
+        return Token(Kind.FIELD, value, at, self._at, prefix, name, value_at)
+
+    def _word(self) -> Token:
+        at = self._at
+        run = self._unbracketed(self._run())
+        if run in _WORDS:
+            return Token(Kind[run], run, at, self._at)
+        return Token(Kind.WORD, run.rstrip("*"), at, self._at, prefix=run.endswith("*"))
+
+    def _question_word(self) -> Token:
+        at = self._at
+        while self._at < len(self._text) and not self._text[self._at].isspace():
+            self._at += 1
+        return Token(Kind.QUESTION, self._text[at : self._at], at, self._at)
+
+    def _run(self) -> str:
+        """Up to the next space or quote."""
+        match = _RUN.match(self._text, self._at)
+        if match is None:
+            return ""
+        self._at = match.end()
+        return match[0]
+
+    def _unbracketed(self, run: str) -> str:
+        """Without the brackets at its end that close a group rather than one of its own."""
+        while self._open and run.endswith(")") and run.count("(") < run.count(")") and len(run) > 1:
+            run = run[:-1]
+            self._at -= 1
+        return run
+
+    def _quoted(self) -> str:
+        """What stands between the quote that is here and the next; without one, all the rest."""
+        begin = self._at + 1
+        end = self._text.find('"', begin)
+        self._at = len(self._text) if end < 0 else end + 1
+        return self._text[begin : len(self._text) if end < 0 else end]
+
+    def _star(self) -> bool:
+        if self._text[self._at - 1 : self._at + 1] != '"*':
+            return False
+        self._at += 1
+        return True

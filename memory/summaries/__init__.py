@@ -1,0 +1,1 @@
+"""Summaries: planned, made, checked, and put in place of older messages."""

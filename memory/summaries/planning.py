@@ -1,0 +1,263 @@
+"""What to summarise next: pure functions of the messages of a branch and the summaries there are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from memory.context.entities import Summary, SummaryState
+from memory.entities import Message, MessageStatus
+from memory.summaries.active_summaries import Stretch, active_summaries
+from memory.summaries.importance import DECAY, PIN_FROM, Importance, importance, phrases, relevance
+from models.messages import Role
+
+_SMALL_TALK_STRETCH = 3
+"""A batch may hold so many times its usual number of turns when the rest is small talk."""
+
+_READ_AGAIN = 200
+_READ_ONCE = 1_000
+"""The newest messages that are read in full though they were summarised, and though none were."""
+_BEGINS = 1_000
+_PAST = Importance(0.0)
+
+_LONGEST_TURN = 6
+"""Messages. Longer runs without a word of the person (imported talk) are taken as several turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foldable:
+    """What the plan has to know of a message; `tokens` is its size in a prompt."""
+
+    id: str
+    role: Role
+    tokens: int
+    importance: Importance
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """Names and defaults are those of the settings; tokens of the tiers come from the budget.
+
+    `target_tokens` is what the verbatim messages may take, `pinned_tokens` what the kept ones may, and
+    `summary_tokens` what all summaries together may (None: no more than 35 % of what they stand for).
+    """
+
+    target_tokens: int
+    pinned_tokens: int = 0
+    summary_tokens: int | None = None
+    immediate_turns: int = 10
+    summary_turns: int = 5
+    max_summaries: int = 3
+    recent_messages_min: int = 4
+    relevance_decay: float = DECAY
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Messages that become one summary of level 0. `small_talk`: nothing else was said in them."""
+
+    covers: tuple[str, ...]
+    small_talk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Neighbouring summaries that become one, each given by what it covers."""
+
+    parts: tuple[tuple[str, ...], ...]
+    level: int
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        return tuple(id_ for part in self.parts for id_ in part)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPlan:
+    """What to do, in this order: re-make stale summaries (ids), fold, merge.
+
+    `start` is the index of the first verbatim message once that is done; `pinned` are the messages before it
+    that stay word for word beside the summaries that cover them, in their order. `most` is what a new summary
+    may have of the tokens for summaries.
+    """
+
+    start: int
+    folds: tuple[Fold, ...] = ()
+    merges: tuple[Merge, ...] = ()
+    remake: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    most: int | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.folds or self.merges or self.remake)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    level: int
+    parts: tuple[tuple[str, ...], ...]
+
+
+def foldables(
+    branch: Sequence[Message], tokens: Sequence[int], summaries: Sequence[Summary] = ()
+) -> list[Foldable]:
+    """What the plan has to know of a branch; `tokens` are the messages' sizes in a prompt.
+
+    A failed reply weighs nothing and says nothing. Of what was summarised long ago, or is the far beginning
+    of a long talk that was imported, only what was marked or asked to be remembered is still important: it is
+    not read in full.
+    """
+    found = active_summaries([message.id for message in branch], summaries)
+    summarised = min(found[-1].end if found else 0, len(branch) - _READ_AGAIN)
+    old = max(summarised, len(branch) - _READ_ONCE)
+    return [
+        _foldable(message, size, old=index < old)
+        for index, (message, size) in enumerate(zip(branch, tokens, strict=True))
+    ]
+
+
+def _foldable(message: Message, tokens: int, *, old: bool) -> Foldable:
+    text, role = message.content, message.role
+    if message.status is MessageStatus.FAILED or not text.strip():
+        return Foldable(message.id, role, 0, importance("", role))
+    if old and not message.important and not (role is Role.USER and phrases().asked.search(text[:_BEGINS])):
+        return Foldable(message.id, role, tokens, _PAST)
+    return Foldable(message.id, role, tokens, importance(text, role, marked=message.important))
+
+
+def turn_starts(roles: Sequence[Role]) -> list[int]:
+    """Indices at which turns begin: with the person's words, and at the beginning."""
+    starts: list[int] = []
+    for index, role in enumerate(roles):
+        if not starts or role is Role.USER or index - starts[-1] >= _LONGEST_TURN:
+            starts.append(index)
+    return starts
+
+
+def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
+    """The oldest turns fold in batches until what stays verbatim is within the limits.
+
+    `messages` are all of the branch, failed replies too, so that what a summary covers has no gaps. The last
+    `recent_messages_min` messages never fold, whatever they weigh. Runs of small talk fold along
+    with the batch that they touch. More batches than summaries may stand (a long conversation that was
+    imported) are not made one by one: the oldest become one.
+    """
+    found = active_summaries([m.id for m in messages], summaries, keep=limits.recent_messages_min)
+    covered = found[-1].end if found else 0
+    starts = turn_starts([m.role for m in messages])
+    gaps = [range_ for s in found if s.summary is None for range_ in _within(s, starts, limits)]
+    tail = _at_most(limits.max_summaries, _tail(messages, starts, covered, limits))
+    folds = [_fold(messages[a:b]) for a, b in (*gaps, *tail)]
+    nodes = {s.start: _Node(s.summary.level, (s.summary.covers,)) for s in found if s.summary is not None}
+    nodes.update({a: _Node(0, (tuple(m.id for m in messages[a:b]),)) for a, b in (*gaps, *tail)})
+    start = tail[-1][1] if tail else covered
+    stale = [s.summary.id for s in found if s.summary and s.summary.state is SummaryState.STALE]
+    return SummaryPlan(
+        start=start,
+        folds=tuple(folds),
+        merges=_merges([nodes[at] for at in sorted(nodes)], limits.max_summaries),
+        remake=tuple(stale),
+        pinned=pinned(messages, start, limits),
+        most=None if limits.summary_tokens is None else limits.summary_tokens // limits.max_summaries,
+    )
+
+
+def plan_all(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
+    """As `plan`, but everything folds except the last `recent_messages_min` messages (to the turn)."""
+    return plan(messages, summaries, replace(limits, target_tokens=-1))
+
+
+def pinned(messages: Sequence[Foldable], start: int, limits: PlanLimits) -> tuple[str, ...]:
+    """Important messages before `start`, the most relevant first until the room is taken, in their order.
+
+    Relevance is importance times `relevance_decay` for every turn since.
+    """
+    turn_of = _turn_of(messages)
+    found = [
+        (relevance(m.importance, turn_of[-1] - turn_of[index], decay=limits.relevance_decay), index)
+        for index, m in enumerate(messages[:start])
+        if m.importance.score >= PIN_FROM and m.tokens <= limits.pinned_tokens
+    ]
+    left = limits.pinned_tokens
+    kept: list[int] = []
+    for _, index in sorted(found, reverse=True):
+        if messages[index].tokens <= left:
+            left -= messages[index].tokens
+            kept.append(index)
+    return tuple(messages[index].id for index in sorted(kept))
+
+
+def _turn_of(messages: Sequence[Foldable]) -> list[int]:
+    starts = set(turn_starts([m.role for m in messages]))
+    return list(accumulate(1 if index in starts else 0 for index in range(len(messages))))
+
+
+def _tail(
+    messages: Sequence[Foldable], starts: Sequence[int], covered: int, limits: PlanLimits
+) -> list[tuple[int, int]]:
+    """Batches of the turns after `covered`, so many that the rest is within the limits."""
+    latest = len(messages) - limits.recent_messages_min
+    borders = [at for at in starts if covered < at <= latest]
+    weights = [m.tokens for m in messages]
+    left = sum(weights[covered:])
+    turns = 1 + sum(at > covered for at in starts)
+    batches: list[tuple[int, int]] = []
+    at = covered
+    while borders and (turns > limits.immediate_turns or left > limits.target_tokens):
+        count = _batch(messages, at, borders, limits)
+        end = borders[count - 1]
+        batches.append((at, end))
+        left -= sum(weights[at:end])
+        turns -= count
+        borders = borders[count:]
+        at = end
+    return batches
+
+
+def _batch(messages: Sequence[Foldable], at: int, borders: Sequence[int], limits: PlanLimits) -> int:
+    """How many turns from `at` on make a batch; small talk does not count, up to a bound."""
+    counted = 0
+    for number, (begin, end) in enumerate(pairwise((at, *borders))):
+        small = all(m.importance.small_talk for m in messages[begin:end])
+        if counted == limits.summary_turns and not small:
+            return number
+        if number >= _SMALL_TALK_STRETCH * limits.summary_turns:
+            return number
+        counted += not small
+    return len(borders)
+
+
+def _within(stretch: Stretch, starts: Sequence[int], limits: PlanLimits) -> list[tuple[int, int]]:
+    """Batches of a stretch between two summaries: all of it, since it cannot stay verbatim."""
+    inner = [at for at in starts if stretch.start < at < stretch.end]
+    edges = [stretch.start, *inner[limits.summary_turns - 1 :: limits.summary_turns], stretch.end]
+    return _at_most(limits.max_summaries, list(pairwise(edges)))
+
+
+def _at_most(count: int, batches: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The newest stay as they are; the oldest become one when there are more than `count`."""
+    if len(batches) <= count:
+        return batches
+    cut = len(batches) - count
+    return [(batches[0][0], batches[cut][1]), *batches[cut + 1 :]]
+
+
+def _fold(messages: Sequence[Foldable]) -> Fold:
+    return Fold(tuple(m.id for m in messages), all(m.importance.small_talk for m in messages))
+
+
+def _merges(nodes: list[_Node], most: int) -> tuple[Merge, ...]:
+    """Merges neighbours until at most `most` stand: those two that are nearest to each other in length, of
+    several the oldest.
+
+    A message is summarised anew whenever what holds it is merged. So what stands for much waits until there
+    is more to be merged with it: of 10,000 messages the first are read 26 times, and not 250. What would be
+    merged twice in a row is merged once, from all its parts.
+    """
+    while len(nodes) > max(1, most):
+        lengths = [sum(map(len, node.parts)) for node in nodes]
+        unlike = [max(pair) / min(pair) for pair in pairwise(lengths)]
+        at = unlike.index(min(unlike))
+        a, b = nodes[at], nodes[at + 1]
+        nodes[at : at + 2] = [_Node(max(a.level, b.level) + 1, a.parts + b.parts)]
+    return tuple(Merge(node.parts, node.level) for node in nodes if len(node.parts) > 1)

@@ -1,0 +1,278 @@
+"""Summaries: a model's words where they pass the checks, the source's own sentences where they do not."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from memory.context.entities import Summary
+from memory.jobs.yielding import Gently
+from memory.summaries.extractive import (
+    Ranked,
+    centrality_of_vectors,
+    centrality_of_words,
+    chosen,
+    compose,
+    header,
+    normalised,
+    ranked,
+    topics,
+)
+from memory.summaries.model_summaries import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
+from memory.summaries.passages import Passage, SourceMessage, Span, of_messages, of_summary, span_of
+from memory.summaries.summary_validation import longest
+from models.ports import ChatModel, TokenCounter
+
+_MOST_EMBEDDED = 96
+_EMBED_BATCH = 16
+_KEPT_FROM = 0.5
+_HEADER_SHARE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A summary before it is stored.
+
+    `model` is the fingerprint of the model that was asked; with `fallback` none of its answers passed, or (no
+    `model`) none was asked.
+    """
+
+    text: str = field(repr=False)
+    topics: tuple[str, ...] = field(default=(), repr=False)
+    fallback: bool = False
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    question: Question
+    passages: tuple[Passage, ...]
+    span: Span | None
+    most: int
+    topics: tuple[str, ...]
+
+
+class Trust:
+    """Whether a model is worth asking: each answer that fails costs seconds, and small models fail for hours.
+
+    After `patience` failures in a row only every `rest`-th summary is asked for, until one passes. The others
+    are made without it; they are improved when there is time.
+    """
+
+    def __init__(self, *, patience: int = 3, rest: int = 8) -> None:
+        self._patience = patience
+        self._rest = rest
+        self._failed: dict[str, int] = {}
+        self._skipped: dict[str, int] = {}
+
+    def worth_asking(self, model: str) -> bool:
+        """Whether to ask the model (a fingerprint) now; each refusal is counted."""
+        if self._failed.get(model, 0) < self._patience:
+            return True
+        self._skipped[model] = self._skipped.get(model, 0) + 1
+        return self._skipped[model] % self._rest == 0
+
+    def note(self, model: str, *, passed: bool) -> None:
+        self._failed[model] = 0 if passed else self._failed.get(model, 0) + 1
+
+
+class Vectors(Protocol):
+    """Makes vectors where it can."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]] | None:
+        """One for each text; None where the model for it fails. How central words are decides alone then."""
+        ...
+
+
+class Summariser:
+    """Summarises messages, and merges summaries.
+
+    `results` remembers a model's answers, `checkpoint` is awaited between steps so that turns go first, and
+    `task_tokens` is the size of the model's context for tasks. Raises what these raise.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        counter: TokenCounter,
+        embedder: Vectors | None = None,
+        *,
+        results: ResultStore | None = None,
+        checkpoint: Checkpoint | None = None,
+        task_tokens: int = WORKER_TOKENS,
+    ) -> None:
+        self._counter = counter
+        self._embedder = embedder
+        self._checkpoint = checkpoint
+        self._trust = Trust()
+        self._asker = Asker(model, counter, results=results, checkpoint=checkpoint, task_tokens=task_tokens)
+
+    async def fingerprint(self) -> str:
+        """Of the model that is asked. Loads it when need be."""
+        return await self._asker.fingerprint()
+
+    async def summarise(
+        self, texts: Sequence[SourceMessage], *, most: int | None = None, session_id: str | None = None
+    ) -> Draft:
+        """A summary of at most 35 % of the tokens of `texts` (short ones: 40 tokens), and at most `most`."""
+        return await self._drafted(await self._of_messages(texts, most, session_id))
+
+    async def merge(
+        self,
+        parts: Sequence[Summary],
+        texts: Sequence[SourceMessage],
+        *,
+        most: int | None = None,
+        session_id: str | None = None,
+    ) -> Draft:
+        """One summary of neighbouring ones; `texts` are the messages that they stand for.
+
+        It has at most 35 % of the tokens of the messages, and at most `most`.
+        """
+        return await self._drafted(await self._of_summaries(parts, texts, most, session_id))
+
+    async def quick(
+        self, texts: Sequence[SourceMessage], *, most: int | None = None, shortened: bool = True
+    ) -> Draft:
+        """As `summarise`, at once: without any model, marked `fallback`. Not `shortened`, it says all that
+        `most` has room for."""
+        source = await self._of_messages(texts, most, None)
+        if not shortened and most is not None:
+            source = replace(source, most=most)
+        return await self._extracted(source, None, None) if source.passages else self._nothing(source)
+
+    async def quick_merge(
+        self, parts: Sequence[Summary], texts: Sequence[SourceMessage], *, most: int | None = None
+    ) -> Draft:
+        """As `merge`, at once: without any model, marked `fallback`."""
+        source = await self._of_summaries(parts, texts, most, None)
+        return await self._extracted(source, None, None) if source.passages else self._nothing(source)
+
+    async def _of_messages(
+        self, texts: Sequence[SourceMessage], most: int | None, session_id: str | None
+    ) -> _Source:
+        said = [text for text in texts if text.text.strip()]
+        units = tuple(f"{text.label}: {text.text.strip()}" for text in said)
+        total = sum(await self._counter.count(units))
+        passages = tuple(await asyncio.to_thread(of_messages, Gently(said)))
+        question = Question("summary", units, _speakers(said), session_id)
+        return await _source(question, passages, span_of(texts), _least(longest(total), most))
+
+    async def _of_summaries(
+        self,
+        parts: Sequence[Summary],
+        texts: Sequence[SourceMessage],
+        most: int | None,
+        session_id: str | None,
+    ) -> _Source:
+        speakers = _speakers(texts)
+        units = tuple(part.text.strip() for part in parts if part.text.strip())
+        total = sum(await self._counter.count([text.text for text in texts]))
+        passages = tuple(
+            passage
+            for part in parts
+            # What a person has written into a summary is meant to be kept.
+            for passage in of_summary(part.text, speakers, important=part.edited)
+        )
+        question = Question("merge", units, speakers, session_id)
+        return await _source(question, passages, span_of(texts), _least(longest(total), most))
+
+    async def _drafted(self, source: _Source) -> Draft:
+        if not source.passages:
+            return self._nothing(source)
+        model = await self._asker.fingerprint()
+        if not self._trust.worth_asking(model):
+            return await self._extracted(source, self._embedder, None)
+        text = await self._asker.ask(source.question, source.most)
+        self._trust.note(model, passed=text is not None)
+        if text is None:
+            return await self._extracted(source, self._embedder, model)
+        return Draft(await self._completed(text, source), source.topics, model=model)
+
+    def _nothing(self, source: _Source) -> Draft:
+        """Of messages that say nothing it is enough to know that they were there: no model is asked."""
+        about = ["small talk"] if source.question.units else []
+        return Draft(header(source.span, about) if source.span else "", tuple(about))
+
+    async def _completed(self, text: str, source: _Source) -> str:
+        """Adds the important sentences that the model left out, as far as there is room."""
+        missing = [passage for passage in source.passages if passage.weight >= _KEPT_FROM]
+        room = source.most - (await self._counter.count([text]))[0] - 1
+        candidates = await self._candidates(missing, None)
+        kept = await asyncio.to_thread(chosen, candidates, room, already=text)
+        return await self._fitting(text, kept, source.most)
+
+    async def _extracted(self, source: _Source, embedder: Vectors | None, model: str | None) -> Draft:
+        top = header(source.span, source.topics) if source.span else ""
+        size = (await self._counter.count([top]))[0]
+        if size * _HEADER_SHARE > source.most and source.span:
+            top = header(source.span, ())
+            size = (await self._counter.count([top]))[0]
+        if size * 2 > source.most:
+            top, size = "", 0
+        candidates = await self._candidates(source.passages, embedder)
+        kept = await asyncio.to_thread(chosen, candidates, source.most - size - 1)
+        text = await self._fitting(top, kept, source.most)
+        if not kept:
+            best = max(candidates, key=lambda one: one.score)
+            text = "\n".join(
+                part for part in (top, await self._clipped(best, source.most - size - 1)) if part
+            )
+        return Draft(text, source.topics, fallback=True, model=model)
+
+    async def _candidates(self, passages: Sequence[Passage], embedder: Vectors | None) -> list[Ranked]:
+        """The passages with their worth; of very many only the most telling, in order."""
+        texts = [passage.text for passage in passages]
+        central = normalised(await asyncio.to_thread(centrality_of_words, Gently(texts)))
+        if len(passages) > _MOST_EMBEDDED:
+            best = sorted(range(len(passages)), key=lambda i: -(passages[i].weight + central[i] / 2))
+            kept = sorted(best[:_MOST_EMBEDDED])
+            passages, central = [passages[i] for i in kept], [central[i] for i in kept]
+        vectors = None if embedder is None else await self._vectors(passages, embedder)
+        if vectors is not None:
+            central = normalised(centrality_of_vectors(vectors))
+        sizes = await self._counter.count([f"{passage.line}\n" for passage in passages])
+        return await asyncio.to_thread(ranked, passages, sizes, central)
+
+    async def _vectors(self, passages: Sequence[Passage], embedder: Vectors) -> list[list[float]] | None:
+        vectors: list[list[float]] = []
+        for at in range(0, len(passages), _EMBED_BATCH):
+            if self._checkpoint:
+                await self._checkpoint()
+            made = await embedder.embed([passage.text for passage in passages[at : at + _EMBED_BATCH]])
+            if made is None:
+                return None
+            vectors += made
+        return vectors
+
+    async def _fitting(self, top: str, kept: list[Passage], most: int) -> str:
+        """`top` and the passages below it, without the last ones when that is counted as too long."""
+        while True:
+            text = "\n".join(part for part in (top, compose(kept)) if part)
+            if not kept or (await self._counter.count([text]))[0] <= most:
+                return text
+            kept = kept[:-1]
+
+    async def _clipped(self, one: Ranked, room: int) -> str:
+        """The beginning of one sentence, as much of it as fits."""
+        line, length = one.passage.line, len(one.passage.line)
+        while length > 1:
+            length = length * 3 // 4
+            # At a word's end, where there are words.
+            text = f"{line[: line.rfind(' ', length // 2, length) + 1 or length].rstrip()} …"
+            if (await self._counter.count([text]))[0] <= room:
+                return text
+        return "…"
+
+
+def _speakers(texts: Sequence[SourceMessage]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text.label for text in texts))
+
+
+def _least(one: int, other: int | None) -> int:
+    return one if other is None else min(one, other)
+
+
+async def _source(question: Question, passages: tuple[Passage, ...], span: Span | None, most: int) -> _Source:
+    about = await asyncio.to_thread(topics, Gently([passage.text for passage in passages]))
+    return _Source(question, passages, span, max(most, 1), about)

@@ -1,0 +1,1 @@
+"""Model files on this computer: known by name, fetched, checked, installed and watched."""

@@ -1,0 +1,190 @@
+"""What this machine can carry: memory, cores and graphics, and which models are worth trying on it."""
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from models.library.catalog import Catalog, CatalogEntry, ModelRole
+
+GIB: Final = 1 << 30
+# The context that a chat is given unless the person asks for more, in tokens.
+USUAL_CONTEXT: Final = 8192
+# Buffers of llama.cpp, the embedding model and the program itself.
+_OVERHEAD: Final = 700 << 20
+# What the system and the other programs of a person keep for themselves.
+_SYSTEM: Final = 2 * GIB
+_BARE_SYSTEM: Final = GIB // 2
+# Measured: 98 MB of weights are read 117 times a second by two cores; memory of a desktop gives about 40
+# GB/s.
+_BYTES_PER_CORE: Final = 5_700_000_000
+_BYTES_PER_SECOND: Final = 40_000_000_000
+_SLOW_TOKENS: Final = 4.0
+
+
+class Fit(StrEnum):
+    """How well a model suits a machine."""
+
+    FITS = "fits"
+    MAY_BE_SLOW = "may be slow"
+    WONT_FIT = "won't fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Memory in bytes; `gpu` names what was found, or None. `unified` means that it shares the memory."""
+
+    total_ram: int
+    available_ram: int
+    cores_physical: int
+    cores_logical: int
+    gpu: str | None = None
+    unified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A catalogue entry with how it suits the machine and the memory that it needs there, in bytes."""
+
+    entry: CatalogEntry
+    fit: Fit
+    needed: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether the machine can run it at all."""
+        return self.fit is not Fit.WONT_FIT
+
+
+def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int | None = None) -> int:
+    """Bytes of memory for a model file with a context of so many tokens.
+
+    Weights, keys and values of the context at f16, and a fixed overhead. Where the size of a token's keys
+    and values is not known it is taken as 24 KiB and 1/24,000 of the file, at most 192 KiB: a little above
+    the usual models.
+    """
+    if kv_bytes_per_token is None:
+        kv_bytes_per_token = min(192 << 10, (24 << 10) + file_bytes // 24_000)
+    return file_bytes + context_length * kv_bytes_per_token + _OVERHEAD
+
+
+def tokens_per_second(file_bytes: int, machine: Machine, active_fraction: float = 1.0) -> float:
+    """A rough upper bound of the writing speed: every token reads the active weights once."""
+    if machine.unified:
+        bandwidth = 2 * _BYTES_PER_SECOND
+    else:
+        bandwidth = min(_BYTES_PER_SECOND, machine.cores_physical * _BYTES_PER_CORE)
+    return bandwidth / max(file_bytes * active_fraction, 1)
+
+
+def fit(
+    file_bytes: int,
+    context_length: int,
+    machine: Machine,
+    *,
+    kv_bytes_per_token: int | None = None,
+    active_fraction: float = 1.0,
+) -> Fit:
+    """How well a model suits a machine.
+
+    It will not fit if what it needs and half a GiB for a bare system exceed the memory there is. It may be
+    slow if 2 GiB for the person's other programs would then be missing, or if it needs more than is free
+    just now, or if fewer than 4 tokens a second are to be expected. Otherwise it fits.
+    """
+    needed = memory_needed(file_bytes, min(context_length, USUAL_CONTEXT), kv_bytes_per_token)
+    if needed + _BARE_SYSTEM > machine.total_ram:
+        return Fit.WONT_FIT
+    crowded = needed + _SYSTEM > machine.total_ram or needed > machine.available_ram
+    if crowded or tokens_per_second(file_bytes, machine, active_fraction) < _SLOW_TOKENS:
+        return Fit.MAY_BE_SLOW
+    return Fit.FITS
+
+
+def fit_entry(entry: CatalogEntry, machine: Machine) -> Fit:
+    """`fit` of a catalogue entry."""
+    return fit(
+        entry.bytes,
+        entry.context_length,
+        machine,
+        kv_bytes_per_token=entry.kv_bytes_per_token,
+        active_fraction=entry.active_fraction,
+    )
+
+
+def recommend(
+    machine: Machine, catalog: Catalog, role: ModelRole = ModelRole.CHAT
+) -> tuple[Recommendation, ...]:
+    """The entries of a role, the best for this machine first.
+
+    Those that fit come before those that may be slow and those that will not fit. Within each, templates
+    that only append come first (an answer then never waits for the whole prompt to be read again), then
+    larger models; what will not fit is ordered from the nearest miss.
+    """
+    order = list(Fit)
+    found = [
+        Recommendation(entry, fit_entry(entry, machine), needed_by(entry)) for entry in catalog.of_role(role)
+    ]
+
+    def rank(item: Recommendation) -> tuple[int, bool, int, str]:
+        size = item.needed if item.fit is Fit.WONT_FIT else -item.entry.parameters
+        unstable = item.fit is not Fit.WONT_FIT and not item.entry.prefix_stable
+        return (order.index(item.fit), unstable, size, item.entry.id)
+
+    return tuple(sorted(found, key=rank))
+
+
+def needed_by(entry: CatalogEntry) -> int:
+    """Bytes of memory that an entry needs with the usual context."""
+    return memory_needed(entry.bytes, min(entry.context_length, USUAL_CONTEXT), entry.kv_bytes_per_token)
+
+
+def this_machine() -> Machine:
+    """What psutil and the system's files say about this computer; a container's memory limit counts."""
+    import psutil
+
+    memory = psutil.virtual_memory()
+    limit = _cgroup_limit()
+    total = min(memory.total, limit) if limit else memory.total
+    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    physical = min(psutil.cpu_count(logical=False) or logical, logical)
+    apple = sys.platform == "darwin" and os.uname().machine == "arm64"
+    gpu = "Apple silicon (Metal)" if apple else find_gpu(Path("/"))
+    return Machine(total, min(memory.available, total), physical, logical, gpu, apple)
+
+
+def _cgroup_limit(path: Path = Path("/sys/fs/cgroup/memory.max")) -> int | None:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdigit() else None
+
+
+_VENDORS: Final = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
+
+
+def find_gpu(root: Path) -> str | None:
+    """Names a graphics processor from the files of the NVIDIA driver or of the Linux kernel, or returns None.
+
+    Finding one does not mean that this build of llama.cpp uses it.
+    """
+    for information in sorted(root.glob("proc/driver/nvidia/gpus/*/information")):
+        for line in _lines(information):
+            key, _, value = line.partition(":")
+            if key.strip() == "Model" and value.strip():
+                return value.strip()
+    for vendor in sorted(root.glob("sys/class/drm/card*/device/vendor")):
+        name = _VENDORS.get("".join(_lines(vendor)).strip())
+        if name is not None:
+            return f"{name} graphics"
+    return None
+
+
+def _lines(path: Path) -> Iterable[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

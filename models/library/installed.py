@@ -1,0 +1,427 @@
+"""The models folder: which files are installed, which was chosen for what, and how a file gets in and out."""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from models.errors import (
+    ModelDamaged,
+    ModelExists,
+    ModelFileError,
+    ModelLoadFailed,
+    ModelsError,
+    NoModel,
+    UnknownModel,
+    WrongChecksum,
+)
+from models.library.catalog import Catalog, ModelRole, clean_id, free_id
+from models.library.files import (
+    Cancelled,
+    Report,
+    copy_hashed,
+    exclusive,
+    never,
+    open_private,
+    private_folder,
+    replace,
+    require_space,
+    sha256_of,
+    silent,
+    sync,
+    write_atomically,
+)
+from models.library.gguf import GgufHeader, flaw_of, read_header
+from models.tuning.results import is_tuned_file
+
+INDEX_NAME = "installed.toml"
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
+    """One model. `file` is a name in the models folder, or an absolute path when the file stays elsewhere.
+
+    `sha256` is empty until the file's checksum has been computed; `added_at` is RFC 3339.
+    """
+
+    id: str
+    file: str
+    bytes: int
+    roles: tuple[ModelRole, ...]
+    sha256: str = ""
+    source: str = "file"
+    licence: str = ""
+    added_at: str = ""
+    context_length: int = 0
+    architecture: str = ""
+
+    @property
+    def linked(self) -> bool:
+        return Path(self.file).is_absolute()
+
+
+class Index(msgspec.Struct, frozen=True):
+    """The whole file. `damaged` says that it could not be read and starts anew from the folder."""
+
+    models: tuple[Record, ...] = ()
+    chosen: dict[ModelRole, str] = {}
+    damaged: bool = False
+
+    def find(self, ref: str) -> Record | None:
+        """The record of that id (case is ignored), or None."""
+        wanted = ref.casefold()
+        return next((record for record in self.models if record.id.casefold() == wanted), None)
+
+    def with_record(self, record: Record) -> "Index":
+        """The index with `record` in place of any of the same id."""
+        others = [other for other in self.models if other.id != record.id]
+        return msgspec.structs.replace(self, models=(*others, record))
+
+    def without(self, model_id: str) -> "Index":
+        """The index without a model and without its being chosen."""
+        return msgspec.structs.replace(
+            self,
+            models=tuple(record for record in self.models if record.id != model_id),
+            chosen={role: chosen for role, chosen in self.chosen.items() if chosen != model_id},
+        )
+
+    def with_choice(self, role: ModelRole, model_id: str) -> "Index":
+        """The index with `model_id` chosen for `role`."""
+        return msgspec.structs.replace(self, chosen={**self.chosen, role: model_id})
+
+
+def read_index(folder: Path) -> Index:
+    """The index of a models folder; empty when there is none, empty and `damaged` when it makes no sense.
+
+    Nothing is lost with a damaged index but choices, links and origins: the files themselves are found again.
+    """
+    try:
+        raw: dict[str, Any] = tomllib.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
+        return msgspec.convert(
+            {"models": raw.get("model", []), "chosen": raw.get("chosen", {})}, Index, strict=True
+        )
+    except FileNotFoundError:
+        return Index()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError):
+        return Index(damaged=True)
+
+
+def write_index(folder: Path, index: Index) -> None:
+    """Replaces the index of a models folder."""
+    import tomlkit
+
+    content = {
+        "chosen": {str(role): model for role, model in index.chosen.items()},
+        "model": [msgspec.to_builtins(record) for record in index.models],
+    }
+    write_atomically(folder / INDEX_NAME, tomlkit.dumps(content))
+
+
+Probe = Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A model that is there. `path` is absolute; `sha256` is empty until it has been computed."""
+
+    id: str
+    path: Path
+    bytes: int
+    roles: tuple[ModelRole, ...]
+    sha256: str
+    source: str
+    licence: str
+    added_at: str
+    linked: bool
+    context_length: int
+    architecture: str
+    chosen_for: tuple[ModelRole, ...] = ()
+
+
+class ModelLibrary:
+    """The models of one home. Every call reads the folder anew: two processes may share it."""
+
+    def __init__(self, folder: Path, catalog: Catalog) -> None:
+        self.folder = folder
+        self._catalog = catalog
+
+    def installed(self) -> tuple[InstalledModel, ...]:
+        """Every model whose file is there: those of the catalogue in its order, then the others by id.
+
+        GGUF files that lie in the folder without being known are taken in; a file that is no model is left
+        alone, and one that is none any more (`damaged`) is not among them.
+        """
+        return tuple(model for model in self._known() if self._there(model))
+
+    def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
+        """The models whose files are there and are no models any more, by their headers, and why."""
+        flaws = [(model, self._flaw(model)) for model in self._known()]
+        return tuple((model, flaw) for model, flaw in flaws if flaw is not None)
+
+    def get(self, ref: str) -> InstalledModel:
+        """The installed model of that id, even if its linked file is gone. Raises `UnknownModel`."""
+        index = self._current()
+        record = index.find(ref)
+        if record is None:
+            raise UnknownModel(ref, tuple(known.id for known in index.models)[:3])
+        return self._model(record, index)
+
+    def default(self, role: ModelRole) -> InstalledModel:
+        """The model chosen for `role`, else the first of that role.
+
+        Raises `NoModel`, `ModelDamaged` when the only ones there have files that were cut short or spoilt.
+        """
+        known = [model for model in self._known() if role in model.roles]
+        models = [model for model in known if self._there(model)]
+        for model in models:
+            if role in model.chosen_for:
+                return model
+        if models:
+            return models[0]
+        for model in known:
+            if (flaw := self._flaw(model)) is not None:
+                raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
+        raise NoModel(str(role))
+
+    def sound_default(self, role: ModelRole) -> InstalledModel:
+        """As `default`, once the header of its file has been read: `ModelDamaged` if that cannot be done."""
+        model = self.default(role)
+        if (flaw := self._flaw(model)) is not None:
+            raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
+        return model
+
+    def choose(self, role: ModelRole, ref: str) -> InstalledModel:
+        """Makes a model the one that is used for `role`. Raises `UnknownModel` or `NoModel` (wrong role)."""
+        model = self.get(ref)
+        if role not in model.roles:
+            raise NoModel(str(role))
+        self._change(lambda index: index.with_choice(role, model.id))
+        return self.get(model.id)
+
+    def remove(self, ref: str) -> InstalledModel:
+        """Forgets a model and deletes its file, unless the file was linked. Raises `UnknownModel`."""
+        model = self.get(ref)
+        if not model.linked:
+            model.path.unlink(missing_ok=True)
+        self._change(lambda index: index.without(model.id))
+        return model
+
+    def verify(self, ref: str, *, report: Report = silent, cancelled: Cancelled = never) -> InstalledModel:
+        """Reads the whole file and compares it with its checksum, which is recorded if it was not known yet.
+
+        Raises `UnknownModel`, `WrongChecksum`, or what `read_header` raises.
+        """
+        model = self.get(ref)
+        read_header(model.path)
+        digest = sha256_of(model.path, report=report, cancelled=cancelled)
+        entry = self._catalog.find(model.id)
+        promised = model.sha256 or (entry.sha256 if entry and model.source == "file" else None) or digest
+        if digest != promised:
+            raise WrongChecksum(model.path, promised, digest)
+        if not model.sha256:
+            self._change(lambda index: self._with_digest(index, model.id, digest))
+        return self.get(model.id)
+
+    def add_part(
+        self, part: Path, model_id: str, *, digest: str, source: str, licence: str = ""
+    ) -> InstalledModel:
+        """Takes a complete, checked file in under its id by renaming it: it must lie on the same file system.
+
+        Raises `ModelExists` when other bytes have that id, or what `read_header` raises.
+        """
+        header = self._usable(part)
+        self._refuse_other(model_id, digest)
+        target = private_folder(self.folder) / f"{model_id}.gguf"
+        part.chmod(0o600)
+        replace(part, target)
+        record = self._record(model_id, target, header, file=target.name)
+        record = msgspec.structs.replace(
+            record, sha256=digest, source=source, licence=licence or record.licence
+        )
+        self._change(lambda index: index.with_record(record))
+        return self.get(model_id)
+
+    def import_file(
+        self,
+        path: Path,
+        *,
+        link: bool = False,
+        model_id: str | None = None,
+        probe: Probe | None = None,
+        report: Report = silent,
+        cancelled: Cancelled = never,
+    ) -> InstalledModel:
+        """Takes a person's own GGUF file in: copied, or (`link`) left where it is.
+
+        Without `model_id` a file of the catalogue gets its id there, another that of its file name. `probe`
+        gets the path and raises when llama.cpp cannot load it. The same bytes twice are not an error. Raises
+        what `read_header` raises, `ModelLoadFailed` (one part of several), `NotEnoughDisk`, `ModelExists`.
+        """
+        path = path.expanduser().absolute()
+        header = self._usable(path)
+        if probe is not None:
+            probe(path)
+        name = clean_id(model_id or path.stem)
+        size = path.stat().st_size
+        if link:
+            digest = sha256_of(path, report=report, cancelled=cancelled)
+            name = name if model_id else self._known_name(digest, name)
+            known = self._refuse_other(name, digest)
+            if known is not None:
+                return known
+            record = self._record(name, path, header, file=str(path))
+            record = msgspec.structs.replace(record, sha256=digest)
+            self._change(lambda index: index.with_record(record))
+            return self.get(name)
+        require_space(private_folder(self.folder), size)
+        part = self.folder / f".{name}.import.part"
+        try:
+            with path.open("rb") as source, open_private(part) as target:
+                _, digest = copy_hashed(
+                    source, target, stage="place", total=size, name=name, report=report, cancelled=cancelled
+                )
+                sync(target)
+            name = name if model_id else self._known_name(digest, name)
+            return self._refuse_other(name, digest) or self.add_part(part, name, digest=digest, source="file")
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _known_name(self, digest: str, name: str) -> str:
+        entry = self._catalog.by_sha256(digest)
+        return entry.id if entry else name
+
+    def _usable(self, path: Path) -> GgufHeader:
+        header = read_header(path)
+        if header.split_count > 1:
+            raise ModelLoadFailed(path, f"one of {header.split_count} parts of a split model")
+        return header
+
+    def _refuse_other(self, model_id: str, digest: str) -> InstalledModel | None:
+        """The model of that id if it is there with these bytes. Raises `ModelExists` if it has others.
+
+        A damaged file does not stand in the way of a sound one.
+        """
+        index = self._current()
+        record = index.find(model_id)
+        if record is None:
+            return None
+        model = self._model(record, index)
+        if self._flaw(model) is not None:
+            return None
+        if (record.sha256 or sha256_of(model.path)) != digest:
+            raise ModelExists(record.id)
+        return model
+
+    def _current(self) -> Index:
+        """The index, brought into line with the folder and written back if that changed it."""
+        index = read_index(self.folder)
+        if self._in_line(index) == index:
+            return index
+        return self._change(lambda fresh: fresh)
+
+    def _change(self, edit: Callable[[Index], Index]) -> Index:
+        private_folder(self.folder)
+        with exclusive(self.folder / ".lock"):
+            before = read_index(self.folder)
+            after = edit(self._in_line(before))
+            if after != before:
+                write_index(self.folder, after)
+        return after
+
+    def _in_line(self, index: Index) -> Index:
+        """The index without files that are gone or changed, and with those that were put into the folder.
+
+        A linked file that is gone keeps its record: its disk may only be unplugged. So does one that is no
+        model any more: that it is damaged is told, and what it was.
+        """
+        kept = [
+            record
+            for record in index.models
+            if record.linked or self._unchanged(record) or self._spoilt(record)
+        ]
+        known = {record.file for record in kept}
+        ids = {record.id for record in kept}
+        for path in sorted(self.folder.glob("*.gguf")):
+            if path.name in known or path.name.startswith(".") or is_tuned_file(path):
+                continue
+            try:
+                header = self._usable(path)
+                name = free_id(clean_id(path.stem), ids)
+            except ModelsError:
+                continue  # not a model (yet): a copy under way, or a file of another kind
+            kept.append(self._record(name, path, header, file=path.name))
+            ids.add(name)
+        chosen = {role: model for role, model in index.chosen.items() if model in ids}
+        return Index(models=tuple(kept), chosen=chosen)
+
+    def _unchanged(self, record: Record) -> bool:
+        if Path(record.file).name != record.file:
+            return False
+        path = self._path(record)
+        return path.is_file() and path.stat().st_size == record.bytes
+
+    def _spoilt(self, record: Record) -> bool:
+        """Whether a file in the folder is there and no model any more."""
+        if Path(record.file).name != record.file:
+            return False
+        path = self._path(record)
+        return path.is_file() and flaw_of(path) is not None
+
+    def _known(self) -> list[InstalledModel]:
+        """Every model of the index, whatever has become of its file."""
+        index = self._current()
+        return [self._model(record, index) for record in sorted(index.models, key=self._rank)]
+
+    def _there(self, model: InstalledModel) -> bool:
+        """Whether the file is there and, in the folder, as long as it was: what was cut short is not used."""
+        return model.path.is_file() and (model.linked or model.path.stat().st_size == model.bytes)
+
+    def _flaw(self, model: InstalledModel) -> ModelFileError | None:
+        """Why a file that is there cannot be used; what is away is not damaged."""
+        return flaw_of(model.path) if model.path.is_file() else None
+
+    def _record(self, model_id: str, path: Path, header: GgufHeader, *, file: str) -> Record:
+        entry = self._catalog.find(model_id)
+        size = path.stat().st_size
+        known = entry is not None and (entry.bytes == size or entry.bytes_approximate)
+        role = ModelRole.EMBED if header.embeds else ModelRole.CHAT
+        return Record(
+            id=model_id,
+            file=file,
+            bytes=size,
+            roles=entry.roles if entry and known else (role,),
+            licence=entry.licence if entry and known else header.licence or "",
+            added_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            context_length=header.context_length or 0,
+            architecture=header.architecture,
+        )
+
+    def _with_digest(self, index: Index, model_id: str, digest: str) -> Index:
+        record = index.find(model_id)
+        return index.with_record(msgspec.structs.replace(record, sha256=digest)) if record else index
+
+    def _path(self, record: Record) -> Path:
+        return self.folder / record.file
+
+    def _model(self, record: Record, index: Index) -> InstalledModel:
+        return InstalledModel(
+            id=record.id,
+            path=self._path(record).absolute(),
+            bytes=record.bytes,
+            roles=record.roles,
+            sha256=record.sha256,
+            source=record.source,
+            licence=record.licence,
+            added_at=record.added_at,
+            linked=record.linked,
+            context_length=record.context_length,
+            architecture=record.architecture,
+            chosen_for=tuple(role for role, chosen in index.chosen.items() if chosen == record.id),
+        )
+
+    def _rank(self, record: Record) -> tuple[int, str]:
+        ids = [entry.id for entry in self._catalog.entries]
+        return (ids.index(record.id) if record.id in ids else len(ids), record.id)

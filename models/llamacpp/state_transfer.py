@@ -1,0 +1,115 @@
+"""States on their way out of the worker and into it, in pieces between other work."""
+
+import hashlib
+from collections.abc import Callable
+
+from models.errors import StateNotHeld, StateRefused
+from models.llamacpp.chat_runtime import ChatRuntimes
+from models.llamacpp.jobs import Send
+from models.llamacpp.states import (
+    SLICE,
+    SequenceState,
+    new_buffer,
+    prepare_buffer,
+    restore,
+    snapshot,
+    state_size,
+)
+from models.messages import pack_tokens
+from models.worker import protocol
+from models.worker.scheduler import Job
+
+
+def send_state(
+    request: protocol.SaveState, speakers: ChatRuntimes, send: Send, cancelled: Callable[[], bool]
+) -> Job:
+    """Sends a state that is held, in chunks. Raises `StateNotHeld`."""
+    context = speakers.chat.context
+    buffer = None
+    state = None
+    while state is None:
+        if speakers.chat_holds(request.held_hash):
+            # The chat may go on while memory is got ready, and then needs more of it.
+            if buffer is not None and len(buffer) >= state_size(context):
+                state = snapshot(context, buffer)
+            else:
+                buffer = yield from prepare_buffer(state_size(context) + SLICE)
+        else:
+            state = speakers.states.find(request.held_hash, speakers.length_of(request.held_hash))
+            if state is None:
+                raise StateNotHeld
+    send(protocol.State(request.id, state.tokens, state.size))
+    digest = new_digest(speakers.fingerprint, state.tokens)
+    with memoryview(state.buffer) as view:
+        for at in range(0, state.size, SLICE):
+            if cancelled():
+                return
+            chunk = bytes(view[at : min(at + SLICE, state.size)])
+            digest.update(chunk)
+            send(protocol.StateChunk(request.id, chunk))
+            yield
+    send(protocol.StateSaved(request.id, digest.hexdigest()))
+
+
+def new_digest(fingerprint: str, tokens: list[int]) -> "hashlib._Hash":
+    """The SHA-256 of a `ModelState`, before its first chunk."""
+    digest = hashlib.sha256(fingerprint.encode())
+    digest.update(pack_tokens(tokens))
+    return digest
+
+
+class Upload:
+    """A state that arrives in pieces, on the thread that reads requests; the worker's thread takes it over.
+
+    Nothing of it reaches llama.cpp, which trusts such bytes, before the checksum that came with the
+    announcement has been found right. Raises `StateRefused`.
+    """
+
+    def __init__(self, announced: protocol.LoadState, speakers: ChatRuntimes) -> None:
+        self._announced = announced
+        self._speakers = speakers
+        self._check()
+        self._buffer = new_buffer(announced.size)
+        self._digest = new_digest(announced.model, announced.tokens)
+        self._came = 0
+
+    def _check(self) -> None:
+        announced, speakers = self._announced, self._speakers
+        if announced.model != speakers.fingerprint:
+            raise StateRefused("model")
+        if not announced.tokens or not all(0 <= t < speakers.model.vocab.size for t in announced.tokens):
+            raise StateRefused("tokens")
+        if len(announced.tokens) >= speakers.chat.context.length:
+            raise StateRefused("length")
+        expected = speakers.states.expected_size(len(announced.tokens))
+        if announced.size != expected if expected is not None else announced.size < 1:
+            raise StateRefused("size")
+        if announced.size > speakers.states.limit:
+            raise StateRefused("memory")
+
+    def take(self, data: bytes) -> bool:
+        """Takes in the next piece; True when it was the last."""
+        end = self._came + len(data)
+        if end > self._announced.size:
+            raise StateRefused("size")
+        self._buffer[self._came : end] = data
+        self._digest.update(data)
+        self._came = end
+        return end == self._announced.size
+
+    def settle(self) -> int:
+        """Puts the whole state where the next prompt finds it; returns how many tokens it holds.
+
+        A chat that has read nothing yet takes it over at once, and then llama.cpp has accepted it. Otherwise
+        it is kept, and tried when a prompt wants it.
+        """
+        announced, speakers = self._announced, self._speakers
+        if self._digest.hexdigest() != announced.sha256:
+            raise StateRefused("checksum")
+        state = SequenceState(announced.tokens, self._buffer, announced.size)
+        if not speakers.chat.context.tokens:
+            if not restore(speakers.chat.context, state):
+                raise StateRefused("layout")
+        elif not speakers.states.put(state):
+            raise StateRefused("memory")
+        return len(announced.tokens)

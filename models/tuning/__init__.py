@@ -1,0 +1,1 @@
+"""Finds the fastest way of running a model on this computer."""

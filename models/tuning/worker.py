@@ -1,0 +1,87 @@
+"""The process that tries out ways of running a model: one that faults costs this process, nothing else.
+
+It may read the file that its first argument names, write in the folder that its second does, and no more.
+"""
+
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from models.confinement import begin_child
+from models.errors import ModelFileError
+from models.tuning import protocol
+from models.worker.main import private_pipes, settle_in
+
+if TYPE_CHECKING:
+    from models.llamacpp.tuning import Bench
+
+
+class TuningWorker:
+    """Answers one request after the other."""
+
+    def __init__(self) -> None:
+        self._bench: Bench | None = None
+        self._requests: queue.Queue[protocol.Request] = queue.Queue()
+        self._unfinished: list[Path] = []
+
+    def listen(self, source: BinaryIO) -> None:
+        """Queues requests. When the input ends so does the process, whatever it is doing."""
+        try:
+            for line in source:
+                self._requests.put(protocol.decode_request(line))
+        finally:
+            for path in self._unfinished:
+                path.unlink(missing_ok=True)
+            os._exit(0)
+
+    def next_answer(self) -> protocol.Answer:
+        """Waits for a request and answers it; what goes wrong becomes an answer too."""
+        request = self._requests.get()
+        part = protocol.part_of(request)
+        self._unfinished = [part] if part is not None else []
+        try:
+            return self._answer(request)
+        except ModelFileError as error:
+            return protocol.Refused(error.detail)
+        except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
+            return protocol.Refused(type(error).__name__)
+        finally:
+            self._unfinished = []
+
+    def _answer(self, request: protocol.Request) -> protocol.Answer:
+        from models.llamacpp.tuning import Bench, quantise
+
+        match request:
+            case protocol.Open():
+                self._bench = Bench(Path(request.path), request.kernels)
+                return protocol.Opened(self._bench.row, self._bench.buffers)
+            case protocol.Quantise():
+                quantise(Path(request.source), Path(request.target), request.ftype, request.threads)
+                return protocol.Done()
+        if self._bench is None:
+            return protocol.Refused("nothing is loaded")
+        if isinstance(request, protocol.Measure):
+            return protocol.Measured(self._bench.measure(request.settings, request.plan))
+        return protocol.Predicted(self._bench.perplexity(request.text, request.settings, request.limit))
+
+
+def main() -> int:
+    begin_child()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = private_pipes()
+    import models.llamacpp.tuning  # noqa: F401 - what is imported later could not be read any more
+
+    readable, *writable = map(Path, sys.argv[1:])
+    settle_in([readable], writable=writable)
+    worker = TuningWorker()
+    threading.Thread(target=worker.listen, args=(source,), name="listen", daemon=True).start()
+    while True:
+        sink.write(protocol.encode(worker.next_answer()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

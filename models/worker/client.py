@@ -1,0 +1,303 @@
+"""The application's end of a worker process: started, asked, and started again when it dies."""
+
+import asyncio
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from models import errors
+from models.confinement import child_environment
+from models.llamacpp import templates
+from models.tuning.kernels import FAULTS, Kernels, real_cores
+from models.tuning.plan import RunSettings
+from models.worker import protocol
+from models.worker.wire import error_of
+
+CLOSE_LIMIT_S = 2.0
+Answers = asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]
+# What a worker is told besides: where its libraries are, how to use the processor and the card.
+_ENVIRONMENT = (
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
+    "HIP_PATH", "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT",
+    "OPENBLAS_CORETYPE",
+)  # fmt: skip
+
+
+class Connection:
+    """One worker process and the requests that wait for its answers."""
+
+    def __init__(self, process: asyncio.subprocess.Process, readable: frozenset[Path]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self.readable = readable
+        self._stdin = process.stdin
+        self._stdout = process.stdout
+        self._waiting: dict[int, Answers] = {}
+        self._ended: errors.ModelsError | None = None
+        self._reader = asyncio.create_task(self._read(), name="worker-answers")
+
+    @classmethod
+    async def start(cls, readable: Iterable[Path]) -> "Connection":
+        """Starts a worker that may read these files and, where the system can see to that, no others."""
+        files = frozenset(readable)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "models.worker.main",
+            *map(str, sorted(files)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment(),
+            # Ctrl-C in the terminal is for the application, which then cancels what it wants to.
+            start_new_session=True,
+            limit=1024 * 1024,
+        )
+        return cls(process, files)
+
+    @property
+    def alive(self) -> bool:
+        return self._ended is None
+
+    def send(self, request: protocol.AnyRequest) -> Answers:
+        """Sends a request; its answers arrive in the queue, an error of the connection too."""
+        queue = self._waiting.setdefault(request.id, asyncio.Queue())
+        if self._ended is not None:
+            queue.put_nowait(self._ended)
+        else:
+            self._stdin.write(protocol.frame(request))
+        return queue
+
+    async def write(self, request: protocol.AnyRequest) -> None:
+        """Sends what belongs to an earlier request, and waits until the worker can take more.
+
+        An end of the worker is told in that request's queue.
+        """
+        if self._ended is None:
+            self._stdin.write(protocol.frame(request))
+            with contextlib.suppress(ConnectionError):
+                await self._stdin.drain()
+
+    async def ask(
+        self, request: protocol.AnyRequest, kind: type[protocol.Answered], path: Path = Path()
+    ) -> protocol.Answered:
+        """Sends a request that has one answer, and waits for it. `path` is the file that errors will name."""
+        queue = self.send(request)
+        try:
+            return await next_answer(queue, kind, path)
+        finally:
+            self.forget(request.id)
+
+    def forget(self, request: int) -> None:
+        self._waiting.pop(request, None)
+
+    def cancel(self, request: int) -> None:
+        if self._ended is None and request in self._waiting:
+            self._stdin.write(protocol.frame(protocol.Cancel(request)))
+
+    async def _read(self) -> None:
+        failure: errors.ModelsError | None = None
+        try:
+            while True:
+                header = await self._stdout.readexactly(4)
+                body = await self._stdout.readexactly(protocol.body_length(header))
+                answer = protocol.decode_answer(body)
+                queue = self._waiting.get(answer.id)
+                if queue is not None:
+                    queue.put_nowait(answer)
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            pass
+        except errors.ProtocolError as error:
+            failure = error
+            self.kill()
+        code = await self.process.wait()
+        if failure is None:
+            failure = (
+                errors.TemplateFailed("the template takes too long")
+                if code in templates.ENDED
+                else errors.WorkerCrashed(code)
+            )
+        self._ended = failure
+        for queue in self._waiting.values():
+            queue.put_nowait(failure)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def end(self) -> None:
+        """Ends the process at once; when this returns, everything that waited has been told."""
+        self.kill()
+        await self._reader
+
+    async def close(self) -> None:
+        """Ends the process: politely by ending its input, then not."""
+        self._stdin.close()
+        try:
+            await asyncio.wait_for(asyncio.shield(self._reader), CLOSE_LIMIT_S)
+        except TimeoutError:
+            await self.end()
+
+
+async def next_answer(
+    queue: Answers, kind: type[protocol.Answered], path: Path = Path()
+) -> protocol.Answered:
+    """The next answer, which must be of a kind; raises the error that came instead."""
+    answer = await queue.get()
+    if isinstance(answer, errors.ModelsError):
+        raise answer
+    if isinstance(answer, protocol.Failed):
+        raise error_of(answer, path)
+    if not isinstance(answer, kind):
+        raise errors.ProtocolError(f"{type(answer).__name__} instead of {kind.__name__}")
+    return answer
+
+
+def environment() -> dict[str, str]:
+    return child_environment(_ENVIRONMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """What to run. `threads=0` takes all real cores, `context_length=0` the model's own, at most 8192.
+
+    `check` is called before a model is loaded and may refuse it (too little memory, a damaged file).
+    `kernels` are the fastest that this machine is known to run (see `Supervisor.load`); `need_kernels` is
+    called when only weaker ones do. `tuned` tells the settings that were found to be the fastest for a file.
+    `state_cache` is how many bytes of memory states of other prompts may take; -1 leaves it to the worker.
+    """
+
+    chat: Callable[[], tuple[str, Path]]
+    embed: Callable[[], tuple[str, Path]] | None = None
+    context_length: int = 0
+    threads: int = 0
+    gpu_layers: int = -1
+    load_timeout_s: float = 300.0
+    check: Callable[[Path, int], None] | None = None
+    kernels: Kernels = Kernels.ALL
+    need_kernels: Callable[[Kernels], None] | None = None
+    tuned: Callable[[Path], RunSettings | None] | None = None
+    state_cache: int = -1
+
+
+class Supervisor:
+    """Has one worker process at a time, which may read the files in use, and numbers what it is asked."""
+
+    def __init__(self, spec: HostSpec) -> None:
+        self._spec = spec
+        self._ids = itertools.count(1)
+        self._connection: Connection | None = None
+        self._arriving: asyncio.Task[Connection] | None = None
+        self._closed = False
+        self._kernels = spec.kernels
+
+    @property
+    def connection(self) -> Connection | None:
+        """The worker that runs now."""
+        return self._connection if self._connection is not None and self._connection.alive else None
+
+    def number(self) -> int:
+        """The number of a new request."""
+        return next(self._ids)
+
+    def refuse_more(self) -> None:
+        """Starts no worker from now on."""
+        self._closed = True
+
+    async def close(self) -> None:
+        """Ends the worker, also one that is still being started."""
+        self.refuse_more()
+        await self._arrived()
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def _connect(self, path: Path) -> Connection:
+        """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
+        await self._arrived()
+        if self._closed:
+            raise errors.WorkerCrashed(None)
+        if self._connection is not None and self._connection.alive:
+            if path in self._connection.readable:
+                return self._connection
+            await self._connection.end()
+        self._arriving = asyncio.create_task(self._started(path))
+        # Nobody may be left to hear of a failure.
+        self._arriving.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._arriving)
+
+    async def _arrived(self) -> None:
+        """Waits for a worker that is being started, whoever asked for it: asyncio never finishes the start of
+        a process that is cancelled half-way, and the program would hang at its end."""
+        if self._arriving is not None:
+            await asyncio.wait({self._arriving})
+
+    async def _started(self, path: Path) -> Connection:
+        """A new worker; one that comes too late, after `close`, is ended again."""
+        connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
+        if self._closed:
+            await connection.end()
+            raise errors.WorkerCrashed(None)
+        self._connection = connection
+        return connection
+
+    def _files(self) -> list[Path]:
+        """The models in use, as far as they are there."""
+        found = []
+        for find in (self._spec.chat, self._spec.embed):
+            if find is not None:
+                with suppress(errors.ModelsError):
+                    found.append(find()[1])
+        return found
+
+    async def load(
+        self, path: Path, role: str, *, vocab_only: bool = False
+    ) -> tuple[Connection, protocol.Loaded]:
+        """Loads a model and tries it out.
+
+        Some machines fault in some of the processor's units (see `models.tuning.kernels`). A worker that
+        dies while it tries a model is therefore started again with weaker kernels, as long as there are any.
+        If none helps, the file is at fault, and other files go on with the kernels that they had.
+        """
+        if not await asyncio.to_thread(path.is_file):
+            raise errors.ModelFileMissing(path)
+        if self._spec.check is not None:
+            await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
+        tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
+        threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
+        kernels = self._kernels
+        while True:
+            connection = await self._connect(path)
+            request = protocol.Load(
+                self.number(),
+                str(path),
+                role,
+                self._spec.context_length,
+                threads,
+                self._spec.gpu_layers,
+                vocab_only,
+                kernels,
+                self._spec.state_cache,
+                *(tuned.load_fields if tuned is not None and role == "chat" else ()),
+            )
+            try:
+                answer = connection.ask(request, protocol.Loaded, path)
+                loaded = await asyncio.wait_for(answer, self._spec.load_timeout_s)
+            except TimeoutError:
+                await connection.end()
+                raise errors.WorkerUnresponsive from None
+            except errors.WorkerCrashed as crash:
+                weaker = kernels.weaker
+                if weaker is None or vocab_only or crash.code not in FAULTS:
+                    raise
+                kernels = weaker
+                continue
+            self._kernels = kernels
+            if self._kernels is not self._spec.kernels and self._spec.need_kernels is not None:
+                await asyncio.to_thread(self._spec.need_kernels, self._kernels)
+            return connection, loaded

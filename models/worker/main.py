@@ -1,0 +1,285 @@
+"""The process that holds llama.cpp: it reads requests on stdin and answers on stdout.
+
+It is given paths and text, never a key. It may read the files that its arguments name, and reach nothing else
+(`models.confinement`). It ends when its input ends, and on Linux the kernel ends it with the
+application, so it never outlives that.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from models.confinement import begin_child, confine
+from models.errors import (
+    ModelFileError,
+    ModelsError,
+    PromptTooLong,
+    ProtocolError,
+    StateRefused,
+    TemplateFailed,
+    UnknownArchitecture,
+)
+from models.llamacpp.templates import open_sizes, template_limits
+from models.messages import Lane
+from models.worker import protocol
+from models.worker.scheduler import Job, Scheduler
+
+if TYPE_CHECKING:
+    from models.llamacpp.chat_runtime import ChatRuntimes
+    from models.llamacpp.jobs import Embedding
+    from models.llamacpp.state_transfer import Upload
+
+EXIT_PROTOCOL = 87
+# Addresses that libraries, and the stack and heap of each thread, reserve without using the memory.
+_RESERVED, _RESERVED_BY_A_THREAD = 4 << 30, 256 << 20
+
+
+class Worker:
+    """Answers requests. `send` may be called from any thread, `run` does all the work in the calling one."""
+
+    def __init__(self, send: Callable[[protocol.AnyAnswer], None]) -> None:
+        from models.llamacpp.native import Interrupt
+
+        self._send = send
+        self._interrupt = Interrupt()
+        self.scheduler = Scheduler(self._interrupt)
+        self._chat: ChatRuntimes | None = None
+        self._embedding: Embedding | None = None
+        self._uploads: dict[int, Upload] = {}
+
+    def accept(self, request: protocol.AnyRequest) -> None:
+        """Queues a request; called by the reading thread."""
+        received = time.perf_counter()
+        if isinstance(request, protocol.Cancel):
+            self._uploads.pop(request.id, None)
+            self.scheduler.cancel(request.id)
+        elif not isinstance(request, protocol.LoadState | protocol.StatePiece) or self._arrived(request):
+            self.scheduler.submit(request.id, _lane(request), self._guarded(request, received))
+
+    def _arrived(self, request: protocol.LoadState | protocol.StatePiece) -> bool:
+        """Takes in a state, or a piece of it; True when it is whole, so that there is work to do."""
+        from models.llamacpp.state_transfer import Upload
+
+        try:
+            if isinstance(request, protocol.LoadState):
+                self._uploads[request.id] = Upload(request, self._speakers)
+                return False
+            upload = self._uploads.get(request.id)
+            return upload is not None and upload.take(request.data)
+        except ModelsError as error:
+            self._uploads.pop(request.id, None)
+            self._send(_failure(request.id, error))
+            return False
+
+    def _guarded(self, request: protocol.AnyRequest, received: float) -> Job:
+        """The job of a request; whatever it raises becomes an answer."""
+        try:
+            yield from self._job(request, received)
+        except ModelsError as error:
+            self._send(_failure(request.id, error))
+        except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
+            self._send(protocol.Failed(request.id, "worker", type(error).__name__))
+
+    def _job(self, request: protocol.AnyRequest, received: float) -> Job:
+        def cancelled() -> bool:
+            return self.scheduler.cancelled(request.id)
+
+        match request:
+            case protocol.Generate():
+                yield from self._generate(request, received, cancelled)
+            case protocol.Prefill():
+                speakers = self._speakers
+                with template_limits():
+                    prefix = speakers.prompts.stable_prefix(request.messages)
+                yield from speakers.prefill(request, prefix, self._send, cancelled)
+            case protocol.SaveState():
+                from models.llamacpp.state_transfer import send_state
+
+                yield from send_state(request, self._speakers, self._send, cancelled)
+            case protocol.Embed():
+                if self._embedding is None:
+                    raise ProtocolError("no embedding model was loaded")
+                yield from self._embedding.embed(request, self._send, cancelled)
+            case protocol.StatePiece():
+                upload = self._uploads.pop(request.id, None)
+                if upload is not None:
+                    self._send(protocol.StateLoaded(request.id, upload.settle()))
+            case _:
+                self._send(self._answer(request))
+
+    def _generate(self, request: protocol.Generate, received: float, cancelled: Callable[[], bool]) -> Job:
+        speakers = self._speakers
+        with template_limits():
+            prompt = speakers.prompts.build(request.messages)
+        if Lane(request.lane) is not Lane.CHAT:
+            speaker = speakers.task(len(prompt) + request.params.max_tokens)
+            yield from speaker.generate(request, prompt, received, self._send, cancelled)
+            return
+        try:
+            yield from speakers.chat.generate(request, prompt, received, self._send, cancelled)
+        finally:
+            speakers.remember_chat()
+
+    def _answer(self, request: protocol.AnyRequest) -> protocol.AnyAnswer:
+        """The answer to a request that takes one step."""
+        match request:
+            case protocol.Load():
+                return self._loaded(request)
+            case protocol.Tokenize():
+                prompts = self._speakers.prompts
+                return protocol.Tokens(request.id, [prompts.plain(text) for text in request.texts])
+            case protocol.Render():
+                with template_limits():
+                    return protocol.Tokens(request.id, [self._speakers.prompts.build(request.messages)])
+            case protocol.DropStates():
+                self._speakers.drop_states()
+                return protocol.StatesDropped(request.id)
+            case protocol.Vocabulary():
+                return self._speakers.pieces(request.id)
+        raise ProtocolError(f"no answer to {type(request).__name__}")
+
+    @property
+    def _speakers(self) -> "ChatRuntimes":
+        """The chat model. Raises `ProtocolError` when none was loaded."""
+        if self._chat is None:
+            raise ProtocolError("no chat model was loaded")
+        return self._chat
+
+    def _loaded(self, load: protocol.Load) -> protocol.Loaded:
+        from models.llamacpp import loading
+
+        if load.vocab_only:
+            return loading.load_vocabulary(load)
+        if load.role == "embed":
+            self._embedding, loaded = loading.load_embedding(load)
+            return loaded
+        # The old model goes before the new one comes: there may not be memory for both.
+        if self._chat is not None:
+            self._chat.close()
+            self._chat = None
+        self._chat, loaded = loading.load_chat(load, self._interrupt)
+        return loaded
+
+
+def _lane(request: protocol.AnyRequest) -> Lane:
+    """How urgent a request is. States are small work that should not wait for a task to end."""
+    match request:
+        case protocol.Generate():
+            return Lane(request.lane)
+        case protocol.Prefill():
+            return Lane.TASK
+        case protocol.Embed() | protocol.SaveState() | protocol.StatePiece():
+            return Lane.EMBED
+        case protocol.Load(role="embed"):
+            return Lane.EMBED
+    return Lane.CHAT
+
+
+def _failure(request: int, error: ModelsError) -> protocol.Failed:
+    kind = type(error).__name__
+    match error:
+        case PromptTooLong():
+            return protocol.Failed(request, kind, numbers=[error.tokens, error.limit])
+        case UnknownArchitecture() | ModelFileError():
+            return protocol.Failed(request, kind, error.detail)
+        case TemplateFailed() | ProtocolError() | StateRefused():
+            return protocol.Failed(request, kind, str(error))
+    return protocol.Failed(request, kind)
+
+
+def private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Takes stdin and stdout for the protocol; whatever a library prints goes nowhere."""
+    source = os.fdopen(os.dup(0), "rb")
+    sink = os.fdopen(os.dup(1), "wb", buffering=0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    return source, sink
+
+
+def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> None:
+    """Loads what is needed and then gives up every right but to these files, and to the code it consists of.
+
+    Called before there are other threads: what is given up, is by the thread that calls and those it starts.
+    """
+    import sysconfig
+
+    from models.llamacpp import (
+        state_transfer,  # noqa: F401 - could not be read from another folder later
+    )
+    from models.llamacpp.native import has_graphics, start_backend
+
+    start_backend()
+    open_sizes()
+    if not has_graphics():
+        bound_memory(readable)
+    # Codecs, and what templates use, are read when they are first asked for: installed code may be read.
+    code = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    confine([*readable, *code, Path(__file__).parents[1]], writable=writable, graphics=has_graphics())
+
+
+def bound_memory(files: Sequence[Path]) -> None:
+    """A limit of addresses (RLIMIT_AS) that no sound model meets: nothing needs more than all memory and swap
+    of the computer, its files mapped and copied once, and what libraries and threads only reserve.
+
+    Drivers of graphics cards map far more than there is, so there is no limit with them.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    import psutil
+
+    there = psutil.virtual_memory().total + psutil.swap_memory().total
+    mapped = 2 * sum(file.stat().st_size for file in files if file.is_file())
+    most = there + mapped + _RESERVED + _RESERVED_BY_A_THREAD * (os.cpu_count() or 1)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def main() -> int:
+    begin_child()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        # A key that is pressed must not wait for the model's threads to give up the processor.
+        os.nice(5)
+    source, sink = private_pipes()
+    sending = threading.Lock()
+
+    def send(answer: protocol.AnyAnswer) -> None:
+        data = memoryview(protocol.frame(answer))
+        with sending:
+            try:
+                while data:
+                    data = data[sink.write(data) :]
+            except BrokenPipeError:
+                os._exit(0)
+
+    settle_in([Path(argument) for argument in sys.argv[1:]])
+    worker = Worker(send)
+
+    def listen() -> None:
+        try:
+            while (request := protocol.read_request(source)) is not None:
+                worker.accept(request)
+        except ProtocolError:
+            os._exit(EXIT_PROTOCOL)
+        finally:
+            # The application is gone, or wants this process gone, or memory is too short to hear of it:
+            # nothing here needs saving.
+            os._exit(0)
+
+    threading.Thread(target=listen, name="listen", daemon=True).start()
+    worker.scheduler.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,301 @@
+"""What the application and the worker say to each other: length-prefixed MessagePack, validated on arrival.
+
+A frame is four bytes of length (big-endian) and one tagged message. Nothing in it can be executed.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from models.errors import ProtocolError
+from models.tuning.kernels import Kernels
+
+MAX_FRAME = 64 * 1024 * 1024
+_HEADER = 4
+T = TypeVar("T")
+Answered = TypeVar("Answered", bound="Answer")
+
+
+class WireMessage(msgspec.Struct, frozen=True, array_like=True):
+    role: str
+    content: str
+    tokens: list[int] = []
+
+
+class WireParams(msgspec.Struct, frozen=True, array_like=True):
+    max_tokens: int
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repeat_penalty: float
+    repeat_last_n: int
+    seed: int | None
+    stop: list[str]
+    grammar: str | None
+
+
+class Request(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Base of what the application asks; `id` comes back in every answer to it."""
+
+    id: int
+
+
+class Load(Request, frozen=True):
+    """Loads a model for a role, `chat` or `embed`; with `vocab_only` it is only tried out.
+
+    `kernels` says which units of the processor llama.cpp may use
+    (`models.tuning.kernels.Kernels`). `batch=0`, `flash=None` and an empty `kv_type` leave it to
+    the worker how many tokens are read at once, whether the attention is a flash one,
+    and how keys and values are stored (`f16`, `q8_0`).
+    `state_cache` is how many bytes of states of other prompts may be kept; -1 lets the worker choose.
+    """
+
+    path: str
+    role: str
+    context_length: int
+    threads: int
+    gpu_layers: int
+    vocab_only: bool = False
+    kernels: str = Kernels.ALL
+    state_cache: int = -1
+    batch: int = 0
+    flash: bool | None = None
+    kv_type: str = ""
+
+
+class Generate(Request, frozen=True):
+    lane: str
+    messages: list[WireMessage]
+    params: WireParams
+
+
+class Embed(Request, frozen=True):
+    texts: list[str]
+
+
+class Tokenize(Request, frozen=True):
+    """Plain text to token ids, control tokens never recognised."""
+
+    texts: list[str]
+
+
+class Render(Request, frozen=True):
+    """The exact prompt that `Generate` would evaluate."""
+
+    messages: list[WireMessage]
+
+
+class Prefill(Request, frozen=True):
+    """Reads messages ahead of the turn that will follow them, and keeps the state."""
+
+    messages: list[WireMessage]
+
+
+class SaveState(Request, frozen=True):
+    """Asks for the state whose tokens have that hash, or begin with those that had it at a `Done`."""
+
+    held_hash: str
+
+
+class LoadState(Request, frozen=True):
+    """Announces a state of `size` bytes, which follow in `StatePiece`s with the same id."""
+
+    model: str
+    tokens: list[int]
+    size: int
+    sha256: str
+
+
+class StatePiece(Request, frozen=True):
+    """The next bytes of the state that the `LoadState` of this id announced."""
+
+    data: bytes
+
+
+class DropStates(Request, frozen=True):
+    """Forgets every prompt that was read."""
+
+
+class Vocabulary(Request, frozen=True):
+    """Asks for everything that a tokenizer can be rebuilt from."""
+
+
+class Cancel(Request, frozen=True):
+    """Ends the request of that id within one token."""
+
+
+class Answer(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Base of what the worker says; `id` is that of the request."""
+
+    id: int
+
+
+class Loaded(Answer, frozen=True):
+    fingerprint: str
+    architecture: str
+    context_length: int
+    train_context: int
+    vocabulary: int
+    embedding_length: int
+    prefix_stable: bool
+    base: int
+    overhead: dict[str, int]
+    tokenizer: str
+    parameters: int = 0
+
+
+class Delta(Answer, frozen=True):
+    text: str
+    tokens: list[int]
+
+
+class Done(Answer, frozen=True):
+    text: str
+    tokens: list[int]
+    completion_tokens: int
+    stop_reason: str
+    first_token_ms: float
+    total_ms: float
+    prompt_tokens: int
+    cached_tokens: int
+    evaluated_tokens: int
+    tokens_per_second: float
+    prompt_hash: str
+    held_hash: str
+    held_tokens: int
+
+
+class Prefilled(Answer, frozen=True):
+    tokens: int
+    evaluated: int
+    held_hash: str
+
+
+class State(Answer, frozen=True):
+    """A state's tokens and size; its bytes follow in `StateChunk`s, and `StateSaved` ends it."""
+
+    tokens: list[int]
+    size: int
+
+
+class StateChunk(Answer, frozen=True):
+    data: bytes
+
+
+class StateSaved(Answer, frozen=True):
+    """`sha256` is that of `models.messages.ModelState`."""
+
+    sha256: str
+
+
+class StateLoaded(Answer, frozen=True):
+    tokens: int
+
+
+class StatesDropped(Answer, frozen=True):
+    pass
+
+
+class Vectors(Answer, frozen=True):
+    """Little-endian float32, one vector after the other, each of length 1."""
+
+    dimension: int
+    data: bytes
+
+
+class Tokens(Answer, frozen=True):
+    lists: list[list[int]]
+
+
+class Pieces(Answer, frozen=True):
+    """`raw[i]` is token i as stored, `attributes[i]` llama.cpp's flags for it, `kind` its vocabulary type."""
+
+    kind: int
+    pre: str
+    raw: list[bytes]
+    attributes: list[int]
+
+
+class Failed(Answer, frozen=True):
+    """`kind` names an error of `models.errors`; `numbers` and `detail` are its facts (never content)."""
+
+    kind: str
+    detail: str = ""
+    numbers: list[int] = []
+
+
+AnyRequest = (
+    Load
+    | Generate
+    | Embed
+    | Tokenize
+    | Render
+    | Prefill
+    | SaveState
+    | LoadState
+    | StatePiece
+    | DropStates
+    | Vocabulary
+    | Cancel
+)
+AnyAnswer = (
+    Loaded
+    | Delta
+    | Done
+    | Prefilled
+    | State
+    | StateChunk
+    | StateSaved
+    | StateLoaded
+    | StatesDropped
+    | Vectors
+    | Tokens
+    | Pieces
+    | Failed
+)
+
+_encoder = msgspec.msgpack.Encoder()
+_requests: msgspec.msgpack.Decoder[AnyRequest] = msgspec.msgpack.Decoder(AnyRequest)
+_answers: msgspec.msgpack.Decoder[AnyAnswer] = msgspec.msgpack.Decoder(AnyAnswer)
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def frame(message: AnyRequest | AnyAnswer) -> bytes:
+    body = _encoder.encode(message)
+    return len(body).to_bytes(_HEADER, "big") + body
+
+
+def body_length(header: bytes) -> int:
+    """Bytes that follow a header. Raises `ProtocolError` when it promises more than any message has."""
+    length = int.from_bytes(header, "big")
+    if not 0 < length <= MAX_FRAME:
+        raise ProtocolError(f"a frame of {length} bytes")
+    return length
+
+
+def _decode(decode: Callable[[bytes], T], body: bytes) -> T:
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ProtocolError(str(error)) from None
+
+
+def read_request(stream: Readable) -> AnyRequest | None:
+    """The next request; None at the end of the stream."""
+    header = stream.read(_HEADER)
+    if len(header) < _HEADER:
+        return None
+    length = body_length(header)
+    body = stream.read(length)
+    if len(body) < length:
+        return None
+    return _decode(_requests.decode, body)
+
+
+def decode_answer(body: bytes) -> AnyAnswer:
+    return _decode(_answers.decode, body)
