@@ -95,7 +95,7 @@ async def say(place: Place, text: str, session: str | None, *, max_tokens: int =
     options = replace(options, params=replace(options.params, max_tokens=max_tokens, temperature=0.0, seed=1))
     turn = place.room.chat.turn(text, session=session, options=options)
     done: Replied | None = None
-    async with aclosing(place.room.background.attend(turn)) as events:
+    async with aclosing(aiter(turn)) as events:
         async for event in events:
             if isinstance(event, Replied):
                 done = event

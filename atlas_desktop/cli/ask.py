@@ -22,7 +22,6 @@ from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from atlas_desktop.services.events import Replied
-    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.turns import Turn
 
 
@@ -65,7 +64,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
         parts = await room.chat.in_parts(whole, session=session, options=options)
     for number, part in enumerate(parts, 1):
         turn = room.chat.turn(part, session=session, options=part_options(options, number, len(parts)))
-        done = await _run(ctx, room, turn, show=number == len(parts))
+        done = await _run(ctx, turn, show=number == len(parts))
         session = done.session.id
         if done.completion.stop_reason is StopReason.CANCELLED:
             break
@@ -75,14 +74,14 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
 
 
-async def _run(ctx: Context, room: "RoomServices", turn: "Turn", *, show: bool) -> "Replied":
+async def _run(ctx: Context, turn: "Turn", *, show: bool) -> "Replied":
     """The end of a turn; with `show` its words are printed as they come."""
     from atlas_desktop.services.events import Delta, Notice, Replied
 
     done: Replied | None = None
     with on_interrupt(lambda _number: turn.stop()):
         # Closed before the room is: a reader that goes away (`| head`) must not cost the reply.
-        async with aclosing(room.background.attend(turn)) as events:
+        async with aclosing(aiter(turn)) as events:
             async for event in events:
                 if isinstance(event, Delta) and show and not ctx.json:
                     print(event.text, end="", flush=True)

@@ -130,7 +130,7 @@ class Conversation:
 
         self.stopped = False
         with on_interrupt(stop):
-            async with aclosing(self.room.background.attend(turn)) as events:
+            async with aclosing(aiter(turn)) as events:
                 async for event in events:
                     if isinstance(event, Accepted):
                         self.session = event.session.id

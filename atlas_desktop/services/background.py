@@ -1,13 +1,13 @@
 """The background work of one room: what can be done, when it is wanted, and whether it runs."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
-from atlas_desktop.services.events import Accepted, Replied, TurnEvent
+from atlas_desktop.services.events import Accepted, Replied
 from atlas_desktop.settings.schema import JobSettings
 from memory.jobs.foreground_gate import ForegroundGate, Power, Throttle
 from memory.jobs.queue import Job, JobState, Priority
@@ -17,14 +17,8 @@ from memory.ports import Clock, SessionStore
 AfterReply = Callable[[Replied], Awaitable[None]]
 """Called when a turn has ended with a reply; it queues what is to be done about it, and does nothing long."""
 
-Hearing = Callable[[Accepted], Awaitable[object]]
-"""Called when the person's words are stored, before they are answered; it does nothing long."""
-
-
-class Events(Protocol):
-    """A turn: what is told while it goes on."""
-
-    def __aiter__(self) -> AsyncGenerator[TurnEvent, None]: ...  # noqa: PYI058 - it can be closed
+OnUserMessage = Callable[[Accepted], Awaitable[object]]
+"""Called when the user's message is stored, before it is answered; it does nothing long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,7 @@ class BackgroundService:
         self._settings = settings
         self._handlers: dict[str, Handler] = {}
         self._hooks: list[AfterReply] = []
-        self._hearings: list[Hearing] = []
+        self._listeners: list[OnUserMessage] = []
         self._runner = JobRunner(
             store.jobs,
             clock,
@@ -90,9 +84,9 @@ class BackgroundService:
         """Calls `hook` after every reply."""
         self._hooks.append(hook)
 
-    def register_heard(self, hearing: Hearing) -> None:
-        """Calls `hearing` with everything that the person says."""
-        self._hearings.append(hearing)
+    def register_listener(self, listener: OnUserMessage) -> None:
+        """Calls `listener` with every message of the user."""
+        self._listeners.append(listener)
 
     def listen(self, listener: Callable[[Job, Stage], None]) -> None:
         """Calls `listener` with every job that starts or ends. There is one listener."""
@@ -130,23 +124,15 @@ class BackgroundService:
             )
         return len(failed)
 
-    async def attend(self, turn: Events) -> AsyncGenerator[TurnEvent, None]:
-        """The events of a turn. No step of background work begins meanwhile; the hooks are called at its end.
+    async def message_stored(self, accepted: Accepted) -> None:
+        """Tells everybody who listens to the user's messages, before the reply."""
+        for listener in self._listeners:
+            await listener(accepted)
 
-        Close it when it is left early (`contextlib.aclosing`), so that the turn is closed.
-        """
-        replied: Replied | None = None
-        async with self.gate.foreground(), aclosing(aiter(turn)) as events:
-            async for event in events:
-                if isinstance(event, Accepted):
-                    for hearing in self._hearings:
-                        await hearing(event)
-                if isinstance(event, Replied):
-                    replied = event
-                yield event
-        if replied is not None:
-            for hook in self._hooks:
-                await hook(replied)
+    async def reply_settled(self, replied: Replied) -> None:
+        """Calls the hooks that follow a reply."""
+        for hook in self._hooks:
+            await hook(replied)
 
     # --- whether it runs -------------------------------------------------------------------------
 
@@ -194,11 +180,10 @@ class BackgroundService:
 
     async def pause(self) -> None:
         """Begins no job, in this and later runs of the program, until `resume`."""
-        await self._store.jobs.set_paused(True)
+        await self._runner.set_paused(True)
 
     async def resume(self) -> None:
-        await self._store.jobs.set_paused(False)
-        self._runner.wake()
+        await self._runner.set_paused(False)
 
     async def overview(self) -> Overview:
         jobs = self._store.jobs

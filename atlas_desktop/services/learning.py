@@ -53,7 +53,7 @@ class LearningService:
         background.register(DIGEST, self._digest)
         background.register_duty(Duty("digests of important sessions", _DAILY, DIGEST))
         background.register_hook(self.after_reply)
-        background.register_heard(self.heard)
+        background.register_listener(self.heard)
 
     async def heard(self, accepted: Accepted) -> list[Memory]:
         """Keeps at once what a message asks to be remembered, before it is answered."""

@@ -35,13 +35,15 @@ class UsefulnessService:
 
     async def after_reply(self, replied: Replied) -> None:
         """Raises what storage raises."""
-        said = await self._asked(replied)
-        await self._confirm(replied.session, said)
         recalled = [hit.id for hit in replied.recalled if hit.kind == "memory"]
-        if recalled:
-            await self._note(recalled, replied, UseKind.RECALLED)
         # What stands in the profile is in every prompt; it serves when it is cited.
         profile = [one for part in replied.context if part.tier == "profile" for one in part.ids]
+        if not recalled and not profile and replied.session.id not in self._cited:
+            return
+        said = await self._asked(replied)
+        await self._confirm(replied.session, said)
+        if recalled:
+            await self._note(recalled, replied, UseKind.RECALLED)
         memories = await self._store.memories.get_many([*recalled, *profile])
         if not memories:
             return

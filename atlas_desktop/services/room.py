@@ -22,7 +22,7 @@ from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.summaries import SummaryService, Titler
 from atlas_desktop.services.tuning import TuneJobs
-from atlas_desktop.services.turns import ChatService, TimingService
+from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
 from atlas_desktop.settings.schema import ContextSettings, Settings
 from memory.context.budget import Limits
 from memory.context.documents import Documents
@@ -48,7 +48,7 @@ class RoomServices:
 
     store: SessionStore
     sessions: SessionService
-    chat: ChatService
+    chat: TurnService
     background: BackgroundService
     epochs: EpochService
     summaries: SummaryService
@@ -188,7 +188,7 @@ class RoomFactory:
         recall: RecallService,
         continuity: ContinuityService,
         epochs: EpochService,
-    ) -> ChatService:
+    ) -> TurnService:
         """The turns of a room with the model in use."""
         model = self.model()
         context = ContextEngine(
@@ -202,7 +202,7 @@ class RoomFactory:
             profile=self.profile(store),
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
-        return ChatService(store, model.chat, context, continuity, epochs.bring_back)
+        return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
 
     def profile(self, store: SessionStore) -> ProfileMaker:
         """The page of what is known of the person."""

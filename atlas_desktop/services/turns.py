@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
@@ -54,38 +54,48 @@ class TurnOptions:
     attachments: tuple[NewAttachment, ...] = ()
 
 
-class TurnKeeper(Protocol):
-    """What a turn needs of the service that began it."""
+_NEAR_THE_END = 8
+_NEW = 2
+"""Messages of a session that has just begun."""
 
-    async def accept(self, turn: "Turn") -> Accepted: ...
 
-    async def attach(self, turn: "Turn", accepted: Accepted) -> None: ...
+@dataclass(slots=True)
+class TurnParts:
+    """What the turns of one room work with.
 
-    async def something_new(self, turn: "Turn") -> Notice | None: ...
+    `bring_back` gives the model what it held of a session when it was last talked in. `described` are the
+    fingerprints of models whose limits the user has been told about.
+    """
 
-    async def prepare(self, session: Session, said_id: str, params: GenerationParams) -> Prepared: ...
+    store: SessionStore
+    model: ChatModel
+    context: ContextEngine
+    continuity: ContinuityService | None = None
+    background: BackgroundService | None = None
+    bring_back: Callable[[str], Awaitable[object]] | None = None
+    described: set[str] = field(default_factory=set)
 
-    def about_model(self, prepared: Prepared) -> Notice | None: ...
-
-    def generate(self, prompt: Prompt, params: GenerationParams) -> Generation: ...
-
-    async def save(self, message_id: str, patch: MessagePatch) -> Message: ...
-
-    async def ended(self, prepared: Prepared, reply: Message, completion: Completion) -> bool: ...
-
-    async def session(self, session_id: str) -> Session: ...
+    @asynccontextmanager
+    async def foreground(self) -> AsyncIterator[None]:
+        """Background work waits while inside."""
+        if self.background is None:
+            yield
+            return
+        async with self.background.gate.foreground():
+            yield
 
 
 class Turn:
     """One turn under way: iterate over its events; `stop()` ends the reply and keeps what came.
 
-    Whatever happens (a stop, an error of the model, the consumer going away), what was streamed is stored:
-    the reply ends as complete, partial or failed, never as streaming.
+    Close the iterator when it is left early (`contextlib.aclosing`). Whatever happens (a stop, an error of
+    the model, the consumer going away), what was streamed is stored: the reply ends as complete, partial or
+    failed, never as streaming.
     """
 
     def __init__(
         self,
-        service: TurnKeeper,
+        parts: TurnParts,
         options: TurnOptions,
         *,
         text: str | None,
@@ -93,17 +103,18 @@ class Turn:
         edits: str | None = None,
         continues: str | None = None,
     ) -> None:
-        """Without a `text` the newest message is answered again, or the reply of the id `continues` is gone
-        on with; with `edits`, the text takes the place of the message of that id."""
+        """Without a `text` the newest message is answered again, or the reply with the id `continues` is
+        continued; with `edits`, the text replaces the message with that id."""
         self.text = text
         self.edits = edits
         self.continues = continues
-        self._begun: Message | None = None
         self.session = session
         self.options = options
-        self.before: Session | None = None
-        self.boundary: Boundary | None = None
-        self._service = service
+        self._parts = parts
+        self._store = parts.store
+        self._before: Session | None = None
+        self._boundary: Boundary | None = None
+        self._begun: Message | None = None
         self._generation: Generation | None = None
         self._preparing: asyncio.Task[Prepared] | None = None
         self._settling: asyncio.Task[Message] | None = None
@@ -122,63 +133,70 @@ class Turn:
             # The model may still be loading, which can take minutes; the load goes on for the next turn.
             self._preparing.cancel()
 
-    async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:
-        accepted = await self._accepted()
-        reply_id = accepted.reply.id
-        if self.continues is not None:
-            self._begun = accepted.reply
-            self._said.append(accepted.reply.content)
-        reason = StopReason.ERROR
-        try:
-            refused = await self._attached(accepted)
-            yield accepted
-            if refused is not None:
-                raise refused
-            if (notice := await self._service.something_new(self)) is not None:
-                yield notice
-            began = time.perf_counter()
-            prepared = await self._prepared(accepted)
-            prepare_ms = 1000 * (time.perf_counter() - began)
-            completion = Completion("", (), StopReason.CANCELLED, Timings())
-            if prepared is not None:
-                for told in self._notices(prepared):
-                    yield told
-                found: Completion | None = None
-                async for event in self._stream(self._with_begun(prepared), reply_id):
-                    if isinstance(event, Completion):
-                        found = event
-                    else:
-                        yield event
-                if found is None:
+    async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:  # noqa: C901 - the turn, top to bottom
+        """Accepts and stores the message, prepares the prompt, generates the reply and settles it; then the
+        hooks of the room's background work run."""
+        background = self._parts.background
+        async with self._parts.foreground():
+            accepted = await self._accepted()
+            reply_id = accepted.reply.id
+            if self.continues is not None:
+                self._begun = accepted.reply
+                self._said.append(accepted.reply.content)
+            reason = StopReason.ERROR
+            try:
+                refused = await self._attach(accepted)
+                if background is not None:
+                    await background.message_stored(accepted)
+                yield accepted
+                if refused is not None:
+                    raise refused
+                if (notice := await self._something_new()) is not None:
+                    yield notice
+                began = time.perf_counter()
+                prepared = await self._prepared(accepted)
+                prepare_ms = 1000 * (time.perf_counter() - began)
+                completion: Completion | None = Completion("", (), StopReason.CANCELLED, Timings())
+                if prepared is not None:
+                    for notice in self._notices(prepared):
+                        yield notice
+                    prompt, completion = self._with_begun(prepared), None
+                    # A model process that dies before its first word is asked once more.
+                    for attempt in (1, 2):
+                        try:
+                            async for event in self._generate(prompt):
+                                if isinstance(event, Completion):
+                                    completion = event
+                                elif text := clean(event.text):
+                                    self._said.append(text)
+                                    yield Delta(text)
+                                    self._save_now_and_then(reply_id)
+                            break
+                        except WorkerCrashed:
+                            if attempt == 2 or self._said or self._stopped:
+                                raise
+                        yield Notice("model_restarted", tr("turn.model_restarted"))
+                if completion is None:
                     raise WorkerCrashed(None)
-                completion = found
-            message = await self._settled(reply_id, completion, prepared)
-            session = await self._service.session(accepted.session.id)
-            tiers = prepared.prompt.tiers if prepared is not None else ()
-            recalled = prepared.recalled if prepared is not None else ()
-            documents = prepared.documents if prepared is not None else ()
-            yield Replied(session, message, completion, tiers, recalled, self._due, prepare_ms, documents)
-        except (asyncio.CancelledError, GeneratorExit):
-            reason = StopReason.CANCELLED
-            raise
-        finally:
-            if self._settling is None:
-                await self._keep_what_came(reply_id, reason)
-            elif not self._settling.done():
-                await asyncio.wait({self._settling})
+                message = await self._settled(reply_id, completion, prepared)
+                replied = await self._replied(accepted, message, completion, prepared, prepare_ms)
+                yield replied
+            except (asyncio.CancelledError, GeneratorExit):
+                reason = StopReason.CANCELLED
+                raise
+            finally:
+                if self._settling is None:
+                    await self._keep_what_came(reply_id, reason)
+                elif not self._settling.done():
+                    await asyncio.wait({self._settling})
+        if background is not None:
+            await background.reply_settled(replied)
 
-    def _notices(self, prepared: Prepared) -> Iterator[Notice]:
-        """What to know of a prompt before its reply comes."""
-        if (notice := self._service.about_model(prepared)) is not None:
-            yield notice
-        if (notice := documents_notice(prepared.documents)) is not None:
-            yield notice
-        if prepared.compacted is not None:
-            yield compaction_notice(prepared.compacted)
+    # --- accept and store -------------------------------------------------------------------------
 
     async def _accepted(self) -> Accepted:
         """What was stored. If this is cancelled in the moment of storing, the reply's row is closed again."""
-        storing = asyncio.ensure_future(self._service.accept(self))
+        storing = asyncio.ensure_future(self._accept())
         try:
             return await asyncio.shield(storing)
         except asyncio.CancelledError:
@@ -187,19 +205,94 @@ class Turn:
                 await self._keep_what_came(stored.reply.id, StopReason.CANCELLED)
             raise
 
-    async def _attached(self, accepted: Accepted) -> Exception | None:
-        """Why a file could not be attached: by then the person's words are stored, which comes first."""
+    async def _accept(self) -> Accepted:
+        """Stores the user's message and the empty row that the reply will grow in, in one step."""
+        empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
+        if self.continues is not None:
+            return await self._accept_further(self.session or "last", self.continues)
+        if self.text is None:
+            return await self._accept_again(self.session or "last", empty)
+        said = NewMessage(Role.USER, self.text)
+        if self.session is None:
+            new = NewSession(
+                title=first_words(self.text),
+                memory_mode=self.options.memory_mode or MemoryMode.NORMAL,
+                project=self.options.project,
+                system_prompt=self.options.system,
+            )
+            return Accepted(*await self._store.begin_turn(None, new, said, empty))
+        session = self._before = await self._store.get_session(self.session)
+        if self.edits is not None:
+            branch = await self._store.branch(session.id)
+            if not any(m.id == self.edits and m.role is Role.USER for m in branch):
+                raise MessageNotFound(self.edits)
+            await self._store.edit_message(self.edits, self.text)
+            return await self._accept_again(session.id, empty)
+        continuity = self._parts.continuity
+        automatic = continuity is not None and continuity.automatic and not self.options.goes_on
+        if continuity is not None and automatic and session.deleted_at is None:
+            self._boundary = await continuity.boundary(session, self.text)
+            if self._boundary is not None:
+                new = NewSession(
+                    title=first_words(self.text),
+                    memory_mode=self.options.memory_mode or session.memory_mode,
+                    project=session.project,
+                    system_prompt=session.system_prompt,
+                )
+                return Accepted(*await self._store.begin_turn(None, new, said, empty))
+        if self.options.memory_mode not in (None, session.memory_mode):
+            patch = SessionPatch(memory_mode=self.options.memory_mode)
+            session = await self._store.update_session(session.id, patch)
+        return Accepted(*await self._store.begin_turn(session.id, None, said, empty))
+
+    async def _accept_again(self, ref: str, empty: NewMessage) -> Accepted:
+        session = await self._store.get_session(ref)
+        # The newest message is among the last ones, however long the session is.
+        branch = await self._store.branch(session.id, newest=_NEAR_THE_END)
+        if not any(m.role is Role.USER for m in branch):
+            branch = await self._store.branch(session.id)
+        message = next((m for m in reversed(branch) if m.role is Role.USER), None)
+        if message is None or not message.content.strip():
+            raise NothingToAnswer
+        reply = await self._store.append_message(session.id, empty, parent_id=message.id)
+        return Accepted(await self._store.get_session(session.id), message, reply)
+
+    async def _accept_further(self, ref: str, reply_id: str) -> Accepted:
+        """The reply stays as it is stored until more of it comes."""
+        session = await self._store.get_session(ref)
+        last = await self._store.branch(session.id, newest=2)
+        if [m.role for m in last] != [Role.USER, Role.ASSISTANT] or last[-1].id != reply_id:
+            raise MessageNotFound(reply_id)
+        return Accepted(session, last[0], last[1])
+
+    async def _attach(self, accepted: Accepted) -> Exception | None:
+        """Attaches the turn's files to its session; returns why one could not be: by then the user's message
+        is stored, which comes first."""
         try:
-            await self._service.attach(self, accepted)
+            for attachment in self.options.attachments:
+                await self._store.attachments.attach(accepted.session.id, attachment)
         except (MemoryFault, OSError) as error:
             return error
         return None
 
+    async def _something_new(self) -> Notice | None:
+        """What to tell when the turn's message, which is stored, begins something new."""
+        if self._boundary is not None:
+            return Notice("new_session", tr(f"turn.new_session.{self._boundary.value}"))
+        if self._parts.continuity is None or self._before is None or self.text is None:
+            return None
+        if self.options.goes_on or self.edits is not None:
+            return None
+        found = await self._parts.continuity.boundary(self._before, self.text)
+        if found is None:
+            return None
+        return Notice("boundary", tr(f"turn.something_new.{found.value}"))
+
+    # --- prepare ----------------------------------------------------------------------------------
+
     async def _prepared(self, accepted: Accepted) -> Prepared | None:
         """The prompt and its model, or None when the turn was stopped meanwhile."""
-        self._preparing = asyncio.ensure_future(
-            self._service.prepare(accepted.session, accepted.message.id, self.options.params)
-        )
+        self._preparing = asyncio.ensure_future(self._prepare(accepted))
         if self._stopped:
             self._preparing.cancel()
         try:
@@ -212,8 +305,33 @@ class Turn:
         finally:
             self._preparing = None
 
+    async def _prepare(self, accepted: Accepted) -> Prepared:
+        session = accepted.session
+        if self._parts.bring_back is not None and session.message_count > _NEW:
+            await self._parts.bring_back(session.id)
+        return await self._parts.context.prepare(
+            session,
+            accepted.message.id,
+            reply=self.options.params.max_tokens,
+            # The row that the reply will grow in is the head by now.
+            reply_id=session.head_id,
+        )
+
+    def _notices(self, prepared: Prepared) -> Iterator[Notice]:
+        """What to know of a prompt before its reply comes."""
+        info = prepared.info
+        if not info.prefix_stable and info.fingerprint not in self._parts.described:
+            self._parts.described.add(info.fingerprint)
+            yield Notice("not_append_only", tr("turn.not_append_only"))
+        if (notice := documents_notice(prepared.documents)) is not None:
+            yield notice
+        if prepared.compacted is not None:
+            yield compaction_notice(prepared.compacted)
+
+    # --- generate ---------------------------------------------------------------------------------
+
     def _with_begun(self, prepared: Prepared) -> Prompt:
-        """The prompt with what has been said of the reply already, if it is to be gone on with."""
+        """The prompt with what has been said of the reply already, if it is to be continued."""
         prompt, begun = prepared.prompt, self._begun
         if begun is None:
             return prompt
@@ -221,30 +339,11 @@ class Turn:
         message = ChatMessage(Role.ASSISTANT, begun.content, tokens)
         return replace(prompt, messages=(*prompt.messages, message))
 
-    async def _stream(self, prompt: Prompt, reply_id: str) -> AsyncIterator[Delta | Notice | Completion]:
-        """Streams a reply; a model process that dies before its first word is asked once more."""
-        for attempt in (1, 2):
-            try:
-                async for event in self._attempt(prompt, reply_id):
-                    yield event
-            except WorkerCrashed:
-                if attempt == 2 or self._said or self._stopped:
-                    raise
-                yield Notice("model_restarted", tr("turn.model_restarted"))
-            else:
-                return
-
-    async def _attempt(self, prompt: Prompt, reply_id: str) -> AsyncIterator[Delta | Completion]:
-        self._generation = self._service.generate(prompt, self.options.params)
+    def _generate(self, prompt: Prompt) -> Generation:
+        self._generation = self._parts.model.generate(prompt.messages, self.options.params)
         if self._stopped:
             self._generation.cancel()
-        async for event in self._generation:
-            if isinstance(event, Completion):
-                yield event
-            elif text := clean(event.text):
-                self._said.append(text)
-                yield Delta(text)
-                self._save_now_and_then(reply_id)
+        return self._generation
 
     def _save_now_and_then(self, reply_id: str) -> None:
         """Starts a save in the background; a stream is never held up by the disk."""
@@ -253,13 +352,15 @@ class Turn:
             return
         self._saved_at = now
         patch = MessagePatch(content="".join(self._said))
-        self._saving = asyncio.create_task(self._service.save(reply_id, patch))
+        self._saving = asyncio.create_task(self._store.update_message(reply_id, patch))
         # A save that fails on the way is made good by the last one, which does tell.
         self._saving.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _saves_done(self) -> None:
         if self._saving is not None:
             await asyncio.wait({self._saving})
+
+    # --- settle -----------------------------------------------------------------------------------
 
     async def _settled(self, reply_id: str, completion: Completion, prepared: Prepared | None) -> Message:
         """Stores how the reply ended. Once begun this is carried out, whoever is cancelled."""
@@ -275,7 +376,7 @@ class Turn:
             status = MessageStatus.FAILED
         patch = MessagePatch(content=text, status=status, stop_reason=completion.stop_reason)
         if prepared is None:
-            return await self._service.save(reply_id, patch)
+            return await self._store.update_message(reply_id, patch)
         # Tokens stand for the text only if cleaning took nothing out of it.
         info = prepared.info
         before = "" if self._begun is None else self._begun.content
@@ -284,9 +385,23 @@ class Turn:
             known = self._begun.tokens if self._begun.token_model == info.fingerprint else ()
             tokens = (*known, *tokens) if known and tokens else ()
         patch = replace(patch, tokens=tokens, token_model=info.fingerprint, model=info.id)
-        message = await self._service.save(reply_id, patch)
-        self._due = await self._service.ended(prepared, message, completion)
+        message = await self._store.update_message(reply_id, patch)
+        self._due = await self._parts.context.record(prepared, message, completion)
         return message
+
+    async def _replied(
+        self,
+        accepted: Accepted,
+        message: Message,
+        completion: Completion,
+        prepared: Prepared | None,
+        prepare_ms: float,
+    ) -> Replied:
+        session = await self._store.get_session(accepted.session.id)
+        if prepared is None:
+            return Replied(session, message, completion, (), (), self._due, prepare_ms, ())
+        tiers, recalled, documents = prepared.prompt.tiers, prepared.recalled, prepared.documents
+        return Replied(session, message, completion, tiers, recalled, self._due, prepare_ms, documents)
 
     async def _keep_what_came(self, reply_id: str, reason: StopReason) -> None:
         """Stores a reply that ended early. Shielded: the consumer may have been cancelled."""
@@ -298,7 +413,7 @@ class Turn:
 
         async def keep() -> None:
             await self._saves_done()
-            await self._service.save(reply_id, patch)
+            await self._store.update_message(reply_id, patch)
 
         await asyncio.shield(keep())
 
@@ -328,45 +443,29 @@ def part_options(options: TurnOptions, number: int, total: int) -> TurnOptions:
     return replace(options, goes_on=goes_on, params=replace(options.params, max_tokens=brief))
 
 
-_NEAR_THE_END = 8
-_NEW = 2
-"""Messages of a session that has just begun."""
+class TurnService:
+    """Begins the turns of any session of one room."""
 
-
-class ChatService:
-    """Turns of any session of one room."""
-
-    def __init__(
-        self,
-        store: SessionStore,
-        model: ChatModel,
-        context: ContextEngine,
-        continuity: ContinuityService | None = None,
-        bring_back: Callable[[str], Awaitable[object]] | None = None,
-    ) -> None:
-        """`bring_back` gives the model what it held of a session when it was last talked in."""
-        self._bring_back = bring_back
-        self.context = context
-        self._continuity = continuity
-        self._store = store
-        self._model = model
-        self._told_of: set[str] = set()
+    def __init__(self, parts: TurnParts) -> None:
+        self._parts = parts
+        self.context = parts.context
 
     def turn(self, text: str, *, session: str | None = None, options: TurnOptions | None = None) -> Turn:
         """Says `text` in `session` (an id, a prefix, `last`), or in a new session. Iterate to run it."""
-        return Turn(self, options or TurnOptions(), text=clean(text), session=session)
+        return Turn(self._parts, options or TurnOptions(), text=clean(text), session=session)
 
     def regenerate(self, session: str, *, options: TurnOptions | None = None) -> Turn:
-        """Answers the person's newest message once more; the earlier answers stay as variants."""
-        return Turn(self, options or TurnOptions(), text=None, session=session)
+        """Answers the user's newest message once more; the earlier answers stay as variants."""
+        return Turn(self._parts, options or TurnOptions(), text=None, session=session)
 
     def edit(self, session: str, message_id: str, text: str, *, options: TurnOptions | None = None) -> Turn:
-        """Says `text` in the place of one of the person's messages; what followed stays, as a variant."""
-        return Turn(self, options or TurnOptions(), text=clean(text), session=session, edits=message_id)
+        """Replaces one of the user's messages by `text`; what followed stays, as a variant."""
+        options = options or TurnOptions()
+        return Turn(self._parts, options, text=clean(text), session=session, edits=message_id)
 
     def go_on(self, session: str, reply_id: str, *, options: TurnOptions | None = None) -> Turn:
-        """Goes on with the newest reply, which was stopped or cut, from its last word."""
-        return Turn(self, options or TurnOptions(), text=None, session=session, continues=reply_id)
+        """Continues the newest reply, which was stopped or cut, from its last word."""
+        return Turn(self._parts, options or TurnOptions(), text=None, session=session, continues=reply_id)
 
     async def in_parts(self, text: str, *, session: str | None, options: TurnOptions) -> list[str]:
         """What to say, one turn after another, when `text` is too long for one; else the text alone.
@@ -376,112 +475,10 @@ class ChatService:
         """
         system = options.system
         if session is not None:
-            system = (await self._store.get_session(session)).system_prompt
+            system = (await self._parts.store.get_session(session)).system_prompt
         return labelled(
             await self.context.in_parts(clean(text), system=system, reply=options.params.max_tokens)
         )
-
-    async def accept(self, turn: Turn) -> Accepted:
-        """Stores what the person said and the empty row that the reply will grow in, in one step."""
-        empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
-        if turn.continues is not None:
-            return await self._accept_further(turn.session or "last", turn.continues)
-        if turn.text is None:
-            return await self._accept_again(turn.session or "last", empty)
-        said = NewMessage(Role.USER, turn.text)
-        if turn.session is None:
-            new = NewSession(
-                title=first_words(turn.text),
-                memory_mode=turn.options.memory_mode or MemoryMode.NORMAL,
-                project=turn.options.project,
-                system_prompt=turn.options.system,
-            )
-            return Accepted(*await self._store.begin_turn(None, new, said, empty))
-        session = turn.before = await self._store.get_session(turn.session)
-        if turn.edits is not None:
-            branch = await self._store.branch(session.id)
-            if not any(m.id == turn.edits and m.role is Role.USER for m in branch):
-                raise MessageNotFound(turn.edits)
-            await self._store.edit_message(turn.edits, turn.text)
-            return await self._accept_again(session.id, empty)
-        automatic = self._continuity is not None and self._continuity.automatic and not turn.options.goes_on
-        if self._continuity is not None and automatic and session.deleted_at is None:
-            turn.boundary = await self._continuity.boundary(session, turn.text)
-            if turn.boundary is not None:
-                new = NewSession(
-                    title=first_words(turn.text),
-                    memory_mode=turn.options.memory_mode or session.memory_mode,
-                    project=session.project,
-                    system_prompt=session.system_prompt,
-                )
-                return Accepted(*await self._store.begin_turn(None, new, said, empty))
-        if turn.options.memory_mode not in (None, session.memory_mode):
-            patch = SessionPatch(memory_mode=turn.options.memory_mode)
-            session = await self._store.update_session(session.id, patch)
-        return Accepted(*await self._store.begin_turn(session.id, None, said, empty))
-
-    async def attach(self, turn: Turn, accepted: Accepted) -> None:
-        """Attaches the files of a turn to its session."""
-        for attachment in turn.options.attachments:
-            await self._store.attachments.attach(accepted.session.id, attachment)
-
-    async def _accept_again(self, ref: str, empty: NewMessage) -> Accepted:
-        session = await self._store.get_session(ref)
-        # The newest message is among the last ones, however long the session is.
-        branch = await self._store.branch(session.id, newest=_NEAR_THE_END)
-        if not any(m.role is Role.USER for m in branch):
-            branch = await self._store.branch(session.id)
-        message = next((m for m in reversed(branch) if m.role is Role.USER), None)
-        if message is None or not message.content.strip():
-            raise NothingToAnswer
-        reply = await self._store.append_message(session.id, empty, parent_id=message.id)
-        return Accepted(await self._store.get_session(session.id), message, reply)
-
-    async def _accept_further(self, ref: str, reply_id: str) -> Accepted:
-        """The reply stays as it is stored until more of it comes."""
-        session = await self._store.get_session(ref)
-        last = await self._store.branch(session.id, newest=2)
-        if [m.role for m in last] != [Role.USER, Role.ASSISTANT] or last[-1].id != reply_id:
-            raise MessageNotFound(reply_id)
-        return Accepted(session, last[0], last[1])
-
-    async def something_new(self, turn: Turn) -> Notice | None:
-        """What to tell when the words of a turn, which are stored, begin something new."""
-        if turn.boundary is not None:
-            return Notice("new_session", tr(f"turn.new_session.{turn.boundary.value}"))
-        if self._continuity is None or turn.before is None or turn.text is None:
-            return None
-        if turn.options.goes_on or turn.edits is not None:
-            return None
-        found = await self._continuity.boundary(turn.before, turn.text)
-        if found is None:
-            return None
-        return Notice("boundary", tr(f"turn.something_new.{found.value}"))
-
-    async def prepare(self, session: Session, said_id: str, params: GenerationParams) -> Prepared:
-        """The prompt for the branch that ends with the person's message `said_id`, and how it was made."""
-        if self._bring_back is not None and session.message_count > _NEW:
-            await self._bring_back(session.id)
-        # The row that the reply will grow in is the head by now.
-        return await self.context.prepare(session, said_id, reply=params.max_tokens, reply_id=session.head_id)
-
-    async def ended(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
-        """Keeps what the reply's prompt was made of; returns whether the session's next epoch is due."""
-        return await self.context.record(prepared, reply, completion)
-
-    def about_model(self, prepared: Prepared) -> Notice | None:
-        """What a person should know of the model in use, once while the program runs."""
-        info = prepared.info
-        if info.prefix_stable or info.fingerprint in self._told_of:
-            return None
-        self._told_of.add(info.fingerprint)
-        return Notice("not_append_only", tr("turn.not_append_only"))
-
-    def generate(self, prompt: Prompt, params: GenerationParams) -> Generation:
-        return self._model.generate(prompt.messages, params)
-
-    async def save(self, message_id: str, patch: MessagePatch) -> Message:
-        return await self._store.update_message(message_id, patch)
 
     async def replayed(self, reply_id: str) -> tuple[ChatMessage, ...]:
         """The exact messages that a reply answered; nothing when its epoch has ended."""
@@ -489,9 +486,6 @@ class ChatService:
             return await self.context.replay(reply_id)
         except MessageNotFound:
             return ()
-
-    async def session(self, session_id: str) -> Session:
-        return await self._store.get_session(session_id)
 
 
 class TimingService:

@@ -259,7 +259,7 @@ class Turns:
             turn = conversation.turn = await self._make(conversation, wanted)
             if conversation.stopping:
                 turn.stop()
-            async for event in self._app.room_of(conversation).background.attend(turn):
+            async for event in turn:
                 if isinstance(event, Accepted):
                     ended.unsent, left = "", None
                     if conversation.id not in (None, event.session.id):

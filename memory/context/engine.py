@@ -1,9 +1,9 @@
 """Prompts that are only appended to: one epoch after another, each prepared while nobody waits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from memory.context.assembly import Head, TokenSizes, assemble, make_head, sendable, to_send
+from memory.context.assembly import Head, Prompt, TokenSizes, assemble, make_head, sendable, to_send
 from memory.context.budget import Budget, Limits, allocate
 from memory.context.compacting import HistoryCompactor
 from memory.context.decisions import RecallDecision
@@ -59,6 +59,26 @@ async def considered_before(store: SessionStore, reply_id: str) -> tuple[RecallD
 _LEAST_PART = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a prompt is assembled from. `held` are ids of what the newest message's preface holds."""
+
+    epoch: Epoch | NewEpoch
+    messages: list[Message]
+    recalled: RecalledContext
+    held: tuple[str, ...]
+    documents: Told
+
+    @property
+    def said(self) -> Message:
+        """The user's newest message, with its preface."""
+        return self.messages[-1]
+
+    async def assembled(self, sizes: TokenSizes) -> Prompt:
+        head = Head(self.epoch.head, self.epoch.parts)
+        return await assemble(head, self.messages, sizes, self.held, self.documents.read())
+
+
 class ContextEngine:
     """Makes the prompts of one room's sessions, and decides when their epochs end."""
 
@@ -99,49 +119,92 @@ class ContextEngine:
         """
         info, bare, budget = await self._measures(session, reply)
         sizes = self._sizes_for(info)
+        selected = await self._select(session, said_id, reply_id, info, bare, budget, sizes)
+        prompt = await selected.assembled(sizes)
+        compacted = None
+        if prompt.tokens > budget.limit:
+            compacted, selected = await self._compact(session, selected, sizes, budget, prompt.tokens)
+            prompt = await selected.assembled(sizes)
+        if prompt.tokens > budget.limit and selected.said.preface:
+            # What was recalled is the first to go: the user's words are not.
+            selected = await self._without_recalled(selected)
+            prompt = await selected.assembled(sizes)
+        if prompt.tokens > budget.limit:
+            raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
+        recalled, read = selected.recalled, selected.documents.uses
+        return Prepared(
+            prompt,
+            info,
+            budget,
+            session,
+            selected.said,
+            selected.epoch,
+            recalled.hits,
+            recalled.considered,
+            compacted,
+            read,
+        )
+
+    async def _select(
+        self,
+        session: Session,
+        said_id: str,
+        reply_id: str | None,
+        info: ModelInfo,
+        bare: Head,
+        budget: Budget,
+        sizes: TokenSizes,
+    ) -> Selection:
+        """What the prompt is made of: the epoch and its messages, what is recalled, what is read of
+        documents. Raises `ContextTooSmall`."""
         epoch, messages = await self._current(session, said_id, info, bare, budget, turn=True)
         said = messages[-1]
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
         if alone > budget.limit:
             raise ContextTooSmall(alone + budget.reply, info.context_length)
-        again = bool(said.preface)
-        brought = RecalledContext(said.preface)
-        if not again and self._recalling is not None:
-            brought = await self._recalling.preface(session, messages, epoch, self._limits(), budget.recall)
-        held = tuple(hit.id for hit in brought.hits)
-        if again and reply_id is not None:
-            part = (await traced(self._store, reply_id)).get("recall")
-            held = part.ids if part is not None else ()
-            brought = replace(brought, considered=await considered_before(self._store, reply_id))
-        told = await self._told(session, messages, epoch, budget, sizes)
-        if (brought.hits or told.text) and reply_id is not None:
-            read = [use.id for use in told.uses]
-            await trace(self._store, session.id, reply_id, info.fingerprint, brought.hits, read)
-        said = await self._with_preface(said, brought.text + told.text)
-        messages = [*messages[:-1], said]
-        prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
-        compacted = None
-        if prompt.tokens > budget.limit:
-            place = EpochPlace(session, self.system_of(session), said)
-            compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, prompt.tokens)
-            epoch = compacted.epoch
-            messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
-            # Where files stand is another matter now: some of them went with what was summarised.
-            before = [*messages[:-1], replace(said, preface=brought.text)]
-            told = await self._told(session, before, epoch, budget, sizes)
-            said = await self._with_preface(said, brought.text + told.text)
-            messages = [*messages[:-1], said]
-            prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, held, told.read())
-            if prompt.tokens > budget.limit and said.preface:
-                # What was recalled is the first to go: the person's words are not.
-                said, brought = await self._with_preface(said, ""), brought.without_room()
-                messages = [*messages[:-1], said]
-                told = told.without_new()
-                prompt = await assemble(Head(epoch.head, epoch.parts), messages, sizes, (), told.read())
-            if prompt.tokens > budget.limit:
-                raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
-        return Prepared(
-            prompt, info, budget, session, said, epoch, brought.hits, brought.considered, compacted, told.uses
+        recalled = RecalledContext(said.preface)
+        held: tuple[str, ...] = ()
+        if said.preface:
+            # Answered before: its preface stays as it was made then, and so do the reasons for it.
+            if reply_id is not None:
+                part = (await traced(self._store, reply_id)).get("recall")
+                held = part.ids if part is not None else ()
+                considered = await considered_before(self._store, reply_id)
+                recalled = replace(recalled, considered=considered)
+        elif self._recalling is not None:
+            limits = self._limits()
+            recalled = await self._recalling.preface(session, messages, epoch, limits, budget.recall)
+            held = tuple(hit.id for hit in recalled.hits)
+        documents = await self._told(session, messages, epoch, budget, sizes)
+        if (recalled.hits or documents.text) and reply_id is not None:
+            read = [use.id for use in documents.uses]
+            await trace(self._store, session.id, reply_id, info.fingerprint, recalled.hits, read)
+        said = await self._with_preface(said, recalled.text + documents.text)
+        return Selection(epoch, [*messages[:-1], said], recalled, held, documents)
+
+    async def _compact(
+        self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int
+    ) -> tuple[Compaction, Selection]:
+        """Begins a new epoch on the spot, with summaries made without a model, and selects for it again."""
+        place = EpochPlace(session, self.system_of(session), selected.said)
+        compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, tokens)
+        epoch, said = compacted.epoch, selected.said
+        messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
+        # Where files stand is another matter now: some of them went with what was summarised.
+        before = [*messages[:-1], replace(said, preface=selected.recalled.text)]
+        documents = await self._told(session, before, epoch, budget, sizes)
+        said = await self._with_preface(said, selected.recalled.text + documents.text)
+        chosen = replace(selected, epoch=epoch, messages=[*messages[:-1], said], documents=documents)
+        return compacted, chosen
+
+    async def _without_recalled(self, selected: Selection) -> Selection:
+        said = await self._with_preface(selected.said, "")
+        return replace(
+            selected,
+            messages=[*selected.messages[:-1], said],
+            recalled=selected.recalled.without_room(),
+            held=(),
+            documents=selected.documents.without_new(),
         )
 
     async def _told(

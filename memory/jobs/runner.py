@@ -100,6 +100,9 @@ class JobRunner:
         self._duties: dict[tuple[str, str], Duty] = {}
         self._queued_duties: set[Duty] = set()
         self._stranded = False
+        # Nobody else writes these while the room is open: they are read once.
+        self._paused: bool | None = None
+        self._duties_done: dict[str, datetime | None] = {}
         self.running: Job | None = None
         self.waiting: Held | None = None
         """Why work that is due is not done; None when there is none, or it is done."""
@@ -122,11 +125,19 @@ class JobRunner:
 
     async def held(self) -> Held | None:
         """Why no job may be begun now, turns apart; None when one may."""
-        if await self._store.paused():
+        if self._paused is None:
+            self._paused = await self._store.paused()
+        if self._paused:
             return Held.PAUSED
         if self._power is not None and self._power.on_battery():
             return Held.BATTERY
         return None
+
+    async def set_paused(self, paused: bool) -> None:  # noqa: FBT001 - the one argument is the value
+        """Begins no job from now on, in later runs of the program too, or does so again."""
+        await self._store.set_paused(paused)
+        self._paused = paused
+        self.wake()
 
     async def run_until_empty(self) -> RunReport:
         """Does all that is due, duties too, and what becomes due meanwhile; waits for nothing but its share.
@@ -174,10 +185,11 @@ class JobRunner:
             self._stranded = False
         if await self._must_wait():
             return LOOK_S
-        wait_s = await self._wait_for_next()
-        if wait_s == 0 and (job := await self._claim()) is not None:
-            await self._work(job)
-        return wait_s
+        await self._queue_duties()
+        if (job := await self._claim()) is None:
+            return await self._wait_for_next()
+        await self._work(job)
+        return 0
 
     async def _must_wait(self) -> bool:
         """Whether no job may be begun or go on; tells of work that has to wait, and of its end."""
@@ -202,7 +214,9 @@ class JobRunner:
         for duty in self._duties.values():
             if duty in self._queued_duties or duty.kind not in self._handlers:
                 continue
-            if duty.due(await self._store.duty_done(duty.name), self._clock.now()):
+            if duty.name not in self._duties_done:
+                self._duties_done[duty.name] = await self._store.duty_done(duty.name)
+            if duty.due(self._duties_done[duty.name], self._clock.now()):
                 await self._store.add(duty.kind, duty.key, priority=duty.priority)
                 self._queued_duties.add(duty)
 
@@ -267,7 +281,9 @@ class JobRunner:
 
     async def _mark_duty(self, job: Job) -> None:
         if (duty := self._duties.get((job.kind, job.key))) is not None:
-            await self._store.mark_duty(duty.name, self._clock.now())
+            now = self._clock.now()
+            await self._store.mark_duty(duty.name, now)
+            self._duties_done[duty.name] = now
             self._queued_duties.discard(duty)
 
     async def _brake(self) -> None:

@@ -46,6 +46,8 @@ class Learner:
             for one in waiting:
                 made += await self._session(one)
                 await self._store.memories.mark_learned(one.session_id, one.seq)
+            if len(waiting) < _SESSIONS:
+                break
         return made
 
     async def remember(self, heard: Heard, project: str | None) -> list[Memory]:

@@ -38,6 +38,8 @@ class VectorMaker:
         while found := await self._store.unembedded(model, limit=BATCH, before=before, session=session):
             before = min(one.seq for one in found)
             made += await self._store.put(model, await self._embedded(found, between))
+            if len(found) < BATCH:
+                break
         if session is None:
             await self._store.drop_others(model)
         return made

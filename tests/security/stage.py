@@ -53,7 +53,7 @@ class Stage:
         """`heard` is told what is acknowledged in the moment when it is."""
         accepted = replied = None
         turn = self.room.chat.turn(text, session=session, options=OPTIONS)
-        async with aclosing(self.room.background.attend(turn)) as events:
+        async with aclosing(aiter(turn)) as events:
             async for event in events:
                 if heard is not None and isinstance(event, (Accepted, Replied)):
                     heard(event)

@@ -9,13 +9,13 @@ from tests.unit.background.bench import Bench, quiet
 
 async def test_a_pause_by_hand_holds_until_it_is_over(bench: Bench) -> None:
     await bench.store.add("note", "k")
-    await bench.store.set_paused(True)
+    await bench.runner.set_paused(True)
     report = await bench.runner.run_until_empty()
     assert (report.done, report.remaining, report.held) == (0, 1, Held.PAUSED)
     await bench.start()
     await bench.time.passes(3600)
     assert bench.done == []
-    await bench.store.set_paused(False)
+    await bench.runner.set_paused(False)
     bench.runner.wake()
     await quiet()
     assert bench.done == ["k"]
@@ -30,12 +30,12 @@ async def test_a_pause_stops_a_job_at_its_next_step(bench: Bench) -> None:
     bench.handlers["steps"] = two_steps
     await bench.store.add("steps", "k")
     await bench.start()
-    await bench.store.set_paused(True)
+    await bench.runner.set_paused(True)
     bench.runner.wake()
     await bench.time.passes(3600)
     assert bench.done == []
     assert len(bench.time.naps) <= 3600 / LOOK_S + 2
-    await bench.store.set_paused(False)
+    await bench.runner.set_paused(False)
     bench.runner.wake()
     await quiet()
     assert bench.done == ["k"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.turns import ChatService
+from atlas_desktop.services.turns import TurnParts, TurnService
 from memory.context.budget import Limits
 from memory.context.decisions import Outcome
 from memory.context.engine import ContextEngine
@@ -47,7 +47,7 @@ class Scene:
         self.store = InMemorySessionStore(FakeClock(WHEN))
         self.model = ScriptedChatModel(script)
         self.older: Session
-        self.chat: ChatService
+        self.chat: TurnService
         self.engine: ContextEngine
 
     async def begin(self) -> Message:
@@ -64,7 +64,7 @@ class Scene:
             limits=Limits,
             recalling=recalling,
         )
-        self.chat = ChatService(self.store, self.model, self.engine)
+        self.chat = TurnService(TurnParts(self.store, self.model, self.engine))
         return message
 
     async def say(self, text: str) -> Replied:

@@ -51,7 +51,7 @@ class Scene:
 
     async def run(self, turn: Turn) -> list[TurnEvent]:
         """All events of a turn, with the hooks after it."""
-        async with aclosing(self.room.background.attend(turn)) as events:
+        async with aclosing(aiter(turn)) as events:
             return [event async for event in events]
 
     async def say(

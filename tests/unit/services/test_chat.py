@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from atlas_desktop.services.turns import ChatService, Turn, TurnOptions
+from atlas_desktop.services.turns import Turn, TurnOptions, TurnParts, TurnService
 from memory.attachments.entities import NewAttachment
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
@@ -17,8 +17,8 @@ from models.messages import GenerationParams, ModelInfo, Role, StopReason
 from models.testing import ScriptedChatModel, WordCounter
 
 
-def service(store: InMemorySessionStore, model: ScriptedChatModel) -> ChatService:
-    return ChatService(store, model, engine(store, model))
+def service(store: InMemorySessionStore, model: ScriptedChatModel) -> TurnService:
+    return TurnService(TurnParts(store, model, engine(store, model)))
 
 
 def engine(store: InMemorySessionStore, model: ScriptedChatModel) -> ContextEngine:
