@@ -98,7 +98,9 @@ def atlas() -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "ATLAS_HOME": str(home)}
+    """As for an installed program, whose modules are compiled: the first run compiles them into the home."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "ATLAS_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home / "bytecode")}
 
 
 def measure(home: Path, times: int = 3) -> None:

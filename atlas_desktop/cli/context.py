@@ -1,6 +1,7 @@
 """What every command works with: where things are, how to print, how to ask, how to unlock."""
 
 import argparse
+import asyncio
 import getpass
 import json
 import os
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,6 +32,24 @@ if TYPE_CHECKING:
 
 SECRET_LIMIT = 64 * 1024
 _STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+_ROOM = (
+    "memory.storage.room",
+    "atlas_desktop.services.room",
+    "memory.storage.snapshots",
+    "memory.storage.files",
+    "atlas_desktop.services.backup",
+    "atlas_desktop.services.backup",
+    "numpy",
+)
+"""What opening a room imports, in the order in which it is needed."""
+
+
+def load_room() -> None:
+    """Imports what opening a room needs."""
+    for name in _ROOM:
+        import_module(name)
 
 
 def read_secret(source: int | str) -> str:
@@ -265,8 +285,12 @@ class Context:
         """The room to work in: the open one, or with `--private` the private one, beside the open one."""
         from memory.errors import VaultMissing
 
+        # Deriving a key takes some 0.4 s and none of Python's time: what a room needs is imported meanwhile.
+        loading = asyncio.ensure_future(asyncio.to_thread(load_room))
         if not self.private:
-            return await self.desk.enter(await self.key())
+            key = await self.key()
+            await loading
+            return await self.desk.enter(key)
         if not await self.vault().exists():
             raise VaultMissing
         # The keyring never opens this room: whoever wants it knows the passphrase.

@@ -98,6 +98,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     await room.recall.load()
     if args.stdin:
         await room.recall.warm_questions()
+        await room.recall.warm_wordings()
         # What is known of the room stays: the collector need not go through all of it between questions.
         gc.freeze()
     spelt: dict[str, str] = {}

@@ -173,6 +173,7 @@ class RecallService:
         self.answer = self._engine.answer
         self.messages = self._engine.messages
         self.warm_questions = self._engine.warm_questions
+        self.warm_wordings = self._engine.warm_wordings
         self._preparing: asyncio.Task[None] | None = None
         background.register(KIND, self._embed)
         background.register_hook(self.after_reply)
@@ -187,16 +188,15 @@ class RecallService:
     # --- being complete ---------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """`load`, and queues the making of the vectors that are missing."""
+        """`load`, with what only some questions need. Queues the making of the vectors that are missing."""
         await self.remember()
         await self.load()
+        await self.warm_wordings()
 
     async def load(self) -> None:
         """Reads the room and fills the index with the vectors that there are. Raises what storage raises."""
-        await self._engine.warm()
-        model = await self._vectors.model()
-        if model is not None:
-            await self._fill(model)
+        # Side by side: what is read of one is taken up while the database reads for the other.
+        await asyncio.gather(self._engine.warm(), self._load_vectors())
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
         """Prepares in the background; `on_fault` is told the error that ends it, and of a damaged model."""
@@ -264,6 +264,11 @@ class RecallService:
         if self._mirror is not None:
             await self._mirror.follow()
         await self._engine.warm_questions()
+
+    async def _load_vectors(self) -> None:
+        model = await self._vectors.model()
+        if model is not None:
+            await self._fill(model)
 
     async def _fill(self, model: str) -> None:
         if self._mirror is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
@@ -14,6 +14,13 @@ class Palette(Covering, CommandPalette):
     """Textual's own, which is left once, however often Enter comes."""
 
     of_rooms = False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "command_list" and parameters in (("page_up",), ("page_down",)):
+            # How long a page is, a list knows only once it has been laid out.
+            lists = self.query(CommandList)
+            return bool(lists) and bool(lists.first().scrollable_content_region)
+        return super().check_action(action, parameters)
 
 
 class ActionCommands(Provider):

@@ -6,7 +6,7 @@ A row keeps its number for as long as the catalogue lives; what is erased leaves
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memory.recall.entities import Entry, SessionEntry
+from memory.recall.entities import Entry, SessionEntry, Wording
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,7 @@ class Catalogue:
         self._machine = np.zeros(_FIRST_ROOM, np.bool_)
         self._important = np.zeros(_FIRST_ROOM, np.bool_)
         self._asks = np.zeros(_FIRST_ROOM, np.bool_)
+        self._worded = np.zeros(_FIRST_ROOM, np.bool_)
         self._dated = np.zeros(_FIRST_ROOM, np.bool_)
         self._prefers = np.zeros(_FIRST_ROOM, np.bool_)
         self._alive = np.zeros(_FIRST_ROOM, np.bool_)
@@ -40,7 +41,6 @@ class Catalogue:
         self._after = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self.ids: list[str] = []
         self.rows: dict[str, int] = {}
-        self.by_seq: dict[int, int] = {}
         self._row_of_seq = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self.version = 0
         self._last: dict[int, int] = {}
@@ -88,10 +88,12 @@ class Catalogue:
 
     @property
     def dated(self) -> "NDArray[np.bool_]":
+        """Known of the rows whose wording was taken."""
         return self._dated[: self._size]
 
     @property
     def prefers(self) -> "NDArray[np.bool_]":
+        """Known of the rows whose wording was taken."""
         return self._prefers[: self._size]
 
     @property
@@ -111,7 +113,7 @@ class Catalogue:
     def __len__(self) -> int:
         return self._size
 
-    def rows_of(self, seqs: Sequence[int]) -> "NDArray[np.int64]":
+    def rows_of(self, seqs: Collection[int]) -> "NDArray[np.int64]":
         """The rows of these messages, -1 for those that are not there."""
         import numpy as np
 
@@ -122,23 +124,43 @@ class Catalogue:
 
     # --- changes ----------------------------------------------------------------------------------
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def take(self, entries: Sequence[Entry]) -> None:
         """Adds messages, or puts new facts in place of the old ones. Their sessions must be known."""
         self.version += 1
-        for entry in entries:
-            row = self.by_seq.get(entry.seq)
-            if row is None:
-                row = self._new_row(entry)
-            self._session[row] = self.session_codes[entry.session_id]
-            self._time[row] = entry.created_at
-            self._length[row] = entry.length
-            self._speaker[row] = self._speaker_code(entry.speaker)
-            self._machine[row] = entry.machine
-            self._important[row] = entry.important
-            self._asks[row] = entry.asks
-            self._dated[row] = entry.dated
-            self._prefers[row] = entry.prefers
-            self._alive[row] = True
+        if not entries:
+            return
+        seqs, ids, sessions, parents, speakers, machine, times, important, asks, lengths = zip(
+            *entries, strict=True
+        )
+        codes = [self.session_codes[one] for one in sessions]
+        speaker_codes = {one: self._speaker_code(one) for one in dict.fromkeys(speakers)}
+        rows = self.rows_of(seqs)
+        if len(new := (rows == NOBODY).nonzero()[0]):
+            rows[new] = self._new_rows([(seqs[at], ids[at], codes[at], parents[at]) for at in new.tolist()])
+        self._session[rows] = codes
+        self._time[rows] = times
+        self._length[rows] = lengths
+        self._speaker[rows] = [speaker_codes[one] for one in speakers]
+        self._machine[rows] = machine
+        self._important[rows] = important
+        self._asks[rows] = asks
+        # Their words may have changed.
+        self._worded[rows] = self._dated[rows] = self._prefers[rows] = False
+        self._alive[rows] = True
+
+    def unworded(self, rows: "NDArray[np.int64] | None" = None) -> "NDArray[np.int64]":
+        """The `seq` of those of these rows (or of all) whose wording was not taken yet."""
+        waiting = self.alive & ~self._worded[: self._size]
+        return self.seq[waiting] if rows is None else self.seq[rows[waiting[rows]]]
+
+    def take_wordings(self, asked: Sequence[int], found: Sequence[Wording]) -> None:
+        """What was `found` of the messages that were `asked` for: of the others there is nothing to know."""
+        rows = self.rows_of(asked)
+        self._worded[rows[rows != NOBODY]] = True
+        rows = self.rows_of([one.seq for one in found])
+        known = rows != NOBODY
+        self._dated[rows[known]] = self._np.array([one.dated for one in found], self._np.bool_)[known]
+        self._prefers[rows[known]] = self._np.array([one.prefers for one in found], self._np.bool_)[known]
 
     def take_sessions(self, entries: Iterable[SessionEntry]) -> None:
         self.version += 1
@@ -153,36 +175,37 @@ class Catalogue:
     def drop(self, seqs: Collection[int]) -> None:
         """Forgets messages that are gone."""
         self.version += 1
-        for seq in seqs:
-            row = self.by_seq.pop(seq, None)
-            if row is not None:
+        for seq, row in zip(seqs, self.rows_of(seqs).tolist(), strict=True):
+            if row != NOBODY:
                 self._alive[row] = False
                 self._row_of_seq[seq] = NOBODY
                 self.rows.pop(self.ids[row], None)
                 self.ids[row] = ""
 
-    def _new_row(self, entry: Entry) -> int:
-        row = self._size
-        if row == len(self._seq):
+    def _new_rows(self, messages: Sequence[tuple[int, str, int, str | None]]) -> "NDArray[np.int64]":
+        """Rows for messages (`seq`, id, the number of the session, the parent's id), in their order."""
+        import numpy as np
+
+        first, self._size = self._size, self._size + len(messages)
+        while self._size > len(self._seq):
             self._grow()
-        self._size += 1
-        self._seq[row] = entry.seq
-        self.ids.append(entry.id)
-        self.rows[entry.id] = row
-        self.by_seq[entry.seq] = row
-        while entry.seq >= len(self._row_of_seq):
-            self._row_of_seq = self._np.concatenate(
-                [self._row_of_seq, self._np.full_like(self._row_of_seq, NOBODY)]
-            )
-        self._row_of_seq[entry.seq] = row
-        session = self.session_codes[entry.session_id]
-        answered = self.rows.get(entry.parent_id or "", self._last.get(session, NOBODY))
-        self._before[row] = answered
-        self._after[row] = NOBODY
-        if answered != NOBODY:
-            self._after[answered] = row
-        self._last[session] = row
-        return row
+        found: NDArray[np.int64] = np.arange(first, self._size)
+        seqs = [seq for seq, *_ in messages]
+        while max(seqs) >= len(self._row_of_seq):
+            self._row_of_seq = np.concatenate([self._row_of_seq, np.full_like(self._row_of_seq, NOBODY)])
+        self._seq[found] = seqs
+        self._row_of_seq[seqs] = found
+        answered = []
+        for row, (_, id_, session, parent) in enumerate(messages, first):
+            self.ids.append(id_)
+            self.rows[id_] = row
+            answered.append(self.rows.get(parent or "", self._last.get(session, NOBODY)))
+            self._last[session] = row
+        self._before[found] = before = np.array(answered)
+        self._after[found] = NOBODY
+        # Of several answers to one message the last one stays.
+        self._after[before[before != NOBODY]] = found[before != NOBODY]
+        return found
 
     def _speaker_code(self, name: str) -> int:
         folded = name.casefold()
@@ -195,7 +218,7 @@ class Catalogue:
     def _grow(self) -> None:
         for name in (
             "_seq", "_session", "_time", "_length", "_speaker",
-            "_machine", "_important", "_asks", "_dated", "_prefers", "_alive", "_before", "_after",
+            "_machine", "_important", "_asks", "_worded", "_dated", "_prefers", "_alive", "_before", "_after",
         ):  # fmt: skip
             column = getattr(self, name)
             setattr(self, name, self._np.concatenate([column, self._np.zeros_like(column)]))

@@ -167,6 +167,10 @@ class RecallEngine:
         """Reads what the first question would otherwise wait for."""
         await self._room.follow()
 
+    async def warm_wordings(self) -> None:
+        """Reads what a question for a time or for advice would otherwise wait for."""
+        await self._room.read_wordings()
+
     async def warm_questions(self) -> None:
         """Embeds what the first request for advice would otherwise wait for."""
         if self._meanings is not None and self._mirror is not None and self._mirror.model is not None:
@@ -245,6 +249,8 @@ class RecallEngine:
         search = self._search(wanted, project, looked.vector)
         near = None if search is None else await search.look()
         rows = narrowed(catalogue, rows, looked.places, near, looked.question.spans)
+        if looked.question.asks_when or looked.question.asks_advice:
+            await self._room.read_wordings(rows.rows)
         evidence = gather(catalogue, rows, notes, looked.words, looked.places, near, looked.question)
         allowed, times = self._allowed(wanted, rows, notes)
         n = len(rows.rows)

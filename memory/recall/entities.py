@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ class QueryVector:
     numbers: tuple[float, ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
-    `machine` marks the words of a model, as opposed to those of a person; `asks` what ends with a
-    question mark, `dated` what says when something was, `prefers` what says what somebody likes or avoids."""
+    `machine` marks the words of a model, as opposed to those of a person; `asks` marks what ends with a
+    question mark. A tuple, because a large room has hundreds of thousands and they are turned into columns.
+    """
 
     seq: int
     id: str
@@ -81,9 +82,17 @@ class Entry:
     created_at: int
     important: bool
     asks: bool
-    dated: bool
     length: int
-    prefers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What only some questions need to know of a message's words: `dated` marks what says when something
+    was, `prefers` what says what a person likes or avoids."""
+
+    seq: int
+    dated: bool
+    prefers: bool
 
 
 @dataclass(frozen=True, slots=True)

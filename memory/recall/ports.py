@@ -15,6 +15,7 @@ from memory.recall.entities import (
     Recalled,
     SessionEntry,
     Text,
+    Wording,
 )
 
 KINDS = frozenset({"message"})
@@ -101,6 +102,10 @@ class EvidenceStore(FixedTexts, Protocol):
 
     async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
         """Those that are there and finished."""
+        ...
+
+    async def wordings(self, seqs: Collection[int]) -> list[Wording]:
+        """Of those that are there and finished. Each text is read and searched: ask for what you need."""
         ...
 
     async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import EntryChanges
@@ -10,6 +11,10 @@ from memory.recall.notes import NoteIndex
 from memory.recall.ports import NOTES, EvidenceStore
 from memory.recall.rows import Rows
 from memory.recall.selecting import in_scope
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PAGE = 1000
 """Rows that are read at a time: other calls of the room wait for no more than that."""
@@ -41,6 +46,15 @@ class RoomView:
             changes = await self._evidence.changes(self._version)
             await self._take(changes)
             self._version = changes.version
+
+    async def read_wordings(self, rows: "NDArray[np.int64] | None" = None) -> None:
+        """Reads how these messages (or all) are worded, where that is not known yet. Raises what storage
+        raises."""
+        while len(waiting := self.catalogue.unworded(rows)):
+            # Nothing is taken up meanwhile: what is read belongs to the rows that are there.
+            async with self._lock:
+                asked = waiting[:PAGE].tolist()
+                self.catalogue.take_wordings(asked, await self._evidence.wordings(asked))
 
     def scope(self, *, project: str | None, session: str | None) -> Rows:
         """The messages that a question is compared with; put together anew only when something has

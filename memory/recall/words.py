@@ -58,6 +58,8 @@ _ATTITUDE = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_NAME = 2
+AFTER_A_QUESTION = " \t\r\n\"')”’"
+"""What may follow the question mark that ends a message."""
 
 
 def content_words(stems: Iterable[str]) -> list[str]:
@@ -99,7 +101,7 @@ def states_preference(text: str) -> bool:
 
 def only_asks(text: str) -> bool:
     """Whether it ends with a question: such a message seldom is the answer to another one."""
-    return text.rstrip(" \t\r\n\"')”’").endswith(("?", "？"))
+    return text.rstrip(AFTER_A_QUESTION).endswith(("?", "？"))
 
 
 def named(question: str, speakers: Sequence[str]) -> frozenset[int]:

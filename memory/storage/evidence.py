@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Text
+from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Text, Wording
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
@@ -25,6 +25,9 @@ class SqlEvidenceStore:
 
     async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
         return await self._database.read(lambda conn: evidence.entries_of(conn, seqs))
+
+    async def wordings(self, seqs: Collection[int]) -> list[Wording]:
+        return await self._database.read(lambda conn: evidence.wordings(conn, seqs))
 
     async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
         return await self._database.read(lambda conn: evidence.session_entries(conn, ids))

@@ -27,12 +27,12 @@ class StoresOfARoom:
     """The stores by name, as `memory.ports.SessionStore` has them. They share what is noted of changes."""
 
     def __init__(self, database: Database, room: RoomKind, clock: Clock, reader: Reader | Database) -> None:
-        """`reader` is where searches and statistics read."""
+        """`reader` is where searches, statistics and the index of vectors read."""
         notes = ChangeNotes()
         self._find = SqlFindStore(database, reader, room, clock)
         self._context = SqlContext(database, clock)
         self._jobs = SqlJobStore(database, clock)
-        self._vectors = SqlVectorStore(database, notes)
+        self._vectors = SqlVectorStore(database, notes, reader)
         self._evidence = SqlEvidenceStore(database, notes)
         self._memories = SqlMemoryStore(database, clock, notes)
         self._drafts = SqlDraftStore(database, clock)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from memory.storage.changes import ChangeNotes
 from memory.storage.database import Database
 from memory.storage.queries import vectors
+from memory.storage.reader import Reader
 from memory.vectors.entities import (
     Embedded,
     StoredVector,
@@ -17,10 +18,11 @@ from memory.vectors.entities import (
 
 
 class SqlVectorStore:
-    """Each method is one transaction."""
+    """Each method is one transaction. The whole of the vectors is read by `reader`: beside other calls."""
 
-    def __init__(self, database: Database, notes: ChangeNotes) -> None:
+    def __init__(self, database: Database, notes: ChangeNotes, reader: Reader | Database) -> None:
         self._database = database
+        self._reader = reader
         self._notes = notes
 
     async def unembedded(
@@ -34,7 +36,7 @@ class SqlVectorStore:
         return await self._database.write(lambda conn: vectors.put(conn, model, made))
 
     async def scan(self, model: str, *, after: VectorKey | None = None, limit: int = 2000) -> VectorPage:
-        return await self._database.read(lambda conn: vectors.scan(conn, model, after, limit))
+        return await self._reader.read(lambda conn: vectors.scan(conn, model, after, limit))
 
     async def of(
         self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()

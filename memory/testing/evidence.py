@@ -9,7 +9,17 @@ from memory.entities import MemoryMode, Message, MessageStatus
 from memory.memories.entities import FINDABLE, Memory, MemoryKind, MemorySource, MemoryState, MemoryTier
 from memory.memories.wording import reading
 from memory.recall.decay import RATES, base_of, importance
-from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Source, Text
+from memory.recall.entities import (
+    Entry,
+    EntryChanges,
+    FoundNote,
+    Note,
+    Posting,
+    SessionEntry,
+    Source,
+    Text,
+    Wording,
+)
 from memory.recall.moments import speaks_of_time
 from memory.recall.words import only_asks, states_preference
 from memory.storage.words import Term, is_unspaced, pieces, terms
@@ -39,6 +49,18 @@ class InMemoryEvidenceStore:
     async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
         self._rows.require_open()
         return [entry for entry in self._entries() if entry.seq in seqs]
+
+    async def wordings(self, seqs: Collection[int]) -> list[Wording]:
+        self._rows.require_open()
+        return [
+            Wording(
+                self._seq(one),
+                speaks_of_time(one.content),
+                not _by_machine(one) and states_preference(one.content),
+            )
+            for one in self._finished()
+            if self._seq(one) in seqs
+        ]
 
     async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
         self._rows.require_open()
@@ -161,14 +183,11 @@ class InMemoryEvidenceStore:
                 message.session_id,
                 message.parent_id,
                 message.speaker,
-                message.role is Role.ASSISTANT
-                and (message.model is not None or message.speaker.lower() in {"", "assistant"}),
+                _by_machine(message),
                 micros(message.created_at),
                 message.important,
                 only_asks(message.content),
-                speaks_of_time(message.content),
                 len(_stems(message.content)),
-                states_preference(message.content),
             )
             for message in self._finished()
         ]
@@ -190,6 +209,12 @@ class InMemoryEvidenceStore:
         for known in self._rows.messages:
             self._seqs.setdefault(known, len(self._seqs) + 1)
         return self._seqs[message.id]
+
+
+def _by_machine(message: Message) -> bool:
+    return message.role is Role.ASSISTANT and (
+        message.model is not None or message.speaker.lower() in {"", "assistant"}
+    )
 
 
 def _memory(seq: int, memory: Memory, sources: Sequence[MemorySource]) -> Note:

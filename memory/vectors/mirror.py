@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
-from memory.vectors.entities import StoredVector, VectorKey, VectorPage
+from memory.vectors.entities import StoredVector, VectorPage
 from memory.vectors.ports import VectorIndex, VectorStore
 
 T = TypeVar("T")
@@ -62,10 +62,12 @@ class IndexMirror:
             await self._follow()
 
     async def _fill(self, model: str) -> None:
-        after: VectorKey | None = None
-        while page := await self._store.scan(model, after=after, limit=PAGE):
-            await self._add(page)
-            after = page.last
+        page = await self._store.scan(model, limit=PAGE)
+        while page:
+            # The index takes one page up while the next one is read and decrypted.
+            _, page = await asyncio.gather(
+                self._add(page), self._store.scan(model, after=page.last, limit=PAGE)
+            )
 
     async def _follow(self) -> None:
         if self.model is None or self._version is None:

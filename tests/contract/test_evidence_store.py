@@ -10,6 +10,7 @@ from memory.errors import BadQuery
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.ports import SessionStore
 from memory.recall.entities import Posting
+from memory.recall.words import only_asks
 from models.messages import Role
 from tests.contract.talk import assistant, begin, talk, user
 
@@ -34,8 +35,33 @@ async def test_an_entry_says_what_its_words_are_like(store: SessionStore) -> Non
     named = NewMessage(Role.ASSISTANT, "Yes, in 2023.", speaker="Ada")
     await store.append_message(session.id, named)
     asked, said = await store.evidence.entries()
-    assert (asked.asks, asked.dated, asked.machine) == (True, True, False)
-    assert (said.asks, said.dated, said.machine, said.speaker) == (False, True, False, "Ada")
+    assert (asked.asks, asked.machine) == (True, False)
+    assert (said.asks, said.machine, said.speaker) == (False, False, "Ada")
+
+
+async def test_the_wording_of_messages_is_read_for_those_that_are_asked_for(store: SessionStore) -> None:
+    session, dated = await begin(store, "We went there last week.")
+    await store.append_message(session.id, assistant("I like tea."))
+    liked = await store.append_message(session.id, user("I like tea."))
+    await store.append_message(session.id, assistant("I like", MessageStatus.STREAMING))
+    seqs = {entry.id: entry.seq for entry in await store.evidence.entries()}
+    every = [*seqs.values(), max(seqs.values()) + 1, max(seqs.values()) + 2]
+    found = {one.seq: one for one in await store.evidence.wordings(every)}
+    assert found.keys() == set(seqs.values())
+    assert [one.seq for one in found.values() if one.dated] == [seqs[dated.id]]
+    assert [one.seq for one in found.values() if one.prefers] == [seqs[liked.id]]
+    assert [one.seq for one in await store.evidence.wordings([seqs[liked.id]])] == [seqs[liked.id]]
+
+
+async def test_what_ends_with_a_question_mark_asks(store: SessionStore) -> None:
+    ends = ["?", "？", "? ", '?"', "?)\n", "?”", "？’ \t", "", "?.", "? é", "?\u00a0", "'", "¿", "？!"]
+    texts = [f"Tea{end}" for end in ends] + ["?", "？", "”"]
+    session, _ = await begin(store, texts[0])
+    for text in texts[1:]:
+        await store.append_message(session.id, user(text))
+    found = await store.evidence.entries()
+    assert [entry.asks for entry in found] == [only_asks(text) for text in texts]
+    assert sum(entry.asks for entry in found) == 9
 
 
 async def test_sessions_that_add_no_memory_do_not_lend(store: SessionStore) -> None:

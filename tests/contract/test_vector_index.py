@@ -1,5 +1,7 @@
 """What every index of vectors does."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -114,3 +116,36 @@ async def test_cleared_it_takes_vectors_of_another_length(index: VectorIndex) ->
     await index.clear()
     await add(index, row("b", [1.0, 0.0, 0.0]))
     assert list((await index.search([1.0, 0.0, 0.0], limit=5, scope=EVERYTHING)).owners) == ["b"]
+
+
+CHANGES_AND_HEAP = """
+import asyncio, ctypes
+from memory.vectors.embedding import packed
+from memory.vectors.entities import StoredVector, VectorPage
+from memory.vectors.lance import LanceVectorIndex
+
+class Heap(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd",
+        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
+    )]
+
+async def change():
+    index = LanceVectorIndex()
+    for number in range(70):
+        row = StoredVector("message", f"m{number}", 0, "s", None, number, packed([1.0, 0.0]))
+        await index.add(VectorPage.of([row]))
+
+asyncio.run(change())
+heap = ctypes.CDLL(None).mallinfo2
+heap.restype = Heap
+print(heap().arena)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc keeps what is freed in its heap")
+def test_many_small_changes_do_not_fill_the_heap_with_large_buffers() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGES_AND_HEAP], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 100_000_000

@@ -8,8 +8,12 @@ import pytest
 
 from memory.entities import NewMessage, NewSession
 from memory.errors import RoomClosed, StorageFull
+from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_file
+from memory.storage.database import Database
 from memory.storage.reader import Reader
+from memory.storage.vectors import SqlVectorStore
+from memory.vectors.entities import Embedded
 from models.messages import Role
 from tests.storage.conftest import Place
 
@@ -60,6 +64,30 @@ async def test_a_write_does_not_wait_for_a_search(place: Place) -> None:
         await searching
     assert await reader.read(counted) == 1, "the next one is not interrupted"
     await reader.close()
+    await store.close()
+
+
+async def test_all_vectors_are_read_beside_the_other_calls_of_a_room(place: Place) -> None:
+    store = await place.open(create=True)
+    await store.create_session(NewSession("One"), NewMessage(Role.USER, "hello"))
+    (told,) = await store.vectors.unembedded("model")
+    await store.vectors.put("model", [Embedded(told, (b"\0" * 8,))])
+    database = await Database.open(lambda: open_file(place.path, place.key))
+    reader = Reader(lambda: open_file(place.path, place.key))
+    begun, end = threading.Event(), threading.Event()
+
+    def long(_conn: Connection) -> bool:
+        begun.set()
+        return end.wait(30)
+
+    reading = asyncio.create_task(database.read(long))
+    assert await asyncio.to_thread(begun.wait, 30)
+    page = await SqlVectorStore(database, ChangeNotes(), reader).scan("model")
+    assert (list(page.owners), reading.done()) == ([told.owner_id], False)
+    end.set()
+    assert await reading
+    await reader.close()
+    await database.close()
     await store.close()
 
 

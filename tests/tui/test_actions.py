@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 
+import pytest
+from textual.command import CommandList
 from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.palette import fit
@@ -149,6 +152,24 @@ async def test_the_palette_finds_and_runs_actions(make: Make) -> None:
         await pilot.pause(0.2)
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, ThemeScreen))
+
+
+@pytest.mark.parametrize("key", ["page_up", "page_down"])
+async def test_a_page_key_before_the_palette_is_laid_out_does_nothing(make: Make, key: str) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 32)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await settle(pilot)
+        palette = place.app.screen
+        with place.app.batch_update():
+            # As it is between its first commands and its first layout.
+            listing = CommandList(Option("one"), Option("two"))
+            await palette.query_one(CommandList).remove()
+            await palette.query_one("#--container").mount(listing)
+            listing.highlighted = 0
+            await palette.run_action(f"command_list('{key}')")
+            assert listing.highlighted == 0
 
 
 def test_the_palette_puts_what_is_named_so_before_what_only_mentions_it() -> None:

@@ -6,21 +6,27 @@ from collections.abc import Collection, Sequence
 from sys import intern
 
 from memory.clock import moment
-from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text
+from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text, Wording
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import only_asks, states_preference
+from memory.recall.words import AFTER_A_QUESTION, states_preference
 from memory.storage.connection import Connection
 from memory.storage.words import is_unspaced
 
+_MACHINE = "m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant'))"
+# The bytes of ? and of the full-width one.
+_ASKS = """
+    substr(CAST(rtrim(m.content, ?1) AS BLOB), -1) = x'3f'
+    OR substr(CAST(rtrim(m.content, ?1) AS BLOB), -3) = x'efbc9f'
+"""
+_FINISHED = "m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''"
 # FTS5 keeps the length of a row as one variable-length number a column, and there is one column.
-_ENTRY = """
-    SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker,
-        m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant')),
-        m.created_at, m.important, m.content, w.sz, p.sz
+_ENTRY = f"""
+    SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE}, m.created_at, m.important, {_ASKS},
+        w.sz, p.sz
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
-    WHERE m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''
+    WHERE {_FINISHED}
 """
 _PIECE = 3
 
@@ -40,15 +46,32 @@ def know_vocabularies(conn: Connection) -> None:
 
 
 def entries(conn: Connection, after: int, limit: int) -> list[Entry]:
-    rows = conn.execute(f"{_ENTRY} AND m.seq > ? ORDER BY m.seq LIMIT ?", (after, max(limit, 0)))
-    return [_entry(*row) for row in rows]
+    rows = conn.execute(
+        f"{_ENTRY} AND m.seq > ?2 ORDER BY m.seq LIMIT ?3", (AFTER_A_QUESTION, after, max(limit, 0))
+    )
+    return [_entry(*row) for row in rows.fetchall()]
 
 
 def entries_of(conn: Connection, seqs: Collection[int]) -> list[Entry]:
     rows = conn.execute(
-        f"{_ENTRY} AND m.seq IN (SELECT value FROM json_each(?)) ORDER BY m.seq", (json.dumps(list(seqs)),)
+        f"{_ENTRY} AND m.seq IN (SELECT value FROM json_each(?2)) ORDER BY m.seq",
+        (AFTER_A_QUESTION, json.dumps(list(seqs))),
     )
-    return [_entry(*row) for row in rows]
+    return [_entry(*row) for row in rows.fetchall()]
+
+
+def wordings(conn: Connection, seqs: Collection[int]) -> list[Wording]:
+    rows = conn.execute(
+        f"""
+        SELECT m.seq, {_MACHINE}, m.content FROM messages AS m
+        WHERE {_FINISHED} AND m.seq IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(seqs)),),
+    )
+    return [
+        Wording(seq, speaks_of_time(content), not machine and states_preference(content))
+        for seq, machine, content in rows.fetchall()
+    ]
 
 
 def session_entries(conn: Connection, ids: Collection[str] | None) -> list[SessionEntry]:
@@ -119,7 +142,7 @@ def _entry(
     machine: int,
     created: int,
     important: int,
-    content: str,
+    asks: int,
     words: bytes | None,
     pieces: bytes | None,
 ) -> Entry:
@@ -129,20 +152,22 @@ def _entry(
         session,
         parent,
         speaker,
-        machine=bool(machine),
-        created_at=created,
-        important=bool(important),
-        asks=only_asks(content),
-        dated=speaks_of_time(content),
-        length=_number(words) + _number(pieces),
-        prefers=not machine and states_preference(content),
+        bool(machine),
+        created,
+        bool(important),
+        bool(asks),
+        _number(words) + _number(pieces),
     )
 
 
 def _number(varint: bytes | None) -> int:
     """SQLite's variable-length number: seven bits a byte, the highest bit says that more follow."""
+    if varint is None:
+        return 0
+    if len(varint) == 1:
+        return varint[0]
     value = 0
-    for byte in varint or b"":
+    for byte in varint:
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             break

@@ -1,6 +1,6 @@
 """Recall over a room: the fake one and a real one, with vectors made of hashed words."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ import pytest
 from memory.entities import MemoryMode, MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Hit, QueryVector, RawScores
+from memory.recall.entities import Hit, QueryVector, RawScores, Wording
 from memory.storage.room import open_off_record
 from memory.testing import FakeClock, InMemorySessionStore
 from memory.testing.vectors import BruteForceVectorIndex
@@ -266,3 +266,28 @@ async def test_hits_are_values(store: SessionStore) -> None:
     (hit,) = await by_words(store).recall("private")
     assert "private" not in repr(hit)
     assert replace(hit, score=0.0).text == "private words"
+
+
+async def test_the_wording_of_messages_is_read_for_the_questions_that_need_it(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    wordings = store.evidence.wordings
+
+    async def noted(seqs: Collection[int]) -> list[Wording]:
+        read.extend(seqs)
+        return await wordings(seqs)
+
+    monkeypatch.setattr(store.evidence, "wordings", noted)
+    await say(store, "I saw the tower.", "The tower is tall.")
+    engine = by_words(store)
+    seen = next(hit.id for hit in await engine.recall("the tower") if hit.text == "I saw the tower.")
+    assert read == []
+    first = await engine.recall("When did I see the tower?")
+    assert (len(read), {hit.parts["dated"] for hit in first}) == (2, {0.0})
+    await store.update_message(seen, MessagePatch(content="I saw the tower last week."))
+    second = await engine.recall("When did I see the tower?")
+    assert len(read) == 3
+    assert [hit.text for hit in second if hit.parts["dated"]] == ["I saw the tower last week."]
+    await engine.warm_wordings()
+    assert len(read) == 3
