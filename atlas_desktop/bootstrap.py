@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.repairs import RepairService
     from atlas_desktop.services.tuning import TuningService
-    from memory.context.snapshots import SnapshotStore
-    from memory.ports import Clock, SessionStore
+    from memory.ports import Clock
+    from memory.storage.snapshots import SnapshotStore
+    from memory.storage.store import Store
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
     from models.library.installed import ModelLibrary
@@ -37,7 +38,7 @@ def build_desk(paths: Paths) -> AppContext:
     settings_file = SettingsFile(paths.config)
     settings_file.load()
 
-    async def open_store(key: RoomKey | None, room: RoomKind) -> "SessionStore":
+    async def open_store(key: RoomKey | None, room: RoomKind) -> "Store":
         return await _open_store(paths, key, room)
 
     return AppContext(
@@ -61,7 +62,7 @@ def build_vault(paths: Paths) -> VaultService:
 
     AtomicRoomSwap(paths.rooms).recover()
 
-    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> "SessionStore":  # noqa: FBT001 - see OpenStore
+    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> "Store":  # noqa: FBT001 - see OpenStore
         return await _open_store(paths, key, room, create=create)
 
     return VaultService(build_vaults(paths.rooms), open_store)
@@ -136,9 +137,7 @@ def model_library(paths: Paths) -> "ModelLibrary":
     return ModelLibrary(paths.models, load_catalog())
 
 
-async def _open_store(
-    paths: Paths, key: RoomKey | None, room: RoomKind, *, create: bool = False
-) -> "SessionStore":
+async def _open_store(paths: Paths, key: RoomKey | None, room: RoomKind, *, create: bool = False) -> "Store":
     from memory.storage.room import open_off_record, open_room
 
     if key is None:
@@ -146,7 +145,7 @@ async def _open_store(
     return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
 
 
-async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "SessionStore":
+async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "Store":
     """The open room with another clock than the system's."""
     from memory.storage.room import open_room
 

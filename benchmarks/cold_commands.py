@@ -23,8 +23,8 @@ from atlas_desktop.settings.schema import Settings
 from benchmarks.history_search import sessions
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.storage.store import Store
 from memory.vault.vault import Vault
 from memory.vectors.entities import Embedded
 
@@ -80,7 +80,7 @@ async def fingerprint(home: Path) -> str:
         await host.close()
 
 
-async def add_vectors(store: SessionStore, model: str) -> None:
+async def add_vectors(store: Store, model: str) -> None:
     """Made up: what they say does not change how long they take."""
     numbers = np.random.default_rng(1)
     before = None

@@ -26,7 +26,7 @@ from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.jobs.queue import JobState
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
@@ -67,7 +67,7 @@ def long_session(messages: int) -> TravellingSession:
     return TravellingSession("long", "A long one", BEGUN, said[-1].created_at, tuple(said))
 
 
-async def room(folder: Path, sessions: tuple[TravellingSession, ...]) -> SqlSessionStore:
+async def room(folder: Path, sessions: tuple[TravellingSession, ...]) -> Store:
     path = folder / "rooms" / "open.db"
     made = await open_room(path, RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True)
     for session in sessions:

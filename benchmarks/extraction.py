@@ -28,8 +28,8 @@ from memory.learning.learner import Learner
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.memories.entities import Memory, MemoryFilter
 from memory.memories.lifetime import Retention
-from memory.ports import SessionStore
 from memory.storage.room import open_off_record
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.host import ModelHost
 from models.messages import Role
@@ -81,7 +81,7 @@ def session_of(dialogue: Dialogue, name: str) -> TravellingSession:
 
 async def learned(
     dialogue: Dialogue, name: str, host: ModelHost | None
-) -> tuple[list[tuple[int, Memory]], SessionStore]:
+) -> tuple[list[tuple[int, Memory]], Store]:
     """The memories that hold after a dialogue, each with the turn it was first learned from."""
     store = await open_off_record(SystemClock())
     arrival = await store.transfer.take(session_of(dialogue, name))

@@ -20,7 +20,7 @@ from memory.entities import Message, RoomKind
 from memory.forgetting import Target
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
@@ -30,7 +30,7 @@ A_SESSION = 1_000
 DIMENSION = 384
 
 
-async def fill(store: SqlSessionStore, number: int, messages: int, *, memories: int) -> list[Message]:
+async def fill(store: Store, number: int, messages: int, *, memories: int) -> list[Message]:
     """One session with all that is made from what is said in it; the messages of it."""
     at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=number)
     said = tuple(
@@ -59,14 +59,14 @@ async def fill(store: SqlSessionStore, number: int, messages: int, *, memories: 
     return kept
 
 
-async def embed(store: SqlSessionStore) -> None:
+async def embed(store: Store) -> None:
     before = None
     while found := await store.vectors.unembedded("v", limit=500, before=before):
         before = min(one.seq for one in found)
         await store.vectors.put("v", [Embedded(one, (random.randbytes(4 * DIMENSION),)) for one in found])
 
 
-async def recalled(store: SqlSessionStore, by: list[Message], what: list[Message]) -> None:
+async def recalled(store: Store, by: list[Message], what: list[Message]) -> None:
     """Every reply of one session is made with something of the other in its prompt."""
     for number, reply in enumerate(by[1::2]):
         ids = tuple(one.id for one in what[number % len(what) :][:5])

@@ -23,7 +23,7 @@ from textual.pilot import Pilot
 from atlas_desktop.tui.compositing import SparingCompositor
 from atlas_desktop.tui.letting_go import LettingGo
 from benchmarks.desk import SIZE, WORDS, long_session, painted, room, screen_of, until
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from tests.tui.desk import NamedModel, Stage, stage
 
 MESSAGES = 5_000
@@ -54,7 +54,7 @@ def found(label: str) -> None:
     print(f"  {label:<24} {garbage:>8,} of garbage, {alive:>8,} alive; found in {1000 * took:6.1f} ms")
 
 
-async def used(pilot: Pilot[None], place: Stage, store: SqlSessionStore, pages: int, turns: int) -> None:
+async def used(pilot: Pilot[None], place: Stage, store: Store, pages: int, turns: int) -> None:
     chat = screen_of(place)
     gc.collect()
     gc.disable()

@@ -17,8 +17,8 @@ from atlas_desktop.services.insights import insights
 from benchmarks.history_search import sessions
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingSession
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
@@ -74,7 +74,7 @@ def _talks(number: int) -> Iterator[TravellingSession]:
         )
 
 
-async def _embed(store: SessionStore) -> None:
+async def _embed(store: Store) -> None:
     """Vectors that lie around a few themes, one for each conversation."""
     import numpy as np
 

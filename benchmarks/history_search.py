@@ -17,10 +17,10 @@ from typing import Any
 
 from memory.clock import SystemClock
 from memory.entities import RoomKind
-from memory.ports import SessionStore
 from memory.search.entities import Order, Query
 from memory.search.language import parse
 from memory.storage.room import open_room
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
@@ -62,7 +62,7 @@ async def run(args: argparse.Namespace) -> None:
         await store.close()
 
 
-async def measure(store: SessionStore, *, show: bool) -> None:
+async def measure(store: Store, *, show: bool) -> None:
     now = datetime(2022, 1, 1, tzinfo=UTC)
 
     async def messages(text: str) -> None:

@@ -22,9 +22,9 @@ from atlas_desktop.settings.schema import Settings
 from benchmarks.recall import METHODS, WholeQuestion
 from memory.clock import SystemClock
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
 from memory.storage.room import open_off_record
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.flat import FlatVectorIndex
@@ -94,7 +94,7 @@ def sessions(said: Sequence[Stated]) -> Iterator[TravellingSession]:
         yield TravellingSession(one.name, "chat", when, when, (message, reply), project=one.person)
 
 
-async def learn(store: SessionStore, said: Sequence[Stated]) -> None:
+async def learn(store: Store, said: Sequence[Stated]) -> None:
     """The same as memories, each learned from its message."""
     entries = await store.evidence.entries(limit=2 * len(said))
     texts = await store.evidence.texts([entry.seq for entry in entries if not entry.machine])

@@ -29,13 +29,13 @@ from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.recall import QueryEmbedder
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
-from memory.ports import SessionStore
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Entry, QueryVector
 from memory.recall.ports import QueryVectors
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.storage.room import open_off_record
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.flat import FlatVectorIndex
@@ -192,7 +192,7 @@ async def measure(
     return measured
 
 
-async def fill(store: SessionStore, samples: list[dict[str, Any]]) -> None:
+async def fill(store: Store, samples: list[dict[str, Any]]) -> None:
     for sample in samples:
         for session in sessions_of(sample):
             await store.transfer.take(session)
@@ -253,9 +253,7 @@ def fitted(cases: list[tuple[Evidence, NDArray[np.bool_]]], start: Weights) -> W
     return best
 
 
-async def check(
-    engine_of: Callable[[Recorder], RecallEngine], store: SessionStore, asked: list[Asked]
-) -> None:
+async def check(engine_of: Callable[[Recorder], RecallEngine], store: Store, asked: list[Asked]) -> None:
     recorder = Recorder()
     engine = engine_of(recorder)
     cases: list[tuple[str, Evidence, NDArray[np.bool_]]] = []
@@ -282,7 +280,7 @@ async def check(
     print(f"  mean of conversations: {statistics.mean(held):.3f}")
 
 
-async def _entries(store: SessionStore) -> AsyncIterator[Entry]:
+async def _entries(store: Store) -> AsyncIterator[Entry]:
     after = 0
     while page := await store.evidence.entries(after=after):
         for entry in page:

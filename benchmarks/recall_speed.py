@@ -24,7 +24,7 @@ from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.storage.room import open_off_record
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded, Unembedded
 from memory.vectors.flat import FlatVectorIndex
@@ -62,7 +62,7 @@ class Words:
         return QueryVector(MODEL, tuple(map(float, self.numbers(text))))
 
 
-async def fill(store: SqlSessionStore, words: Words, messages: int, memories: int) -> None:
+async def fill(store: Store, words: Words, messages: int, memories: int) -> None:
     begun = datetime(2023, 1, 1, tzinfo=UTC)
     for number in range(messages // A_SESSION):
         at = begun + timedelta(hours=8 * number)

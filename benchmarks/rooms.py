@@ -15,7 +15,7 @@ from benchmarks.storage import text
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
 from models.messages import Role
@@ -23,7 +23,7 @@ from models.messages import Role
 VECTOR = bytes(range(256)) * 6
 
 
-async def fill(store: SqlSessionStore, messages: int) -> str:
+async def fill(store: Store, messages: int) -> str:
     session, _ = await store.create_session(NewSession("long"), NewMessage(Role.USER, text(0)))
     for n in range(1, messages):
         await store.append_message(session.id, NewMessage(Role.ASSISTANT if n % 2 else Role.USER, text(n)))
@@ -32,7 +32,7 @@ async def fill(store: SqlSessionStore, messages: int) -> str:
     return session.id
 
 
-async def move(source: SqlSessionStore, target: SqlSessionStore, session_id: str) -> None:
+async def move(source: Store, target: Store, session_id: str) -> None:
     """The three steps of `atlas_desktop.services.desk`, without what it tells the model."""
     private = target if target.room is RoomKind.PRIVATE else source
     sealer = await private.moves.sealer()

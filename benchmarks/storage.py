@@ -21,10 +21,10 @@ from sqlcipher3 import dbapi2 as sqlcipher
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.connection import Connection
+from memory.storage.migrations import migrate
 from memory.storage.queries import messages, sessions
 from memory.storage.room import open_room
-from memory.storage.schema import migrate
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from models.messages import Role
 
@@ -121,7 +121,7 @@ async def timed(work: Callable[[], Awaitable[object]]) -> float:
     return (time.perf_counter() - begun) * 1e3
 
 
-async def commits(store: SqlSessionStore, home: Path, count: int) -> list[float]:
+async def commits(store: Store, home: Path, count: int) -> list[float]:
     """Milliseconds of a commit: in a room, in plain SQLite doing the same work, in a bare table."""
     session, _ = await store.create_session(NewSession("commits"), NewMessage(Role.USER, text(0)))
     plain: tuple[SameWork | Bare, ...] = (SameWork(home / "same.db"), Bare(home / "bare.db"))
@@ -137,7 +137,7 @@ async def commits(store: SqlSessionStore, home: Path, count: int) -> list[float]
     return [statistics.median(times) * 1e3 for times in taken]
 
 
-async def fill(store: SqlSessionStore, how_many: int, each: int) -> str:
+async def fill(store: Store, how_many: int, each: int) -> str:
     last = ""
     for n in range(how_many):
         session, _ = await store.create_session(
@@ -150,7 +150,7 @@ async def fill(store: SqlSessionStore, how_many: int, each: int) -> str:
     return last
 
 
-async def reads(store: SqlSessionStore, session_id: str) -> dict[str, float]:
+async def reads(store: Store, session_id: str) -> dict[str, float]:
     work: dict[str, Callable[[], Awaitable[object]]] = {
         "list of all sessions": store.list_sessions,
         "list of 50 sessions": lambda: store.list_sessions(limit=50),

@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
-
-from memory.clock import Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +63,3 @@ def expired(candidates: Iterable[Candidate], policy: RetentionPolicy, now: datet
         if days and since <= now:
             found.append(Expired(one, why, since))
     return sorted(found, key=lambda one: (one.since, one.candidate.session_id))
-
-
-class RetentionStore(Protocol):
-    """What a room knows for it. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
-
-    async def candidates(self) -> list[Candidate]:
-        """Every conversation of the room, in the bin or not."""
-        ...
-
-    async def projects(self) -> dict[str, int]:
-        """Days by the name of the project, of projects that have their own."""
-        ...
-
-    async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
-        """Notes the time, and says up to when time has passed for certain: things age by that (`Seen`). With
-        `believe` all of it has.
-
-        Where the clock is found to have been ahead or behind, conversations that were put into the bin
-        meanwhile count as put there now.
-        """
-        ...
-
-    async def set_project(self, project: str, days: int | None) -> None:
-        """Gives a project its own days (0: for ever), or with None the room's. Raises `ProjectNotFound`."""
-        ...

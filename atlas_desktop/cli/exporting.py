@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Redaction
     from atlas_desktop.exporting.service import Chosen, Order
     from atlas_desktop.exporting.targets import Seal, Target
-    from memory.ports import SessionStore
+    from memory.storage.store import Store
 
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
 _USUAL = "jsonl"
@@ -195,7 +195,7 @@ async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
     ]
 
 
-async def _found_ids(store: "SessionStore", text: str) -> list[str]:
+async def _found_ids(store: "Store", text: str) -> list[str]:
     """Ids of all sessions that a query finds, the oldest use first. Raises `QueryUnclear`."""
     from datetime import datetime
 

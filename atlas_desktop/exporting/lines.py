@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from memory.storage.transfer import TransferStore
 from memory.transfer.entities import TravellingMessage, TravellingSession
-from memory.transfer.ports import TransferStore
 
 # JSON itself escapes only the first of the characters that steer a terminal or turn text around.
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

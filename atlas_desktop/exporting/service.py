@@ -14,7 +14,7 @@ from atlas_desktop.exporting.formats import FORMATS, Names
 from atlas_desktop.exporting.redaction import Found, Redaction, Redactor
 from atlas_desktop.exporting.targets import Target
 from memory.memories.entities import Memory, MemoryFilter
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingSession
 
 _BATCH = 200
@@ -29,7 +29,7 @@ class Chosen:
     """Sessions of one room that go out, in this order. `everything`: all of the room's memories go with them,
     not only those that rest on these sessions."""
 
-    store: SessionStore
+    store: Store
     ids: tuple[str, ...]
     everything: bool = False
 
@@ -74,7 +74,7 @@ class Reading:
                     at += len(page)
 
 
-async def _with_attachments(store: SessionStore, session_id: str) -> TravellingSession:
+async def _with_attachments(store: Store, session_id: str) -> TravellingSession:
     """A session with what was read out of the files that were attached, among the fields that only travel
     along: formats for reading name them, JSON and its lines hold them."""
     session, files = await asyncio.gather(
@@ -96,7 +96,7 @@ async def _with_attachments(store: SessionStore, session_id: str) -> TravellingS
     return replace(session, meta=json.dumps({**known, ATTACHMENTS: [*named, *added]}))
 
 
-async def _record(store: SessionStore, memory: Memory) -> MemoryRecord:
+async def _record(store: Store, memory: Memory) -> MemoryRecord:
     return MemoryRecord(
         id=memory.id,
         kind=memory.kind.value,

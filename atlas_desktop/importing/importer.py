@@ -14,8 +14,8 @@ from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport
 from atlas_desktop.importing.json_reading import Note
 from atlas_desktop.importing.sources import Part, Source, open_source
 from atlas_desktop.words.catalogue import tr
+from memory.storage.transfer import TransferStore
 from memory.transfer.entities import Refused, TravellingMemory, TravellingSession
-from memory.transfer.ports import TransferStore
 
 MESSAGES_AT_ONCE = 1000
 BYTES_AT_ONCE = 4 * 1024 * 1024

@@ -16,7 +16,7 @@ from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.context.documents import DocumentReading, DocumentUse
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.confinement import child_environment
 from models.errors import ModelsError
 from models.ports import Embedder
@@ -154,9 +154,9 @@ async def _pdf_text(data: bytes, name: str) -> str:
 
 
 class AttachmentService:
-    """Of one room. Raises as `memory.attachments.ports.AttachmentStore`."""
+    """Of one room. Raises as `AttachmentStore`."""
 
-    def __init__(self, store: SessionStore, epochs: EpochService) -> None:
+    def __init__(self, store: Store, epochs: EpochService) -> None:
         self._store = store
         self._epochs = epochs
 

@@ -12,7 +12,8 @@ from atlas_desktop.settings.schema import JobSettings
 from memory.jobs.foreground_gate import ForegroundGate, Power, Throttle
 from memory.jobs.queue import Job, JobState, Priority
 from memory.jobs.runner import Duty, Handler, Held, JobRunner, RunReport, Stage
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 
 AfterReply = Callable[[Replied], Awaitable[None]]
 """Called when a turn has ended with a reply; it queues what is to be done about it, and does nothing long."""
@@ -43,7 +44,7 @@ class BackgroundService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         gate: ForegroundGate,
         settings: JobSettings,

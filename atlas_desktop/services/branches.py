@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from memory.entities import Message, MessagePatch, Node, Session
 from memory.errors import MessageNotFound
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 
 EXCERPT = 120
@@ -119,9 +119,9 @@ class Branch:
 
 
 class BranchService:
-    """Of one room. Raises as `memory.ports.SessionStore`."""
+    """Of one room. Raises as `Store`."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def open(self, ref: str, *, newest: int) -> Branch:

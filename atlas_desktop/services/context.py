@@ -30,13 +30,14 @@ from memory.context.prepared import ContextView
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import SessionNotFound
 from memory.jobs.queue import Job, Priority
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 from models.errors import ModelsError, StateRefused
 from models.messages import Role, common_tokens
 from models.ports import Embedder, PrefixKeeper
 
 if TYPE_CHECKING:
-    from memory.context.snapshots import SnapshotStore
+    from memory.storage.snapshots import SnapshotStore
 
 
 _WIDTH = 24
@@ -103,7 +104,7 @@ class ContinuityService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         settings: Callable[[], SessionSettings],
         *,
@@ -223,7 +224,7 @@ class EpochService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         engine: Callable[[], ContextEngine],
         model: Callable[[], PrefixKeeper | None],
         background: BackgroundService,

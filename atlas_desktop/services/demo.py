@@ -15,7 +15,8 @@ from memory.learning.learner import Learner
 from memory.learning.memory_writer import MemoryWriter
 from memory.memories.entities import MemoryPatch, MemoryState
 from memory.memories.lifetime import Retention
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 from models.messages import Role
 
 _MINUTE = timedelta(minutes=1)
@@ -81,7 +82,7 @@ def _sample(line: dict[str, object]) -> Sample:
     )
 
 
-async def fill(open_store: Callable[[Clock], Awaitable[SessionStore]], now: datetime) -> int:
+async def fill(open_store: Callable[[Clock], Awaitable[Store]], now: datetime) -> int:
     """Stores the samples as if they had taken place; returns how many there are."""
     clock = PastClock()
     store = await open_store(clock)

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomFactory, RoomServices
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
-    from memory.context.snapshots import SnapshotStore
-    from memory.ports import Clock, SessionStore
+    from memory.ports import Clock
     from memory.rooms.ports import Sealer
+    from memory.storage.snapshots import SnapshotStore
+    from memory.storage.store import Store
     from memory.vectors.ports import VectorIndex
     from models.ports import Model
 
@@ -312,7 +313,7 @@ class AppContext:
     settings_file: SettingsFile
     vault: VaultService
     make_models: Callable[[], "ModelService"]
-    open_store: Callable[[RoomKey | None, RoomKind], Awaitable["SessionStore"]]
+    open_store: Callable[[RoomKey | None, RoomKind], Awaitable["Store"]]
     start_model: Callable[[Settings, str | None], "Model"]
     watch_models: Callable[[Callable[[Path], None]], Callable[[], None]]
     open_snapshots: Callable[[RoomKey, RoomKind], Awaitable["SnapshotStore | None"]]

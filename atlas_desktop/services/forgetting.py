@@ -8,7 +8,7 @@ from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.summaries import SummaryService, first_words
 from memory.entities import Erased, SessionPatch, TitleSource
 from memory.forgetting import Affected, Target
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.compaction import Compactor
 from models.errors import ModelsError
 from models.messages import Role
@@ -35,7 +35,7 @@ class ForgettingService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         background: BackgroundService,
         epochs: EpochService,
         summaries: SummaryService,

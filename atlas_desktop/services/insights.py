@@ -27,7 +27,7 @@ from models.library.files import files_below
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
-    from memory.ports import SessionStore
+    from memory.storage.store import Store
 
 CLUSTERED = 300
 """Sessions that groups are looked for in, the latest used ones."""
@@ -55,7 +55,7 @@ class Insights:
 
 
 async def insights(
-    stores: "Sequence[SessionStore]",
+    stores: "Sequence[Store]",
     zone: tzinfo | None = None,
     *,
     since: datetime | None = None,
@@ -102,7 +102,7 @@ class _Room:
     most_used: Sequence[Used]
 
 
-async def _of(store: "SessionStore", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
+async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
     told = store.insights
     # What takes longest is read on a thread of its own, beside the rest.
     async with asyncio.TaskGroup() as tasks:
@@ -118,7 +118,7 @@ async def _of(store: "SessionStore", zone: tzinfo | None, since: datetime | None
     return _Room(totals, days.result(), [*topics, *groups], timings, storage, growth, most_used)
 
 
-async def _clusters(store: "SessionStore", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
+async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
     """Groups by meaning, by the vectors that there are: no model has to be started for this."""
     model = await store.insights.vector_model()
     if model is None:

@@ -14,7 +14,8 @@ from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
 from memory.learning.learner import may_learn
 from memory.memories.entities import Memory
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 from memory.summaries.summarise import Summariser, Trust
 from models.errors import ModelsError
 from models.messages import Role
@@ -35,7 +36,7 @@ class LearningService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         background: BackgroundService,
         settings: Callable[[], MemorySettings],

@@ -42,8 +42,9 @@ from memory.memories.lifetime import (
 )
 from memory.memories.profile import candidates, in_order
 from memory.memories.upkeep import Merger, Promotion, Upkeep
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.recall.decay import PRESETS, half_life_days, strength
+from memory.storage.store import Store
 from models.ports import ChatModel
 
 
@@ -105,7 +106,7 @@ class KnowledgeService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         settings: Callable[[], MemorySettings],
         changed: Callable[[], Awaitable[None]],
@@ -352,7 +353,7 @@ class UpkeepService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         background: BackgroundService,
         settings: Callable[[], Settings],

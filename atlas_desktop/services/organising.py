@@ -17,7 +17,7 @@ from memory.entities import CategorySource, MemoryMode, MessageStatus, RoomKind,
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
 from memory.organising.entities import Filed, MarksPatch, Merged, Organised, TagCount, TagSuggestion
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.ports import Embedder
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class FilingService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         embedder: Callable[[], Embedder | None],
         background: BackgroundService,
         settings: Callable[[], SessionSettings],
@@ -185,7 +185,7 @@ class OrganisingService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         background: BackgroundService,
         epochs: EpochService,
         *,

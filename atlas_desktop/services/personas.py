@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.entities import Session, SessionPatch
 from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
-from memory.ports import SessionStore
+from memory.storage.store import Store
 
 _VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")
 
@@ -29,9 +29,9 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 class PersonaService:
-    """Of one room. Raises as `memory.personas.ports.PersonaStore`."""
+    """Of one room. Raises as `PersonaStore`."""
 
-    def __init__(self, store: SessionStore, default_system: Callable[[], str]) -> None:
+    def __init__(self, store: Store, default_system: Callable[[], str]) -> None:
         """`default_system` returns the instructions of sessions that have none of their own."""
         self._store = store
         self._default_system = default_system

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.organising.entities import Project, ProjectDeleted
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 
 if TYPE_CHECKING:
     from memory.memories.entities import Memory
@@ -26,7 +27,7 @@ class ProjectService:
     Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`.
     """
 
-    def __init__(self, store: SessionStore, knowledge: ProjectEnds, clock: Clock) -> None:
+    def __init__(self, store: Store, knowledge: ProjectEnds, clock: Clock) -> None:
         self._projects = store.projects
         self._knowledge = knowledge
         self._clock = clock

@@ -10,8 +10,9 @@ from memory.entities import Message
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.memories.lifetime import in_use
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.recall.entities import Hit
+from memory.storage.store import Store
 from models.messages import Role
 
 MENTIONS = 5
@@ -73,7 +74,7 @@ class Why:
 class ProvenanceService:
     """Of one room."""
 
-    def __init__(self, store: SessionStore, recall: RecallService, clock: Clock) -> None:
+    def __init__(self, store: Store, recall: RecallService, clock: Clock) -> None:
         self._store = store
         self._recall = recall
         self._clock = clock

@@ -10,13 +10,14 @@ from atlas_desktop.settings.schema import MemorySettings
 from memory.entities import MemoryMode, Message, Session
 from memory.jobs.queue import Job, Priority
 from memory.memories.entities import UseKind
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.recall.citing import cited, confirms
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.scoring import Weights
 from memory.recall.window import Span
+from memory.storage.store import Store
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from memory.vectors.ports import VectorIndex
@@ -28,7 +29,7 @@ from models.ports import Embedder
 class UsefulnessService:
     """Of one room. Being brought back alone strengthens nothing."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         # What the newest reply of each session cited; who agrees with the next words confirms it.
         self._cited: dict[str, tuple[str, list[str]]] = {}
@@ -143,7 +144,7 @@ class RecallService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         embedder: Callable[[], Embedder | None],
         index: Callable[[int], VectorIndex],
         clock: Clock,

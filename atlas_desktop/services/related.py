@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from memory.entities import MemoryMode, Session
 from memory.organising.entities import Filed
 from memory.organising.links import Backlink, SharedMemory
-from memory.ports import SessionStore
 from memory.recall.entities import Hit
 from memory.recall.ports import Recall
+from memory.storage.store import Store
 
 if TYPE_CHECKING:
     from atlas_desktop.services.provenance import Why
@@ -68,7 +68,7 @@ class Timeline:
 class RelatedService:
     """Of one room. `recall` has to be loaded before."""
 
-    def __init__(self, store: SessionStore, recall: Recall) -> None:
+    def __init__(self, store: Store, recall: Recall) -> None:
         self._store = store
         self._recall = recall
 

@@ -11,8 +11,9 @@ from memory.entities import RoomKind
 from memory.errors import SessionNotFound
 from memory.jobs.queue import Job
 from memory.jobs.runner import Duty
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.retention import Expired, RetentionPolicy, expired
+from memory.storage.store import Store
 
 KIND = "retention"
 
@@ -39,7 +40,7 @@ class RetentionService:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         background: BackgroundService,
         epochs: EpochService,

@@ -30,8 +30,9 @@ from memory.context.engine import ContextEngine
 from memory.context.recalling import ContextRecall
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.recall.decay import PRESETS
+from memory.storage.store import Store
 from memory.summaries.compaction import Compactor, SummaryCompactor
 from memory.summaries.summarise import Summariser
 from memory.vectors.ports import VectorIndex
@@ -39,14 +40,14 @@ from models.ports import Model
 
 if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
-    from memory.context.snapshots import SnapshotStore
+    from memory.storage.snapshots import SnapshotStore
 
 
 @dataclass(slots=True)
 class RoomServices:
     """An unlocked room and what can be done in it."""
 
-    store: SessionStore
+    store: Store
     sessions: SessionService
     chat: TurnService
     background: BackgroundService
@@ -96,7 +97,7 @@ class RoomFactory:
     vector_index: Callable[[int], VectorIndex]
     tuning: Callable[[], "TuningService"] | None = None
 
-    def room(self, store: SessionStore, snapshots: "SnapshotStore | None") -> RoomServices:
+    def room(self, store: Store, snapshots: "SnapshotStore | None") -> RoomServices:
         """Everything that can be done in a room. No model is started by this."""
         background = BackgroundService(store, self.clock, self.gate, self.settings().jobs, power=self.power)
         Titler(
@@ -183,7 +184,7 @@ class RoomFactory:
 
     def chat(
         self,
-        store: SessionStore,
+        store: Store,
         background: BackgroundService,
         recall: RecallService,
         continuity: ContinuityService,
@@ -204,7 +205,7 @@ class RoomFactory:
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
 
-    def profile(self, store: SessionStore) -> ProfileMaker:
+    def profile(self, store: Store) -> ProfileMaker:
         """The page of what is known of the person."""
         return ProfileMaker(
             store.memories,
@@ -214,7 +215,7 @@ class RoomFactory:
             ask_first=lambda: self.settings().memory.ask_first,
         )
 
-    def compactor(self, store: SessionStore, background: BackgroundService) -> Compactor:
+    def compactor(self, store: Store, background: BackgroundService) -> Compactor:
         """What summarises the sessions of a room with the model in use."""
         model = self.model()
         summariser = Summariser(

@@ -74,7 +74,7 @@ class FindingService:
     ) -> Page[SessionHit]:
         """Raises what storage raises. What is asked by meaning comes in the order of its nearness.
 
-        `exhaustive` as in `memory.search.ports.FindStore.sessions`.
+        `exhaustive` as in `FindStore.sessions`.
         """
         if query.question:
             hits = await self._by_meaning(query)

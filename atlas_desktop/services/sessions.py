@@ -15,7 +15,7 @@ from memory.entities import (
     TitleSource,
 )
 from memory.errors import AmbiguousId, MessageNotFound
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.active_summaries import TieredHistory, tiers
 from models.messages import Role
 
@@ -51,7 +51,7 @@ class SessionView:
 class SessionService:
     """One room's sessions."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def recent(
@@ -63,7 +63,7 @@ class SessionService:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Session]:
-        """Pinned ones first, then most recently used first. What is archived: see `SessionStore`."""
+        """Pinned ones first, then most recently used first. What is archived: see `Store`."""
         return await self._store.list_sessions(
             containing=containing, binned=binned, archived=archived, limit=limit, offset=offset
         )

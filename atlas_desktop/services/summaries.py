@@ -14,7 +14,7 @@ from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.compaction import IMPROVE, Compactor
 from models.errors import ModelsError
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role
@@ -107,7 +107,7 @@ class Titler:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         model: Callable[[], ChatModel],
         background: BackgroundService,
         *,

@@ -30,7 +30,8 @@ from memory.entities import (
 )
 from memory.errors import MemoryFault, MessageNotFound, NothingToAnswer, SessionNotFound
 from memory.insights.entities import Timed
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
 from models.errors import WorkerCrashed
 from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
 from models.ports import ChatModel, Generation
@@ -67,7 +68,7 @@ class TurnParts:
     fingerprints of models whose limits the user has been told about.
     """
 
-    store: SessionStore
+    store: Store
     model: ChatModel
     context: ContextEngine
     continuity: ContinuityService | None = None
@@ -491,7 +492,7 @@ class TurnService:
 class TimingService:
     """Notes it after every reply that has any words."""
 
-    def __init__(self, store: SessionStore, clock: Clock, background: BackgroundService) -> None:
+    def __init__(self, store: Store, clock: Clock, background: BackgroundService) -> None:
         self._store = store
         self._clock = clock
         background.register_hook(self.after_reply)

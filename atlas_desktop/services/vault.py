@@ -24,7 +24,7 @@ from memory.vault.vaults import Keys, Vaults
 
 if TYPE_CHECKING:
     from memory.entities import RoomReport
-    from memory.ports import SessionStore
+    from memory.storage.store import Store
 
 
 FREE = 3
@@ -78,7 +78,7 @@ class Attempts:
             out.write(f"{wrong} {self.now():.0f}\n")
 
 
-OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["SessionStore"]]
+OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["Store"]]
 """Opens a room with its key; the last argument says whether to make it when it is not there."""
 
 

@@ -11,7 +11,7 @@ from memory.errors import MemoryFault, RoomClosed, SessionNotFound
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.app import AtlasApp
-    from memory.ports import SessionStore
+    from memory.storage.store import Store
 
 # A write a second is nothing to a disk, and nobody minds a second's words.
 KEEP_AFTER_S = 1.0
@@ -107,7 +107,7 @@ class Drafts:
         if place == UNBEGUN and store is not None:
             self._unbegun[store.room] = conversation
 
-    async def _take_back(self, conversation: Conversation, *, but: "SessionStore | None") -> None:
+    async def _take_back(self, conversation: Conversation, *, but: "Store | None") -> None:
         """Where it was begun to be typed nothing stays of what has begun, or is to begin elsewhere."""
         for room in self._app.desk.open_rooms:
             kind = room.store.room
@@ -115,12 +115,12 @@ class Drafts:
                 del self._unbegun[kind]
                 await self._put(room.store, UNBEGUN, "")
 
-    async def _put(self, store: "SessionStore", place: str, text: str) -> None:
+    async def _put(self, store: "Store", place: str, text: str) -> None:
         if self._kept.get((store.room, place), "") != text:
             await store.drafts.save_draft(place, text)
             self._kept[store.room, place] = text
 
-    def _store(self, conversation: Conversation) -> "SessionStore | None":
+    def _store(self, conversation: Conversation) -> "Store | None":
         """Where the texts of a conversation may be kept: where it is, or is to begin. Raises `RoomClosed`."""
         session = conversation.session
         off = session is not None and session.memory_mode is MemoryMode.OFF

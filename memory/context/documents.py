@@ -17,7 +17,7 @@ from memory.context.assembly import Read
 from memory.context.budget import Budget
 from memory.context.entities import Epoch, NewEpoch, WholeDocument
 from memory.entities import Message
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vectors.passages import passages
 from models.ports import TokenCounter
 
@@ -109,9 +109,7 @@ class PassageVectors(Protocol):
 class Documents:
     """Of one room. Without `embedding`, words alone choose passages."""
 
-    def __init__(
-        self, store: SessionStore, counter: TokenCounter, embedding: PassageVectors | None = None
-    ) -> None:
+    def __init__(self, store: Store, counter: TokenCounter, embedding: PassageVectors | None = None) -> None:
         self._store = store
         self._counter = counter
         self._embedding = embedding

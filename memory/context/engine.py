@@ -16,14 +16,14 @@ from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
 from memory.memories.profile import Profile, ProfileMaker
-from memory.ports import SessionStore
 from memory.recall.entities import Hit
+from memory.storage.store import Store
 from models.messages import ChatMessage, Completion, ModelInfo, Role
 from models.ports import ChatModel, TokenCounter
 
 
 async def trace(
-    store: SessionStore,
+    store: Store,
     session_id: str,
     reply_id: str,
     model: str,
@@ -37,7 +37,7 @@ async def trace(
     await store.context.record_turn(TurnRecord(reply_id, session_id, None, model, "", 0, tuple(parts)))
 
 
-async def traced(store: SessionStore, reply_id: str) -> Mapping[str, TierUse]:
+async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
     """What was told, by tier, when the message that `reply_id` answers was answered before."""
     for earlier in await store.variants(reply_id):
         record = await store.context.turn(earlier.id)
@@ -47,7 +47,7 @@ async def traced(store: SessionStore, reply_id: str) -> Mapping[str, TierUse]:
     return {}
 
 
-async def considered_before(store: SessionStore, reply_id: str) -> tuple[RecallDecision, ...]:
+async def considered_before(store: Store, reply_id: str) -> tuple[RecallDecision, ...]:
     """What was looked at when the message that `reply_id` answers was answered before: its preface stays as
     it was made then, and so do the reasons for it."""
     for earlier in await store.variants(reply_id):
@@ -84,7 +84,7 @@ class ContextEngine:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         model: ChatModel,
         counter: TokenCounter,
         folder: HistoryCompactor,

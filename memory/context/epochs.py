@@ -9,7 +9,7 @@ from memory.context.compacting import HistoryCompactor, TokenAllowance
 from memory.context.entities import Epoch, NewEpoch, WholeDocument
 from memory.entities import Message, Session
 from memory.memories.profile import Profile
-from memory.ports import SessionStore
+from memory.storage.store import Store
 
 
 def usable(epochs: Sequence[Epoch], system: str) -> list[Epoch]:
@@ -30,7 +30,7 @@ def on_branch(epochs: Sequence[Epoch], branch: Sequence[Message]) -> list[Epoch]
 class EpochSelector:
     """Knows, of this run of the program, which epochs have served and which still wait to be read."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._served: dict[str, str] = {}
         self._waiting: dict[str, str] = {}
@@ -105,7 +105,7 @@ class EpochBuilder:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         folder: HistoryCompactor,
         page: Callable[[Session, Budget], Awaitable[Profile]],
         documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],

@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from memory.errors import MemoryFault, RoomClosed, StorageBusy, StorageFull
 from memory.jobs.foreground_gate import ForegroundGate, Power, Sleep, Throttle, braked_by
-from memory.jobs.queue import Job, JobPostponed, JobState, JobStore, Priority, error_facts
+from memory.jobs.queue import Job, JobPostponed, JobState, Priority, error_facts
 from memory.ports import Clock
+from memory.storage.jobs import JobStore
 
 Handler = Callable[[Job], Awaitable[None]]
 """Does one job. It may be cancelled at any await and is then run again from its beginning; what it raises

@@ -16,7 +16,7 @@ from memory.memories.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.passages import SourceMessage, sentences
 from memory.summaries.summarise import Summariser
 from models.messages import Role
@@ -36,7 +36,7 @@ class Digester:
     puts it into words. Raises what the store and the token counter raise.
     """
 
-    def __init__(self, store: SessionStore, summariser: Summariser) -> None:
+    def __init__(self, store: Store, summariser: Summariser) -> None:
         self._store = store
         self._summariser = summariser
 

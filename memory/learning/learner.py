@@ -11,7 +11,7 @@ from memory.learning.extraction import GROUP, ModelReader
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.learning.reader import asked_to_remember, read
 from memory.memories.entities import Memory, Unlearned
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.model_summaries import Checkpoint
 from models.messages import Role
 
@@ -25,7 +25,7 @@ class Learner:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         ledger: MemoryWriter,
         *,
         model: ModelReader | None = None,

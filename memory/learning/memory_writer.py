@@ -28,12 +28,12 @@ from memory.memories.entities import (
     NewMemory,
 )
 from memory.memories.lifetime import Retention, route
-from memory.memories.ports import MemoryStore
 from memory.memories.wording import reading
 from memory.ports import Clock
+from memory.storage.memories import MemoryStore
+from memory.storage.vectors import VectorStore
 from memory.summaries.evidence import fold, names, numbers, stem
 from memory.summaries.languages import lexicon, words
-from memory.vectors.ports import VectorStore
 from models.ports import Embedder
 
 EXCLUSIVE = frozenset({"name", "residence", "birthday", "age", "employer", "occupation", "called", "person"})

@@ -15,11 +15,11 @@ from memory.memories.entities import (
     NewMemory,
 )
 from memory.memories.lifetime import Retention, detail_words
+from memory.storage.vectors import VectorStore
 from memory.summaries.evidence import Evidence, fold, stem
 from memory.summaries.languages import lexicon, words
 from memory.summaries.summary_validation import tidied
 from memory.vectors.entities import StoredVector
-from memory.vectors.ports import VectorStore
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason
 from models.ports import ChatModel
 

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier
 from memory.memories.lifetime import in_use
-from memory.memories.ports import MemoryStore
 from memory.memories.wording import reading
 from memory.ports import Clock
 from memory.recall.decay import BOUNDED, Decay, memory_weight
+from memory.storage.memories import MemoryStore
 from models.ports import TokenCounter
 
 KINDS = (

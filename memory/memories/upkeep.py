@@ -35,8 +35,9 @@ from memory.memories.lifetime import (
     prolonged,
     promoted,
 )
-from memory.ports import Clock, SessionStore
+from memory.ports import Clock
 from memory.recall.decay import strength
+from memory.storage.store import Store
 from models.messages import Role
 
 PROMOTE, CONSOLIDATE, PROLONG = "promote", "consolidate", "prolong"
@@ -71,7 +72,7 @@ class Upkeep:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: Store,
         clock: Clock,
         rules: Callable[[], Retention],
         *,

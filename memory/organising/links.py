@@ -1,9 +1,7 @@
 """What leads from one conversation to others, and from a memory to conversations."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +24,3 @@ class Backlink:
     message_id: str
     at: datetime
     count: int
-
-
-class LinkStore(Protocol):
-    """The links of one room; what is in the bin is passed over. Raises as `memory.ports.SessionStore`."""
-
-    async def shared(self, session_id: str) -> Sequence[SharedMemory]:
-        """Memories that the session has in common with others, by the other session and by age."""
-        ...
-
-    async def backlinks(self, memory_id: str) -> Sequence[Backlink]:
-        """Where a memory was learned, then where it served; each the earliest first."""
-        ...

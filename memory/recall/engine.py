@@ -15,7 +15,7 @@ from memory.recall.gathering import Question, gather, narrowed
 from memory.recall.hits import Ranked
 from memory.recall.lexical import Places
 from memory.recall.notes import Sought, findable
-from memory.recall.ports import KINDS, NOTES, EvidenceStore, QueryVectors
+from memory.recall.ports import KINDS, NOTES, QueryVectors
 from memory.recall.references import refers_back
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
@@ -24,6 +24,7 @@ from memory.recall.searching import Search
 from memory.recall.selecting import POOL, best_of, in_turns, may_be_found
 from memory.recall.window import ANSWERS, Span, Window, recent
 from memory.recall.words import content_words
+from memory.storage.evidence import EvidenceStore
 from memory.vectors.mirror import IndexMirror
 
 if TYPE_CHECKING:

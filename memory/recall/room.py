@@ -8,9 +8,10 @@ from memory.recall.catalogue import Catalogue
 from memory.recall.entities import EntryChanges
 from memory.recall.lexical import Places, placed
 from memory.recall.notes import NoteIndex
-from memory.recall.ports import NOTES, EvidenceStore
+from memory.recall.ports import NOTES
 from memory.recall.rows import Rows
 from memory.recall.selecting import in_scope
+from memory.storage.evidence import EvidenceStore
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from memory.clock import micros
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
 from memory.recall.lexical import Places, placed
-from memory.recall.ports import EvidenceStore
 from memory.recall.selecting import in_scope
+from memory.storage.evidence import EvidenceStore
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,32 +1,314 @@
-"""Backups of rooms: made while the program runs, verified before they have their name, and unpacked."""
+"""Backups of rooms: made while the program runs, verified before they have their name, and unpacked.
 
+The file of a backup is a plain zip of parts that are encrypted already, and a list of them:
+
+    open.keys  open.db  [private.keys  private.db  [private.db-wal]]  manifest.json
+
+The list names each part with its size and SHA-256. It tells nothing else but when the backup was made, the
+how-many-th of its folder it is, and by which version. Its seals show whether it was changed. The open room's
+seal is always there, so no part can be exchanged for one of another backup, whichever room it belongs to.
+"""
+
+import glob
+import hashlib
+import hmac
+import os
+import secrets
 import shutil
+import stat
+import sys
 import tempfile
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from typing import IO
+
+import msgspec
 
 from memory.entities import RoomKind
 from memory.errors import (
     BackupDamaged,
+    FutureBackup,
     FutureSchema,
     KeyslotsDamaged,
     KeyslotsMissing,
+    NotABackup,
+    OutputRefused,
     RoomDamaged,
     RoomMissing,
+    StorageFull,
 )
 from memory.ports import Clock
-from memory.storage import archive, connection
-from memory.storage.archive import FORMAT, KEPT_ROOMS, Manifest
+from memory.storage import connection, verification
 from memory.storage.copying import copy_closed_room, copy_room, log_of
 from memory.storage.faults import translated
 from memory.storage.migrations import LATEST
-from memory.storage.queries import check
-from memory.vault.files import translated_os
+from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import KeyslotFile
 from memory.vault.status import private_missing
-from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, Unpacked
+from memory.vault.upkeep import SUFFIX, BackupFacts, BackupMade, RoomContents, Unpacked
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+KEPT_ROOMS = (RoomKind.OPEN, RoomKind.PRIVATE)
+KNOWN_PARTS = frozenset(f"{room}.{part}" for room in KEPT_ROOMS for part in ("keys", "db", "db-wal"))
+_MOST_MANIFEST = 65_536
+_MOST_KEYS = 65_536
+_MOST_ROOM = 1 << 40
+_STEP = 4 * 1024 * 1024
+_SEAL = b"atlas backup manifest 1"
+_DRAFT = "[0-9a-f]" * 16 + ".tmp"
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`bytes` is its size, `sha256` in hexadecimal."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`seals` maps rooms to authentication codes of the other fields, made with the rooms' keys. `checked`
+    names the rooms that have one: those whose key was at hand, so that their copies were checked as well.
+
+    `sequence` grows from backup to backup in one folder, whatever the clock says.
+    """
+
+    atlas_backup: int
+    made_at: datetime
+    program: str
+    parts: tuple[Part, ...]
+    sequence: int = 0
+    checked: tuple[RoomKind, ...] = ()
+    seals: dict[str, str] = {}
+
+    @property
+    def rooms(self) -> tuple[RoomKind, ...]:
+        names = {part.name for part in self.parts}
+        return tuple(room for room in KEPT_ROOMS if f"{room}.db" in names)
+
+    def bytes_of(self, room: RoomKind) -> int:
+        """The size of a room's parts."""
+        return sum(part.bytes for part in self.parts if part.name.startswith(f"{room}."))
+
+    def seal(self, key: RoomKey) -> str:
+        """The authentication code of this list: HMAC-SHA256 with a key derived from the room's."""
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        text = msgspec.json.encode(msgspec.structs.replace(self, seals={}))
+        return hmac.new(HKDF(SHA256(), 32, key.salt, _SEAL).derive(key.data), text, "sha256").hexdigest()
+
+    def sealed(self, keys: Mapping[RoomKind, RoomKey]) -> "Manifest":
+        """With a seal for each of these rooms, the open one among them."""
+        whole = msgspec.structs.replace(self, checked=tuple(room for room in self.rooms if room in keys))
+        seals = {str(room): whole.seal(keys[room]) for room in whole.checked}
+        return msgspec.structs.replace(whole, seals=seals)
+
+    def check_seals(self, keys: Mapping[RoomKind, RoomKey]) -> None:
+        """Raises `BackupDamaged` when the list is not the one that was made with these rooms' keys.
+
+        A seal that should be there and is not is a broken one. Only a room whose key nobody had when the
+        backup was made has none of its own; which rooms these are is sealed with the open room's key.
+        """
+        if set(self.seals) != {str(room) for room in self.checked} or RoomKind.OPEN not in self.checked:
+            raise BackupDamaged("a seal of its list of parts is missing")
+        for room in self.checked:
+            key = keys.get(room)
+            if key is not None and not hmac.compare_digest(self.seals[room], self.seal(key)):
+                raise BackupDamaged("the list of parts was changed")
+
+
+class _Format(msgspec.Struct):
+    atlas_backup: int
+
+
+@contextmanager
+def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A new zip that gets its name only when it is complete and on the disk, with mode 0600.
+
+    An error inside leaves no file. Raises `OutputRefused` when nothing can be written there, `StorageFull`.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        if not path.parent.exists():
+            make_private_folder(path.parent)
+        remove_drafts(path.parent, path.name)
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise OutputRefused(error.strerror or type(error).__name__) from error
+    except StorageFull as error:
+        raise OutputRefused(error.detail) from error
+    try:
+        with translated_os(), os.fdopen(descriptor, "w+b") as file:
+            with suppress(OSError):
+                # Not every file system can: then a draft that is left behind stays.
+                _hold(descriptor)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+            _check_written(file)
+        with translated_os():
+            draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def remove_drafts(folder: Path, name: str | None = None) -> None:
+    """Removes what backups that were killed left behind in a folder: of any that has a backup's usual ending,
+    and of this name. A draft that another process is at work on is held by it, and stays."""
+    patterns = [f".*{SUFFIX}.{_DRAFT}"]
+    if name is not None:
+        patterns.append(f".{glob.escape(name)}.{_DRAFT}")
+    for stale in {found for pattern in patterns for found in folder.glob(pattern)}:
+        with suppress(OSError):
+            descriptor = os.open(stale, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                _hold(descriptor)
+                stale.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _hold(descriptor: int) -> None:
+    """Holds a file until it is closed. Raises OSError when another process does. (Windows removes no file
+    that is open anywhere.)"""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _check_written(file: IO[bytes]) -> None:
+    """Reads everything back. Raises `BackupDamaged`."""
+    with zipfile.ZipFile(file) as archive:
+        for part in read_manifest(archive).parts:
+            for _ in _checked_bytes(archive, part):
+                pass
+
+
+def add_part(archive: zipfile.ZipFile, name: str, source: Path) -> Part:
+    """Puts a file's bytes into the archive as they are."""
+    digest = hashlib.sha256()
+    size = 0
+    with source.open("rb") as reader, archive.open(_entry(name), "w", force_zip64=True) as writer:
+        while step := reader.read(_STEP):
+            digest.update(step)
+            writer.write(step)
+            size += len(step)
+    return Part(name, size, digest.hexdigest())
+
+
+def add_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    archive.writestr(_entry(MANIFEST), msgspec.json.encode(manifest))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFREG | 0o600) << 16
+    return info
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+    """A backup's parts and the list of them. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
+    try:
+        if not path.is_file() and path.exists():
+            raise NotABackup("it is no file")
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise _refusal(path) from None
+    except OSError as error:
+        raise NotABackup(error.strerror or type(error).__name__) from error
+    with archive:
+        yield archive, read_manifest(archive)
+
+
+def _refusal(path: Path) -> NotABackup | BackupDamaged:
+    """A zip keeps its directory at the end: one that begins like ours and has none was cut short."""
+    with path.open("rb") as file:
+        begun = file.read(64)
+    names = tuple(name.encode() for name in KNOWN_PARTS)
+    if begun.startswith(b"PK\x03\x04") and begun[30:].startswith(names):
+        return BackupDamaged("it is cut short")
+    return NotABackup("it is no zip file")
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The list, once the archive has been found to hold what it names and nothing else."""
+    entries = archive.infolist()
+    if MANIFEST not in archive.namelist():
+        raise NotABackup("it has no list of parts")
+    _check_entries(entries)
+    data = _read_small(archive, MANIFEST, _MOST_MANIFEST)
+    try:
+        found = msgspec.json.decode(data, type=_Format).atlas_backup
+        if found > FORMAT:
+            raise FutureBackup(found, FORMAT)
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise NotABackup("its list of parts cannot be read") from None
+    sizes = {entry.filename: entry.file_size for entry in entries if entry.filename != MANIFEST}
+    if sizes != {part.name: part.bytes for part in manifest.parts}:
+        raise BackupDamaged("it does not hold what its list names")
+    for room in (RoomKind.OPEN, *manifest.rooms):
+        if not {f"{room}.db", f"{room}.keys"} <= sizes.keys():
+            raise BackupDamaged("a room or its key file is missing")
+    return manifest
+
+
+def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
+    names = [entry.filename for entry in entries]
+    if len(set(names)) != len(names) or not set(names) <= KNOWN_PARTS | {MANIFEST}:
+        raise NotABackup("it holds other things than a backup does")
+    for entry in entries:
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG) or entry.compress_type != zipfile.ZIP_STORED:
+            raise NotABackup("an entry is not a plain file")
+        most = _MOST_ROOM if ".db" in entry.filename else _MOST_KEYS
+        if entry.file_size > most or entry.file_size != entry.compress_size:
+            raise NotABackup("an entry has an impossible size")
+
+
+def extract(archive: zipfile.ZipFile, part: Part, target: Path) -> None:
+    """Writes a part to a new file of mode 0600, on the disk. Raises `BackupDamaged`, `StorageFull`."""
+    with translated_os():
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as writer:
+            for step in _checked_bytes(archive, part):
+                writer.write(step)
+            writer.flush()
+            os.fsync(writer.fileno())
+
+
+def _checked_bytes(archive: zipfile.ZipFile, part: Part) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    try:
+        with archive.open(part.name) as reader:
+            while step := reader.read(_STEP):
+                digest.update(step)
+                yield step
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BackupDamaged("a part cannot be read") from error
+    if digest.hexdigest() != part.sha256:
+        raise BackupDamaged("a part is not as it was written")
+
+
+def _read_small(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    try:
+        with archive.open(name) as reader:
+            return reader.read(most)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BackupDamaged("its list of parts cannot be read") from error
+
 
 _TABLES = ("sessions", "messages", "memories")
 
@@ -52,7 +334,7 @@ def back_up(
     with (
         tempfile.TemporaryDirectory(prefix="backup-") as work,
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="check") as checker,
-        archive.new_archive(target) as out,
+        new_archive(target) as out,
     ):
         parts = []
         checks = []
@@ -65,13 +347,13 @@ def back_up(
             else:
                 copy_closed_room(rooms / copied.name, copied)
             files = [slots, copied, log_of(copied)]
-            parts += [archive.add_part(out, file.name, file) for file in files if file.exists()]
+            parts += [add_part(out, file.name, file) for file in files if file.exists()]
         for done in checks:
             done.result()
         manifest = Manifest(
             atlas_backup=FORMAT, made_at=made_at, program=program, sequence=sequence, parts=tuple(parts)
         ).sealed(keys)
-        archive.add_manifest(out, manifest)
+        add_manifest(out, manifest)
     found = _facts(manifest)
     return BackupMade(target, made_at, found.rooms, found.checked, found.sizes, missing)
 
@@ -98,7 +380,7 @@ def check_copy(path: Path, key: RoomKey) -> None:
     conn = connection.open_to_read(path, key)
     with translated():
         try:
-            problems = check.structure(conn)
+            problems = verification.structure(conn)
         finally:
             conn.close()
     if problems:
@@ -107,9 +389,9 @@ def check_copy(path: Path, key: RoomKey) -> None:
 
 def unpack(file: Path, folder: Path) -> Unpacked:
     """As `memory.vault.upkeep.RoomFiles.unpack`; both copies of each keyslot file are written."""
-    with archive.opened_archive(file) as (source, manifest):
+    with opened_archive(file) as (source, manifest):
         for part in manifest.parts:
-            archive.extract(source, part, folder / part.name)
+            extract(source, part, folder / part.name)
     for room in manifest.rooms:
         keys = folder / f"{room}.keys"
         with translated_os():
@@ -126,7 +408,7 @@ def unpack(file: Path, folder: Path) -> Unpacked:
 
 def facts(file: Path) -> BackupFacts:
     """As `memory.vault.upkeep.RoomFiles.facts`."""
-    with archive.opened_archive(file) as (_, manifest):
+    with opened_archive(file) as (_, manifest):
         return _facts(manifest)
 
 
@@ -137,7 +419,7 @@ def _facts(manifest: Manifest) -> BackupFacts:
 
 def check_seals(file: Path, keys: Mapping[RoomKind, RoomKey]) -> None:
     """As `memory.vault.upkeep.RoomFiles.check_seals`."""
-    with archive.opened_archive(file) as (_, manifest):
+    with opened_archive(file) as (_, manifest):
         manifest.check_seals(keys)
 
 

@@ -1,30 +1,41 @@
-"""Summaries, epochs and turns of one room, on a database."""
+"""What prompts of one room are made of: summaries, epochs, turns, attachments."""
 
 from collections.abc import Sequence
 
+from memory.attachments.entities import Attachment, Document, NewAttachment
 from memory.context.decisions import RecallDecision
 from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, SummaryState, TurnRecord
 from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import ageing, considered, epochs, summaries
+from memory.storage.queries import attachments, epochs, summaries
 
 
-class SqlContext:
-    """`memory.context.ports.ContextStore` on a `Database`. Each method is one transaction."""
+class ContextStore:
+    """Summaries, epochs and turns of one room. Raises as `Store`, and
+    `SummaryNotFound`. A call that has returned is durable."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
+        """Stores a summary and marks those that it replaces as merged, in one transaction.
+
+        When one of those has become stale in the meantime it stays so, and the new one is stale as well.
+        Raises `MessageNotFound` when it covers a message that the session does not have, `SummaryNotFound`
+        when it replaces a summary that the session does not have, and `ValueError` when it covers nothing,
+        or is not of a higher level than each that it replaces, or does not cover all that they cover.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: summaries.insert(conn, session_id, new, now))
 
     async def summaries(self, session_id: str) -> list[Summary]:
+        """All of a session, in every state, oldest first."""
         return await self._database.read(lambda conn: summaries.of_session(conn, session_id))
 
     async def summary(self, ref: str) -> Summary:
+        """By id or unique prefix."""
         return await self._database.read(lambda conn: summaries.get(conn, summaries.resolve(conn, ref)))
 
     async def rewrite_summary(
@@ -37,6 +48,11 @@ class SqlContext:
         edited: bool = False,
         model: str | None = None,
     ) -> Summary:
+        """Replaces the text; a stale summary becomes current (or merged again, if it was merged).
+
+        Epochs whose head holds it end when it was stale or a person has `edited` it. A better text in place
+        of a fallback waits for the next epoch.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Summary:
@@ -57,22 +73,34 @@ class SqlContext:
         return await self._database.write(work)
 
     async def age_summaries(self, message_ids: Sequence[str]) -> list[Summary]:
-        return await self._database.write(lambda conn: ageing.age(conn, message_ids))
+        """Marks every summary that covers one of the messages as stale, and ends the epochs whose head holds
+        one of the summaries or messages; returns the summaries, oldest first. Unknown ids are passed over."""
+        return await self._database.write(lambda conn: epochs.age_summaries(conn, message_ids))
 
     async def to_improve(self, *, limit: int = 20) -> list[Summary]:
+        """Fallback and stale summaries that no person has edited, oldest first."""
         return await self._database.read(lambda conn: summaries.to_improve(conn, limit))
 
     async def add_epoch(self, new: NewEpoch) -> Epoch:
+        """Raises `MessageNotFound` when it starts at none of the session's messages, and `SummaryStale` when
+        its parts name a summary that has become stale."""
         now = self._clock.now()
         return await self._database.write(lambda conn: epochs.insert(conn, new, now))
 
     async def epochs(self, session_id: str, model: str) -> list[Epoch]:
+        """The epochs of a session for a model's fingerprint, oldest first."""
         return await self._database.read(lambda conn: epochs.of_session(conn, session_id, model))
 
     async def drop_epochs(self, session_id: str) -> int:
+        """Ends all epochs of a session: the next turn begins a new one. Returns how many there were."""
         return await self._database.write(lambda conn: epochs.drop(conn, session_id))
 
     async def record_turn(self, record: TurnRecord) -> None:
+        """What a reply's prompt was made of; a second record of the same reply replaces the first.
+
+        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` for what is no reply of the
+        session.
+        """
         await self._database.write(lambda conn: epochs.record_turn(conn, record))
 
     async def turn(self, reply_id: str) -> TurnRecord | None:
@@ -81,10 +109,48 @@ class SqlContext:
     async def record_considered(
         self, session_id: str, reply_id: str, found: Sequence[RecallDecision]
     ) -> None:
-        await self._database.write(lambda conn: considered.put(conn, session_id, reply_id, found))
+        """Keeps what was looked at for a reply, in its order, in place of what was kept before. It goes with
+        the reply, and each with what it names."""
+        await self._database.write(lambda conn: epochs.put_considered(conn, session_id, reply_id, found))
 
     async def considered(self, reply_id: str) -> list[RecallDecision]:
-        return await self._database.read(lambda conn: considered.of_reply(conn, reply_id))
+        """In the order in which they were ranked."""
+        return await self._database.read(lambda conn: epochs.considered_for(conn, reply_id))
 
     async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, RecallDecision]]:
-        return await self._database.read(lambda conn: considered.naming(conn, item_id, limit))
+        """Ids of replies for which a message, memory or summary was looked at, the latest first, and what
+        became of it."""
+        return await self._database.read(lambda conn: epochs.considered_naming(conn, item_id, limit))
+
+
+class AttachmentStore:
+    """Of one room. They go with their session, and to its copies. Raises as `Store`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def attach(self, session_id: str, new: NewAttachment) -> Attachment:
+        """One of the same name and text is there once. Raises `SessionNotFound`."""
+        now = self._clock.now()
+        return await self._database.write(lambda conn: attachments.insert(conn, session_id, new, now))
+
+    async def attached(self, session_id: str) -> list[Attachment]:
+        """In the order in which they were added."""
+        return await self._database.read(lambda conn: attachments.of_session(conn, session_id))
+
+    async def documents(self) -> list[Document]:
+        """What is attached to any session that is not in the bin, by name."""
+        return await self._database.read(attachments.documents)
+
+    async def detach(self, session_id: str, ref: str) -> Attachment:
+        """Erases one (by its name, its id or a unique prefix of that), and takes it out of the session's
+        prompts: prefaces that hold words of it are emptied, and the epochs end.
+
+        Raises `AttachmentNotFound`, `AmbiguousId`.
+        """
+
+        def work(conn: Connection) -> Attachment:
+            return attachments.erase(conn, session_id, ref)
+
+        return await self._database.erase(work)

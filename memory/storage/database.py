@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self, TypeVar
@@ -27,7 +27,7 @@ class Database:
     def __init__(
         self,
         connection: Connection,
-        executor: ThreadPoolExecutor,
+        executor: Executor,
         at_rest: Callable[[Connection], None] | None = None,
         reopen: Callable[[], Connection] | None = None,
         closed: Callable[[], None] | None = None,
@@ -249,6 +249,8 @@ def _connected(
 
 async def _settled(pending: Future[T]) -> T:
     """The result of `pending`, which goes on to its end even when the one who awaits it is cancelled."""
+    if pending.done():
+        return pending.result()
     waiting = asyncio.wrap_future(pending)
     waiting.add_done_callback(_look_at)
     return await asyncio.shield(waiting)

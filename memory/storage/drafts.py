@@ -9,14 +9,19 @@ from memory.storage.queries import messages
 from memory.storage.values import storable
 
 
-class SqlDraftStore:
-    """Each method is one transaction."""
+class DraftStore:
+    """One text a place: a session's id, or `UNBEGUN`. They go with their session.
+
+    Raises what `Store` raises.
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def save_draft(self, place: str, text: str) -> None:
+        """Keeps a text in place of the one before; an empty one is kept by keeping none. Raises
+        `SessionNotFound`."""
         now = micros(self._clock.now())
         session_id = None if place == UNBEGUN else place
 
@@ -37,6 +42,8 @@ class SqlDraftStore:
         await self._database.write(work)
 
     async def draft(self, place: str) -> str:
+        """The text of a place, empty where there is none."""
+
         def work(conn: Connection) -> str:
             row = conn.execute("SELECT text FROM drafts WHERE place = ?", (place,)).fetchone()
             return "" if row is None else str(row[0])
@@ -44,6 +51,9 @@ class SqlDraftStore:
         return await self._database.read(work)
 
     async def leave_open(self, session_id: str | None) -> None:
+        """Notes which session is shown as the program locks; None notes that none is. Raises
+        `SessionNotFound`."""
+
         def work(conn: Connection) -> None:
             if session_id is not None:
                 messages.head_of(conn, session_id)
@@ -54,6 +64,8 @@ class SqlDraftStore:
         await self._database.write(work)
 
     async def take_left_open(self) -> str | None:
+        """The session that was noted, which is thereby forgotten."""
+
         def work(conn: Connection) -> str | None:
             row = conn.execute("SELECT session_id FROM left_open").fetchone()
             conn.execute("DELETE FROM left_open")

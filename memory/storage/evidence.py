@@ -1,4 +1,4 @@
-"""`memory.recall.ports.EvidenceStore` on a database."""
+"""What recall reads of one room."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +11,8 @@ from memory.storage.queries import evidence, notes
 from memory.storage.words import pieces, terms
 
 
-class SqlEvidenceStore:
-    """Each method reads one state of the database."""
+class EvidenceStore:
+    """What recall reads of one room. Raises as `Store`."""
 
     def __init__(self, database: Database, notes: ChangeNotes) -> None:
         self._database = database
@@ -21,41 +21,53 @@ class SqlEvidenceStore:
         self._ready = False
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
+        """Finished messages in the order of storing, from the first `seq` greater than `after`."""
         return await self._database.read(lambda conn: evidence.entries(conn, after, limit))
 
     async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
+        """Those that are there and finished."""
         return await self._database.read(lambda conn: evidence.entries_of(conn, seqs))
 
     async def wordings(self, seqs: Collection[int]) -> list[Wording]:
         return await self._database.read(lambda conn: evidence.wordings(conn, seqs))
 
     async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
+        """Of these sessions, or of all."""
         return await self._database.read(lambda conn: evidence.session_entries(conn, ids))
 
     async def changes(self, since: int | None) -> EntryChanges:
+        """What was written since a version; None begins to listen and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return EntryChanges(self._notes.version, frozenset(), frozenset())
         return await self._database.read(lambda _conn: self._since(since))
 
     async def stems(self, text: str) -> list[str]:
+        """The words of `text` as the index knows them, in their order, repeated ones once."""
         (found,) = await self.stems_of([text])
         return list(dict.fromkeys(found))
 
     async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text as `stems` has them, repeated ones as often as they occur."""
         return await self._database.read(lambda _conn: self._stems(texts))
 
     async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
+        """Memories in a state in which they can be found, or summaries that are not out of date, in the order
+        of storing, from the first `seq` greater than `after`."""
         return await self._database.read(lambda conn: notes.notes(conn, kind, after, limit))
 
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
+        """Those of both kinds that are there and may be found."""
         return await self._database.read(lambda conn: notes.notes_of(conn, ids))
 
     async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
+        """Memories and summaries that hold every word, "phrase" and beginning* of `query`, best first; not
+        those of sessions in the bin. Raises `BadQuery`."""
         expression = " AND ".join(term.fts() for term in terms(query))
         return await self._database.read(lambda conn: self._matching(conn, expression, kinds, limit))
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
+        """Where each of these stems occurs; those in more than `at_most` messages are left out."""
         if not self._ready:
             await self._database.prepare(evidence.know_vocabularies)
             self._ready = True
@@ -67,6 +79,7 @@ class SqlEvidenceStore:
         return await self._database.read(work)
 
     async def texts(self, seqs: Sequence[int]) -> list[Text]:
+        """In the order asked for; those that are gone are left out."""
         return await self._database.read(lambda conn: evidence.texts(conn, seqs))
 
     async def fixed(self, name: str) -> str | None:

@@ -1,10 +1,18 @@
-"""Rooms as files: `memory.vault.upkeep.RoomFiles` and `RoomRepairs`."""
+"""Rooms as files: what the vault does with them, and writing one under another key."""
 
+import os
 from pathlib import Path
+from typing import Any
+
+from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.entities import RoomKind
+from memory.errors import NotARoom, RoomDamaged, StorageFull
 from memory.ports import Clock
-from memory.storage import archive, backup, connection
+from memory.storage import backup, connection, verification
+from memory.storage.backup import check_copy
+from memory.storage.copying import remove_room_file
+from memory.storage.faults import translated
 from memory.storage.freshness import start_counting
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked
@@ -25,7 +33,7 @@ class SqlRoomFiles:
         return backup.unpack(file, folder)
 
     def remove_drafts(self, folder: Path) -> None:
-        archive.remove_drafts(folder)
+        backup.remove_drafts(folder)
 
     def facts(self, file: Path) -> BackupFacts:
         return backup.facts(file)
@@ -47,7 +55,7 @@ class SqlRoomFiles:
         backup.check_copy(path, key)
 
     def rekey(self, path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
-        from memory.storage.rekey import rekey
+        from memory.storage.files import rekey
 
         rekey(path, key, target, new)
 
@@ -55,3 +63,45 @@ class SqlRoomFiles:
         from memory.storage.salvage import salvage
 
         return salvage(path, key, target, self._clock.now())
+
+
+def rekey(path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
+    """Writes a copy of a closed room to a new file under another key, and checks it; the room stays.
+
+    `PRAGMA rekey` would rewrite the file in place: killed half-way, it opens with neither key. Raises
+    `RoomMissing`, `NotARoom`, `RoomDamaged`, `StorageFull`; then there is no new file.
+    """
+    check_copy(path, key)
+    try:
+        with translated(path):
+            source: Any = connection.open_file(path, key)
+            counted = verification.counts(source)
+            copied: Any = connection.create_file(target, new)
+            try:
+                source.backup(copied)
+            except sqlcipher.Error as error:
+                # It bears no code. What is read has just been found sound, so what is written is to blame.
+                raise StorageFull(str(error)) from error
+            finally:
+                copied.close()
+                source.close()
+        check_copy(target, new)
+        _compare(target, new, counted)
+    except NotARoom as error:
+        remove_room_file(target)
+        raise RoomDamaged(error.detail) from error
+    except BaseException:
+        remove_room_file(target)
+        raise
+
+
+def _compare(target: Path, new: RoomKey, counted: tuple[int, int]) -> None:
+    conn = connection.open_file(target, new, journal="DELETE")
+    with translated(target):
+        try:
+            if verification.counts(conn) != counted:
+                raise RoomDamaged("the copy holds less than the room")
+        finally:
+            conn.close()
+    with target.open("rb") as file:
+        os.fsync(file.fileno())

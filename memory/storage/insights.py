@@ -1,16 +1,18 @@
-"""`memory.insights.ports.InsightStore` on a database."""
+"""Statistics of one room."""
 
 from datetime import datetime, tzinfo
 
 from memory.clock import micros
 from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used
 from memory.storage.database import Database
-from memory.storage.queries import statistics, timing
+from memory.storage.queries import statistics
 from memory.storage.reader import Reader
 
 
-class SqlInsightStore:
-    """Each method reads one state of the database; what takes long by `reader`, where there is one."""
+class InsightStore:
+    """Counts of one room; what is in the bin counts nowhere but in storage. `since` bounds the time that
+    something was said, done or learned; days are those of `zone` (None: this
+    computer's). Raises as `Store`."""
 
     def __init__(self, database: Database, reader: Database | Reader) -> None:
         self._database = database
@@ -20,27 +22,34 @@ class SqlInsightStore:
         return await self._database.read(statistics.totals)
 
     async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
+        """Days on which something was said, the earliest first."""
         return await self._reader.read(lambda conn: statistics.days(conn, zone, since))
 
     async def topics(
         self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20
     ) -> list[Topic]:
+        """Tags, categories and projects, of each kind the most frequent first."""
         return await self._database.read(lambda conn: statistics.topics(conn, zone, since, limit))
 
     async def timings(self, since: datetime | None = None, *, limit: int = 10_000) -> list[Timed]:
+        """How fast replies came, the latest `limit` of them, the earliest first."""
         begin = None if since is None else micros(since)
-        return await self._database.read(lambda conn: timing.select(conn, begin, limit))
+        return await self._database.read(lambda conn: statistics.timings(conn, begin, limit))
 
     async def note_timing(self, session_id: str, timed: Timed) -> None:
-        await self._database.write(lambda conn: timing.note(conn, session_id, timed))
+        """Keeps how fast a reply came; it goes with its session."""
+        await self._database.write(lambda conn: statistics.note_timing(conn, session_id, timed))
 
     async def vector_model(self) -> str | None:
+        """The fingerprint of a model that vectors of messages are of; None without any."""
         return await self._database.read(statistics.vector_model)
 
     async def storage(self) -> list[Stored]:
+        """The largest first."""
         return await self._database.read(statistics.storage)
 
     async def growth(self, zone: tzinfo | None, since: datetime | None = None) -> list[Growth]:
+        """Weeks in which memories were learned, the earliest first."""
         return await self._database.read(lambda conn: statistics.growth(conn, zone, since))
 
     async def most_used(self, *, limit: int = 10) -> list[Used]:

@@ -1,4 +1,4 @@
-"""`memory.personas.ports.PersonaStore` on a database."""
+"""Personas and prompt templates of one room."""
 
 from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
 from memory.ports import Clock
@@ -7,14 +7,19 @@ from memory.storage.database import Database
 from memory.storage.queries import personas
 
 
-class SqlPersonaStore:
-    """Each method is one transaction."""
+class PersonaStore:
+    """Of one room. A `ref` is a name (in any case), an id, or a unique prefix of an id.
+
+    Raises `PersonaNotFound`, `AmbiguousId`, and as `Store`. `add` and `change` raise
+    `NameTaken` when another one has the name, and `ValueError` when a name or text is empty.
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def personas(self) -> list[Persona]:
+        """By name."""
         return await self._database.read(personas.all_personas)
 
     async def persona(self, ref: str) -> Persona:
@@ -25,6 +30,7 @@ class SqlPersonaStore:
         return await self._database.write(lambda conn: personas.put_persona(conn, None, new, now))
 
     async def change_persona(self, ref: str, new: NewPersona) -> Persona:
+        """Everything but its id and the time of its making is replaced."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Persona:
@@ -33,6 +39,8 @@ class SqlPersonaStore:
         return await self._database.write(work)
 
     async def remove_persona(self, ref: str) -> Persona:
+        """Sessions that took it up keep its words."""
+
         def work(conn: Connection) -> Persona:
             gone = personas.persona(conn, ref)
             conn.execute("DELETE FROM personas WHERE id = ?", (gone.id,))
@@ -41,9 +49,11 @@ class SqlPersonaStore:
         return await self._database.erase(work)
 
     async def templates(self) -> list[Template]:
+        """By name."""
         return await self._database.read(personas.all_templates)
 
     async def template(self, ref: str) -> Template:
+        """Raises `TemplateNotFound`, as the others of templates do."""
         return await self._database.read(lambda conn: personas.template(conn, ref))
 
     async def add_template(self, new: NewTemplate) -> Template:

@@ -25,16 +25,14 @@ _CANDIDATES = """
 """
 
 
-class SqlRetentionStore:
-    """`memory.retention.RetentionStore` on a `Database`.
-
-    Days of projects are kept in the room: a project's name is no one else's business.
-    """
+class RetentionStore:
+    """What a room knows for it. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def candidates(self) -> list[Candidate]:
+        """Every conversation of the room, in the bin or not."""
         rows = await self._database.read(lambda conn: conn.execute(_CANDIDATES).fetchall())
         return [
             Candidate(
@@ -50,6 +48,12 @@ class SqlRetentionStore:
         ]
 
     async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
+        """Notes the time, and says up to when time has passed for certain: things age by that (`Seen`). With
+        `believe` all of it has.
+
+        Where the clock is found to have been ahead or behind, conversations that were put into the bin
+        meanwhile count as put there now.
+        """
         known = None if believe else await self._database.read(_seen)
         if known and timedelta(0) <= now - known.at < _NOTED_EVERY and known.passed <= known.at:
             # As good as noted: a command that only reads writes nothing.
@@ -69,6 +73,8 @@ class SqlRetentionStore:
         return await self._database.write(work)
 
     async def projects(self) -> dict[str, int]:
+        """Days by the name of the project, of projects that have their own."""
+
         def work(conn: Connection) -> dict[str, int]:
             days = _days(conn)
             return {
@@ -80,6 +86,8 @@ class SqlRetentionStore:
         return await self._database.read(work)
 
     async def set_project(self, project: str, days: int | None) -> None:
+        """Gives a project its own days (0: for ever), or with None the room's. Raises `ProjectNotFound`."""
+
         def work(conn: Connection) -> None:
             row = conn.execute("SELECT id FROM projects WHERE name = ?", (project,)).fetchone()
             if row is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
 from memory.ports import Clock
-from memory.storage import connection, schema
+from memory.storage import connection, migrations
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
@@ -15,7 +15,7 @@ from memory.storage.freshness import CommitCount
 from memory.storage.migrations import LATEST
 from memory.storage.queries import jobs, messages
 from memory.storage.reader import Reader
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.storage.upgrade import bring_up_to_date
 from memory.vault.counter import counter_path
 from memory.vault.files import make_private_folder, sync_folder, translated_os
@@ -24,9 +24,7 @@ from memory.vault.keys import RoomKey
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
-async def open_room(
-    path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, create: bool = False
-) -> SqlSessionStore:
+async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, create: bool = False) -> Store:
     """The room at `path`, brought up to date; with `create`, made first when there is no file.
 
     Where nothing can be written it is opened to be read, if it is up to date, until there is space again.
@@ -67,19 +65,19 @@ async def open_room(
 
     database = await Database.open(connect, count.mark, to_read=connect_to_read, closed=space.release)
     freshness = Freshness.READ_ONLY if database.read_only else count.freshness
-    return SqlSessionStore(database, room, clock, freshness=freshness, reader=reader)
+    return Store(database, room, clock, freshness=freshness, reader=reader)
 
 
-async def open_off_record(clock: Clock) -> SqlSessionStore:
+async def open_off_record(clock: Clock) -> Store:
     """A room in memory alone: nothing of it is ever written, and closing it ends it."""
 
     def connect() -> Connection:
         conn = connection.open_memory()
         with translated():
-            _prepare(conn, None, lambda: schema.migrate(conn, clock.now()))
+            _prepare(conn, None, lambda: migrations.migrate(conn, clock.now()))
         return conn
 
-    return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, clock)
+    return Store(await Database.open(connect), RoomKind.OFF_RECORD, clock)
 
 
 def _prepare(conn: Connection, count: CommitCount | None, migrate: Callable[[], object]) -> None:
@@ -119,7 +117,7 @@ def _fill(draft: Path, key: RoomKey, now: datetime) -> None:
     conn = connection.create_file(draft, key)
     with translated():
         try:
-            schema.migrate(conn, now)
+            migrations.migrate(conn, now)
         finally:
             conn.close()
     left = [file.name for file in _side_files(draft) if file.exists()]

@@ -5,20 +5,23 @@ written, whatever has become of the trees above; what else a person made (projec
 read by SQLite from both ends of its tables, as far as it comes. What was derived (summaries, vectors, the
 full text) is made anew.
 """
+# ruff: noqa: S608  # the names put into SQL come from the schema
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
+from memory.clock import micros
 from memory.errors import MemoryFault
 from memory.storage import connection
 from memory.storage.connection import Connection
 from memory.storage.faults import fault_of, translated
 from memory.storage.pages import BadPage, PageReader, Rows, Value
-from memory.storage.queries import salvaged
 from memory.storage.room import make_room_file
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import Salvaged
@@ -56,18 +59,18 @@ def salvage(path: Path, key: RoomKey, target: Path, now: datetime) -> Salvaged:
         with translated():
             conn.execute("PRAGMA foreign_keys = OFF")
             conn.execute("BEGIN IMMEDIATE")
-            columns = {table: _columns(conn, table) for table in salvaged.tables(conn)}
+            columns = {table: _columns(conn, table) for table in tables(conn)}
             reader = PageReader(path, key)
             rows = Rows(reader)
             found = _in_pages(rows, columns)
-            counts = {table: salvaged.insert(conn, table, found[table]) for table in sorted(_RAW)}
+            counts = {table: insert(conn, table, found[table]) for table in sorted(_RAW)}
             for table in sorted(columns.keys() - _RAW - _DERIVED):
-                counts[table] = salvaged.insert(conn, table, _readable(path, key, table, columns[table]))
-            salvaged.keep_parcel_key(conn, _parcel_key(reader))
-            expected = salvaged.mend(conn, now)
-            counts = {table: salvaged.count(conn, table) for table in counts}
+                counts[table] = insert(conn, table, _readable(path, key, table, columns[table]))
+            keep_parcel_key(conn, _parcel_key(reader))
+            expected = mend(conn, now)
+            counts = {table: count(conn, table) for table in counts}
             conn.execute("COMMIT")
-            salvaged.rebuild_full_text(conn)
+            rebuild_full_text(conn)
     finally:
         conn.close()
     return Salvaged(
@@ -139,7 +142,7 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
             known = [name for name in _columns(conn, table) if name in wanted]
             order = ", ".join(f"{n + 1} {direction}" for n in range(len(_primary(conn, table))))
             for values in conn.execute(
-                f"SELECT {', '.join([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"  # noqa: S608
+                f"SELECT {', '.join([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"
             ):
                 own = len(values) - len(known)
                 found[tuple(values[:own])] = dict(zip(known, values[own:], strict=True))
@@ -155,3 +158,122 @@ def _primary(conn: Connection, table: str) -> list[str]:
     """The names of the primary key's columns, in its order."""
     keyed = [(int(row[5]), str(row[1])) for row in conn.execute(f"PRAGMA table_info({table})") if row[5]]
     return [name for _, name in sorted(keyed)]
+
+
+TITLE = "Recovered"
+_MOST_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many messages there were at least, by what the sessions say, and how many sessions had to be made
+    up for messages without one."""
+
+    messages: int
+    placeholders: int
+
+
+def tables(conn: Connection) -> list[str]:
+    """The tables of the schema, without those that the full-text indices are made of."""
+    names = conn.execute(
+        """
+        SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+        AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+        """
+    )
+    return [str(row[0]) for row in names]
+
+
+def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> int:
+    """How many of the rows could be put in: one that breaks a rule of its table is left out."""
+    done = 0
+    for row in rows:
+        names = ", ".join(row)
+        marks = ", ".join("?" for _ in row)
+        try:
+            conn.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+        except sqlcipher.IntegrityError:
+            continue
+        done += 1
+    return done
+
+
+def keep_parcel_key(conn: Connection, key: str | None) -> None:
+    """Puts in the key that was found, unless it is here."""
+    if key is not None:
+        conn.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('parcel_key', ?)", (key,))
+
+
+def count(conn: Connection, table: str) -> int:
+    return int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def mend(conn: Connection, now: datetime) -> Expected:
+    """Gives every message a session and a parent that are there, and every session a head.
+
+    Other rows that point at what is lost go, or point at nothing where they may.
+    """
+    made = conn.execute(
+        """
+        INSERT INTO sessions (id, title, title_source, memory_mode, created_at, updated_at)
+        SELECT session_id, ?, 'imported', 'normal', coalesce(min(created_at), ?), coalesce(max(created_at), ?)
+        FROM messages WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id
+        """,
+        (TITLE, micros(now), micros(now)),
+    ).rowcount
+    conn.execute(
+        """
+        UPDATE messages SET parent_id = (
+            SELECT p.id FROM messages AS p WHERE p.session_id = messages.session_id AND p.seq < messages.seq
+            ORDER BY p.seq DESC LIMIT 1
+        )
+        WHERE parent_id IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM messages AS p
+            WHERE p.id = messages.parent_id AND p.session_id = messages.session_id AND p.seq < messages.seq
+        )
+        """
+    )
+    conn.execute(
+        """
+        UPDATE sessions SET head_id = (
+            SELECT id FROM messages WHERE session_id = sessions.id ORDER BY seq DESC LIMIT 1
+        )
+        WHERE head_id IS NULL
+        OR NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.id = head_id AND m.session_id = sessions.id)
+        """
+    )
+    counted = "(SELECT count(*) FROM messages WHERE session_id = sessions.id)"
+    expected = conn.execute(
+        f"SELECT coalesce(sum(max(message_count, {counted})), 0) FROM sessions"
+    ).fetchone()
+    conn.execute(f"UPDATE sessions SET message_count = {counted}")
+    for _ in range(_MOST_ROUNDS):
+        if not _cut_loose_ends(conn):
+            break
+    return Expected(int(expected[0]), max(made, 0))
+
+
+def _cut_loose_ends(conn: Connection) -> int:
+    """Rows changed or removed because something that they point at is not there."""
+    changed = 0
+    for table in tables(conn):
+        keys: dict[int, list[tuple[str, str, str, str]]] = {}
+        for row in conn.execute(f"PRAGMA foreign_key_list({table})"):
+            keys.setdefault(int(row[0]), []).append((str(row[2]), str(row[3]), str(row[4]), str(row[6])))
+        for parts in keys.values():
+            parent, on_delete = parts[0][0], parts[0][3]
+            same = " AND ".join(f"p.{theirs} = {table}.{ours}" for _, ours, theirs, _ in parts)
+            column = parts[0][1]
+            lost = f"{table}.{column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE {same})"
+            cut = f"DELETE FROM {table}" if on_delete == "CASCADE" else f"UPDATE {table} SET {column} = NULL"
+            changed += conn.execute(f"{cut} WHERE {lost}").rowcount
+    return changed
+
+
+def rebuild_full_text(conn: Connection) -> None:
+    """Has every full-text index read what it is an index of."""
+    indices = conn.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
+    ).fetchall()
+    for (name,) in indices:
+        conn.execute(f"INSERT INTO {name} ({name}) VALUES ('rebuild')")

@@ -23,7 +23,7 @@ from memory.storage import connection
 from memory.storage.connection import APPLICATION_ID, Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
-from memory.storage.queries import snapshots as queries
+from memory.storage.values import pack_tokens, unpack_tokens
 from memory.vault.files import make_private_folder, translated_os
 from memory.vault.keys import RoomKey
 from models.messages import ModelState
@@ -38,18 +38,22 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 T = TypeVar("T")
 
 
-async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SqlSnapshotStore":
+async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SnapshotStore":
     """The store at `path`, made when there is none that can be used; at most `limit` bytes of states.
 
     Never fails: where no file can be made, nothing is stored.
     """
-    store = SqlSnapshotStore(path, key, limit)
+    store = SnapshotStore(path, key, limit)
     await store.open()
     return store
 
 
-class SqlSnapshotStore:
-    """A `SnapshotStore` whose file is made anew when it is damaged, foreign or of another version."""
+class SnapshotStore:
+    """States by session and model: a cache, of which any entry may be missing at any time.
+
+    A full disk, a damaged file or a closed store mean that nothing is stored or found, never an error.
+    Rooms that must not persist have no such store.
+    """
 
     def __init__(self, path: Path, key: RoomKey, limit: int) -> None:
         self._path = path
@@ -62,6 +66,7 @@ class SqlSnapshotStore:
 
     @property
     def renewed(self) -> bool:
+        """Whether the store could not be used as it was found, and was made anew."""
         return self._renewed
 
     async def open(self) -> None:
@@ -76,40 +81,50 @@ class SqlSnapshotStore:
             await database.close()
 
     async def put(self, session_id: str, state: ModelState) -> bool:
+        """Stores a state in place of the session's older one for this model; True when it is there now.
+
+        A stored state that already goes on from these tokens stays. What was not used for the longest time
+        makes room.
+        """
         if state.size > self._limit:
             return False
         used, self._used = self._used, []
 
         def work(conn: Connection) -> bool:
             for pair in used:
-                queries.touch(conn, *pair)
-            queries.put(conn, session_id, state, self._limit)
+                touch(conn, *pair)
+            put(conn, session_id, state, self._limit)
             return True
 
         return await self._attempt(lambda database: database.write(work), otherwise=False)
 
     async def find(self, session_id: str, model: str) -> SnapshotInfo | None:
+        """The session's state for a model's fingerprint."""
         return await self._attempt(
-            lambda database: database.read(lambda conn: queries.find(conn, session_id, model)), otherwise=None
+            lambda database: database.read(lambda conn: find(conn, session_id, model)), otherwise=None
         )
 
     async def load(self, info: SnapshotInfo) -> ModelState | None:
+        """The state itself; None when it has gone meanwhile."""
         self._used.append((info.session_id, info.model))
         return await self._attempt(
-            lambda database: database.read(lambda conn: queries.load(conn, info)), otherwise=None
+            lambda database: database.read(lambda conn: load(conn, info)), otherwise=None
         )
 
     async def drop_session(self, session_id: str) -> int:
+        """Removes all of a session; when this returns it is no longer on the disk. Returns how many."""
         return await self._drop("session_id = ?", session_id)
 
     async def drop_other_models(self, model: str) -> int:
+        """Removes the states of every model but this one."""
         return await self._drop("model <> ?", model)
 
     async def drop_all(self) -> int:
         return await self._drop("TRUE")
 
     async def verify(self) -> tuple[str, ...]:
-        return await self._attempt(lambda database: database.read(queries.problems), otherwise=())
+        """What is wrong with the file; nothing when it is sound. Reads everything."""
+        return await self._attempt(lambda database: database.read(problems), otherwise=())
 
     async def _drop(self, condition: str, *values: str) -> int:
         """What has to go goes, if need be with the whole file.
@@ -119,7 +134,7 @@ class SqlSnapshotStore:
         gone = 0
         if self._database is not None:
             try:
-                gone, left = await self._database.write(lambda conn: queries.drop(conn, condition, values))
+                gone, left = await self._database.write(lambda conn: drop(conn, condition, values))
             except MemoryFault:
                 self._renewed = True
             else:
@@ -185,7 +200,7 @@ def _settled(conn: Connection) -> Connection:
 def _create(conn: Connection) -> None:
     conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
     conn.execute("BEGIN IMMEDIATE")
-    for statement in queries.SCHEMA:
+    for statement in SCHEMA:
         conn.execute(statement)
     conn.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
@@ -195,3 +210,111 @@ def _create(conn: Connection) -> None:
 def _remove(path: Path) -> None:
     for suffix in ("", *_SIDE_FILES):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+SCHEMA = (
+    """CREATE TABLE snapshots (
+        id INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prefix_hash TEXT NOT NULL,
+        tokens BLOB NOT NULL,
+        size INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        used INTEGER NOT NULL,
+        UNIQUE (session_id, model)
+    ) STRICT""",
+    """CREATE TABLE chunks (
+        snapshot_id INTEGER NOT NULL REFERENCES snapshots (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (snapshot_id, number)
+    ) STRICT""",
+)
+
+
+def touch(conn: Connection, session_id: str, model: str) -> None:
+    conn.execute(
+        "UPDATE snapshots SET used = (SELECT max(used) + 1 FROM snapshots)"
+        " WHERE session_id = ? AND model = ?",
+        (session_id, model),
+    )
+
+
+def find(conn: Connection, session_id: str, model: str) -> SnapshotInfo | None:
+    row = conn.execute(
+        "SELECT prefix_hash, size, tokens FROM snapshots WHERE session_id = ? AND model = ?",
+        (session_id, model),
+    ).fetchone()
+    if row is None:
+        return None
+    tokens = unpack_tokens(row[2])
+    return SnapshotInfo(session_id, model, row[0], len(tokens), row[1], tokens)
+
+
+def load(conn: Connection, info: SnapshotInfo) -> ModelState | None:
+    row = conn.execute(
+        "SELECT id, sha256 FROM snapshots WHERE session_id = ? AND model = ? AND prefix_hash = ?",
+        (info.session_id, info.model, info.prefix_hash),
+    ).fetchone()
+    if row is None:
+        return None
+    chunks = conn.execute("SELECT data FROM chunks WHERE snapshot_id = ? ORDER BY number", (row[0],))
+    return ModelState(info.model, info.tokens, tuple(data for (data,) in chunks), row[1])
+
+
+def put(conn: Connection, session_id: str, state: ModelState, limit: int) -> None:
+    stored = find(conn, session_id, state.model)
+    if stored is not None and stored.tokens[: len(state.tokens)] == state.tokens:
+        touch(conn, session_id, state.model)
+        return
+    conn.execute("DELETE FROM snapshots WHERE session_id = ? AND model = ?", (session_id, state.model))
+    total = conn.execute("SELECT coalesce(sum(size), 0) FROM snapshots").fetchone()[0] + state.size
+    for number, size in conn.execute("SELECT id, size FROM snapshots ORDER BY used").fetchall():
+        if total <= limit:
+            break
+        conn.execute("DELETE FROM snapshots WHERE id = ?", (number,))
+        total -= size
+    (number,) = conn.execute(
+        "INSERT INTO snapshots (session_id, model, prefix_hash, tokens, size, sha256, used)"
+        " VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(used), 0) + 1 FROM snapshots)) RETURNING id",
+        (
+            session_id,
+            state.model,
+            state.prefix_hash,
+            pack_tokens(state.tokens),
+            state.size,
+            state.sha256,
+        ),
+    ).fetchone()
+    conn.executemany(
+        "INSERT INTO chunks (snapshot_id, number, data) VALUES (?, ?, ?)",
+        ((number, n, chunk) for n, chunk in enumerate(state.chunks)),
+    )
+    _shrink(conn)
+
+
+def drop(conn: Connection, condition: str, values: tuple[str, ...]) -> tuple[int, int]:
+    """How many states went, and how many are left; the last ones are left to the caller."""
+    total = conn.execute("SELECT count(*) FROM snapshots").fetchone()[0]
+    where = f"FROM snapshots WHERE {condition}"  # a constant of this module
+    gone = conn.execute(f"SELECT count(*) {where}", values).fetchone()[0]
+    if 0 < gone < total:
+        conn.execute(f"DELETE {where}", values)
+        _shrink(conn)
+    return gone, total - gone
+
+
+def _shrink(conn: Connection) -> None:
+    """Gives the disk back what the file no longer needs."""
+    conn.execute("PRAGMA incremental_vacuum").fetchall()
+
+
+def problems(conn: Connection) -> tuple[str, ...]:
+    found = [f"page check: {row[0]}" for row in conn.execute("PRAGMA cipher_integrity_check")]
+    found += [str(row[0]) for row in conn.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    odd = conn.execute(
+        "SELECT count(*) FROM snapshots AS s WHERE size <>"
+        " (SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE snapshot_id = s.id)"
+    ).fetchone()[0]
+    return (*found, *([f"{odd} incomplete states"] if odd else []))

@@ -1,4 +1,4 @@
-"""Sessions and messages of one room, on a database."""
+"""One room: its sessions and messages, and the stores beside them."""
 
 from collections.abc import Collection, Sequence
 
@@ -21,12 +21,24 @@ from memory.entities import (
 from memory.errors import MessageNotFound, SessionBinned
 from memory.forgetting import Affected, Target
 from memory.ports import Clock
+from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
+from memory.storage.context import AttachmentStore, ContextStore
 from memory.storage.database import Database
-from memory.storage.queries import erasure, forgetting, forks, messages, parting, sessions
+from memory.storage.drafts import DraftStore
+from memory.storage.evidence import EvidenceStore
+from memory.storage.insights import InsightStore
+from memory.storage.jobs import JobStore
+from memory.storage.memories import MemoryStore
+from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
+from memory.storage.personas import PersonaStore
+from memory.storage.queries import erasure, forgetting, forks, merging, messages, sessions
 from memory.storage.reader import Reader
-from memory.storage.stores import StoresOfARoom
-from memory.storage.verifying import verified
+from memory.storage.retention import RetentionStore
+from memory.storage.search.store import FindStore
+from memory.storage.transfer import MoveStore, TransferStore
+from memory.storage.vectors import VectorStore
+from memory.storage.verification import verified
 from memory.storage.words import plain_query
 
 
@@ -38,8 +50,14 @@ class _NotDone(Exception):
         self.affected = affected
 
 
-class SqlSessionStore(StoresOfARoom):
-    """`memory.ports.SessionStore` on a `Database`. Each method is one transaction."""
+class Store:
+    """One room. A second room is a second instance; nothing in here chooses between rooms.
+
+    A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is neither in
+    the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`,
+    `RoomClosed`.
+    A call that has returned is durable.
+    """
 
     def __init__(
         self,
@@ -51,7 +69,24 @@ class SqlSessionStore(StoresOfARoom):
         reader: Reader | None = None,
     ) -> None:
         """Searches go by `reader`, a connection of their own, if there is one."""
-        super().__init__(database, room, clock, reader or database)
+        reads = reader or database
+        notes = ChangeNotes()
+        self.find = FindStore(database, reads, room, clock)
+        self.context = ContextStore(database, clock)
+        self.jobs = JobStore(database, clock)
+        self.vectors = VectorStore(database, notes, reads)
+        self.evidence = EvidenceStore(database, notes)
+        self.memories = MemoryStore(database, clock, notes)
+        self.drafts = DraftStore(database, clock)
+        self.retention = RetentionStore(database)
+        self.transfer = TransferStore(database, room)
+        self.moves = MoveStore(database, clock)
+        self.organising = OrganisingStore(database, clock, reads)
+        self.projects = ProjectStore(database, room, clock)
+        self.insights = InsightStore(database, reads)
+        self.links = LinkStore(database)
+        self.attachments = AttachmentStore(database, clock)
+        self.personas = PersonaStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room
@@ -64,9 +99,11 @@ class SqlSessionStore(StoresOfARoom):
 
     @property
     def freshness(self) -> Freshness:
+        """Whether the room was found as new as it had been when it was last used."""
         return self._freshness
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
+        """Stores a session together with its first message, in one transaction."""
         now = self._clock.now()
 
         def work(conn: Connection) -> tuple[Session, Message]:
@@ -77,6 +114,7 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.write(work)
 
     async def get_session(self, ref: str) -> Session:
+        """Sessions in the bin are found by id or prefix, never by `last`."""
         return await self._database.read(
             lambda conn: sessions.get(conn, sessions.resolve(conn, ref), self._room)
         )
@@ -90,6 +128,9 @@ class SqlSessionStore(StoresOfARoom):
         containing: str = "",
         archived: bool | None = False,
     ) -> list[Session]:
+        """Pinned ones first, then most recently used first. `containing` filters on title and text, by words
+        or their beginnings; what is archived is found so, too. Otherwise it is listed only with `archived`
+        (True: it alone, None: beside the others)."""
         return await self._database.read(
             lambda conn: sessions.select(
                 conn,
@@ -110,17 +151,27 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.write(work)
 
     async def bin_session(self, session_id: str) -> Session:
+        """Moves the session to the bin; `restore_session` brings it back."""
         return await self._set_columns(session_id, {"deleted_at": micros(self._clock.now())})
 
     async def restore_session(self, session_id: str) -> Session:
+        """Brings it back from the bin; if it was merged into another one, with its messages."""
+
         def work(conn: Connection) -> Session:
             sessions.set_columns(conn, session_id, {"deleted_at": None})
-            parting.part(conn, session_id)
+            merging.take_apart(conn, session_id)
             return sessions.get(conn, session_id, self._room)
 
         return await self._database.write(work)
 
     async def fork_session(self, session_id: str, leaf_id: str, title: str | None = None) -> Session:
+        """A new session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.
+
+        Texts, times, tokens and marks are kept, and so are project, memory mode, system prompt, model, tags,
+        and of the summaries, epochs and turns those that belong to the branch. A title that is given is the
+        person's; without one it is the session's, of the same source. Raises `SessionNotFound`,
+        `MessageNotFound`.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Session:
@@ -129,9 +180,21 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.write(work)
 
     async def erase_session(self, session_id: str) -> Erased:
+        """Erases a session for good with all that was made from it, in one transaction, and looks whether
+        anything of it is left. Memories that other sources speak for stay, without what it said. Where it
+        or memories that go with it were recalled in other sessions, the prefaces that hold them are emptied
+        and the epochs end. Raises `SessionNotFound`."""
         return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
 
     async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
+        """Erases all that is meant, in one transaction, and looks whether anything of it is left; with
+        `dry_run` only says what would go.
+
+        Whole sessions, messages with their other variants and the answers that repeat their words, memories;
+        of what is chosen by its words alone (`about`) titles, tags, drafts and whatever else holds them.
+        Raises also `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
+        """
+
         def work(conn: Connection) -> Affected:
             affected = forgetting.forget(conn, target)
             if dry_run:
@@ -146,6 +209,7 @@ class SqlSessionStore(StoresOfARoom):
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
+        """Adds a node below `parent_id` (default: the head); it becomes the head."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
@@ -160,6 +224,12 @@ class SqlSessionStore(StoresOfARoom):
     async def begin_turn(
         self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
     ) -> tuple[Session, Message, Message]:
+        """Stores what was said and, below it, the reply that is to grow, in one transaction: both or neither.
+
+        They are added at the head of `session_id`, or begin `new_session`; exactly one of the two is given.
+        Returns the session as it is afterwards, with the reply as its head. Raises as `append_message`, and
+        `SessionBinned`.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> tuple[Session, Message, Message]:
@@ -182,6 +252,10 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.write(work)
 
     async def edit_message(self, message_id: str, content: str) -> Message:
+        """A person's other words for a message: a new variant of it, which becomes the head.
+
+        The message and all that follows it stay. Raises `MessageNotFound`, `SessionBinned`.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
@@ -195,9 +269,18 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.write(work)
 
     async def forget_message(self, message_id: str) -> list[Summary]:
+        """Empties a message in place, so that the tree stays whole.
+
+        Its preface, tokens, vectors and full-text entries go, as do remembered results of its session, what
+        memories rest on it, and the prefaces of turns in which it or one of these was recalled; the epochs
+        of these sessions end. Returns the summaries that cover it: they are stale, and empty until they are
+        made anew. A reply that is being written must have been stopped before. Raises `MessageNotFound`.
+        """
         return await self._database.erase(lambda conn: erasure.forget_message(conn, message_id))
 
     async def forget_messages(self, message_ids: Collection[str]) -> Erased:
+        """As `forget_message`, all in one transaction, and looks whether anything of them is left. Titles
+        that rest on their words are emptied, but for those that a person gave."""
         return await self._database.erase(lambda conn: erasure.forget_messages(conn, message_ids))
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
@@ -221,6 +304,13 @@ class SqlSessionStore(StoresOfARoom):
         since: Collection[str] = (),
         newest: int | None = None,
     ) -> list[Message]:
+        """Messages from the root to `leaf_id` (default: the head), oldest first.
+
+        With `since` it begins at the newest of these messages that is on the branch, if any is; with `newest`
+        it is at most so many (≥ 1) messages long. The cost is that of what is returned, however long the
+        session.
+        """
+
         def work(conn: Connection) -> list[Message]:
             head = messages.head_of(conn, session_id)
             leaf = head if leaf_id is None else leaf_id
@@ -234,19 +324,26 @@ class SqlSessionStore(StoresOfARoom):
         return await self._database.read(work)
 
     async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
+        """Every message of a session, on any branch, in the order in which they were stored; of their texts
+        the first `excerpt` characters. Raises `SessionNotFound`."""
         return await self._database.read(lambda conn: messages.outline(conn, session_id, excerpt))
 
     async def variants(self, message_id: str) -> list[Message]:
+        """The message and its siblings of the same role, oldest first."""
         return await self._database.read(lambda conn: messages.variants(conn, messages.get(conn, message_id)))
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
-        page = await self._find.messages(plain_query(query), limit=limit)
+        """Messages that hold the words of `query`, best first: `find` without its language. Raises
+        `BadQuery`."""
+        page = await self.find.messages(plain_query(query), limit=limit)
         return [SearchHit(hit.message, hit.session.title, hit.score, hit.snippet.text) for hit in page.hits]
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
+        """Ids of sessions with a finished reply whose title still is its first words."""
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
 
     async def verify(self) -> RoomReport:
+        """Checks every page, key and reference. Reads everything; changes nothing."""
         return await verified(self._database, self._room, self._freshness)
 
     async def close(self) -> None:

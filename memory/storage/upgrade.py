@@ -5,6 +5,7 @@ what no transaction helps against: what comes out is counted, and if it is not w
 back. The copy goes when the upgrade is done: what is forgotten later must be in no older copy.
 """
 
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,11 @@ from typing import Any
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.errors import NotARoom, RoomDamaged, StorageFull, UpgradeFailed
-from memory.storage import connection, schema, space
+from memory.storage import connection, migrations, verification
 from memory.storage.connection import Connection
 from memory.storage.copying import remove_room_file
 from memory.storage.faults import translated
 from memory.storage.migrations import LATEST
-from memory.storage.queries import check
 from memory.vault.files import translated_os
 from memory.vault.keys import RoomKey
 
@@ -34,7 +34,7 @@ def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) 
     Raises `StorageFull` (the copy needs space too), `RoomDamaged`.
     """
     copy = copy_of(path)
-    if schema.version_of(conn) == LATEST:
+    if migrations.version_of(conn) == LATEST:
         if copy.exists():
             # Ended before what came out was counted.
             _compare(conn, copy, key, _held(copy, key))
@@ -42,12 +42,12 @@ def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) 
     _remove(copy)
     try:
         counted = _copied(conn, copy, key)
-        schema.migrate(conn, now)
+        migrations.migrate(conn, now)
     except StorageFull:
         _remove(copy)
         raise
     _compare(conn, copy, key, counted)
-    space.give_back(conn)
+    give_back(conn)
     return True
 
 
@@ -59,7 +59,7 @@ def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
         return None
     try:
         with translated():
-            return check.counts(read)
+            return verification.counts(read)
     except RoomDamaged:
         return None
     finally:
@@ -68,7 +68,7 @@ def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
 
 def _compare(conn: Connection, copy: Path, key: RoomKey, counted: tuple[int, int] | None) -> None:
     """Removes the copy, after the room has been made what the copy is if it does not hold as much."""
-    found = check.counts(conn)
+    found = verification.counts(conn)
     failed = counted is not None and counted != found
     if failed:
         _put_back(conn, copy, key)
@@ -97,15 +97,15 @@ def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:
     except sqlcipher.Error as error:
         # It bears no code, and does not say which of the two is to blame.
         with translated():
-            damaged = check.pages(conn)
+            damaged = verification.pages(conn)
         raise (RoomDamaged(damaged[0]) if damaged else StorageFull(str(error))) from error
     finally:
         made.close()
     read = connection.open_to_read(copy, key)
     with translated():
         try:
-            problems = check.structure(read)
-            counted = check.counts(read)
+            problems = verification.structure(read)
+            counted = verification.counts(read)
         finally:
             read.close()
     if problems:
@@ -116,3 +116,25 @@ def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:
 def _remove(copy: Path) -> None:
     with translated_os():
         remove_room_file(copy)
+
+
+_FREE_SHARE = 0.25
+_FEWEST_PAGES = 256
+_MOST_PAGES = 65_536
+"""SQLite makes the room anew in memory; in a larger one the free pages are left to what is written next."""
+
+
+def give_back(conn: Connection) -> bool:
+    """Makes the file as small as what it holds, if a good part of it is free; whether it did.
+
+    Killed in between, the file is as it was. A disk without the space for it leaves it so, too.
+    """
+    pages = int(conn.execute("PRAGMA page_count").fetchone()[0])
+    free = int(conn.execute("PRAGMA freelist_count").fetchone()[0])
+    if not _FEWEST_PAGES <= pages <= _MOST_PAGES or free < pages * _FREE_SHARE:
+        return False
+    with suppress(StorageFull), translated():
+        conn.execute("VACUUM")
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return True
+    return False

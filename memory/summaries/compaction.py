@@ -10,7 +10,7 @@ from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessageStatus
 from memory.jobs.queue import Job
 from memory.jobs.yielding import Gently
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.active_summaries import active_summaries
 from memory.summaries.passages import SourceMessage
 from memory.summaries.planning import (
@@ -57,7 +57,7 @@ class Compactor:
     Raises what the store, the counter and the model raise.
     """
 
-    def __init__(self, store: SessionStore, summariser: Summariser, counter: TokenCounter) -> None:
+    def __init__(self, store: Store, summariser: Summariser, counter: TokenCounter) -> None:
         self._store = store
         self._summariser = summariser
         self._counter = counter
@@ -288,7 +288,7 @@ def register_summaries(
 class SummaryCompactor:
     """`memory.context.compacting.Folder` by summaries."""
 
-    def __init__(self, store: SessionStore, compactor: Compactor) -> None:
+    def __init__(self, store: Store, compactor: Compactor) -> None:
         self._store = store
         self._compactor = compactor
 

@@ -4,9 +4,9 @@ import asyncio
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 
+from memory.storage.vectors import VectorStore
 from memory.vectors.entities import Embedded, Unembedded
 from memory.vectors.passages import passages
-from memory.vectors.ports import VectorStore
 from models.ports import Embedder
 
 BATCH = 16

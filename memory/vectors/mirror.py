@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
+from memory.storage.vectors import VectorStore
 from memory.vectors.entities import StoredVector, VectorPage
-from memory.vectors.ports import VectorIndex, VectorStore
+from memory.vectors.ports import VectorIndex
 
 T = TypeVar("T")
 

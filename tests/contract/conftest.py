@@ -1,4 +1,4 @@
-"""Every kind of session store, so that one suite speaks for all of them."""
+"""Both kinds of room, in a file and in memory, so that one suite speaks for each."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from memory.entities import RoomKind
-from memory.ports import SessionStore
 from memory.storage.room import open_off_record, open_room
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
+from tests.fakes.clock import FakeClock
 
 
 @pytest.fixture
@@ -18,14 +18,10 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["fake", "file", "off the record"])
-async def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
-) -> AsyncIterator[SessionStore]:
-    opened: SessionStore
-    if request.param == "fake":
-        opened = InMemorySessionStore(clock)
-    elif request.param == "file":
+@pytest.fixture(params=["file", "off the record"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Store]:
+    opened: Store
+    if request.param == "file":
         path = tmp_path / "rooms" / "open.db"
         opened = await open_room(path, RoomKey.generate(), RoomKind.OPEN, clock, create=True)
     else:

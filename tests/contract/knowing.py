@@ -3,7 +3,7 @@
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import Message, MessagePatch, Session
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, NewMemory
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
 from tests.contract.talk import talk
@@ -29,7 +29,7 @@ def own(text: str) -> NewMemory:
     return NewMemory(MemoryKind.FACT, text, MemoryOrigin.PERSON, state=MemoryState.KEPT)
 
 
-async def asked_with(store: SessionStore, memory: Memory, tier: str = "recall") -> tuple[Session, str]:
+async def asked_with(store: Store, memory: Memory, tier: str = "recall") -> tuple[Session, str]:
     """A session, and its reply for which a memory stood in the prompt."""
     session, said = await talk(store, 2)
     await store.update_message(said[0].id, MessagePatch(preface="what is known"))
@@ -39,6 +39,6 @@ async def asked_with(store: SessionStore, memory: Memory, tier: str = "recall") 
     return session, said[1].id
 
 
-async def embed_all(store: SessionStore) -> None:
+async def embed_all(store: Store) -> None:
     made = [Embedded(one, (packed([1.0, 0.0]),)) for one in await store.vectors.unembedded(MODEL)]
     await store.vectors.put(MODEL, made)

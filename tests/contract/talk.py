@@ -7,7 +7,7 @@ from memory.entities import (
     NewSession,
     Session,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 
 
@@ -19,7 +19,7 @@ def assistant(text: str, status: MessageStatus = MessageStatus.COMPLETE) -> NewM
     return NewMessage(Role.ASSISTANT, text, status=status)
 
 
-async def begin(store: SessionStore, text: str = "hello", title: str = "A chat") -> tuple[Session, Message]:
+async def begin(store: Store, text: str = "hello", title: str = "A chat") -> tuple[Session, Message]:
     return await store.create_session(NewSession(title), user(text))
 
 
@@ -27,7 +27,7 @@ def texts(messages: list[Message]) -> list[str]:
     return [message.content for message in messages]
 
 
-async def talk(store: SessionStore, messages: int) -> tuple[Session, list[Message]]:
+async def talk(store: Store, messages: int) -> tuple[Session, list[Message]]:
     """A session of so many messages, a person's and a model's in turn."""
     session, first = await begin(store, "message 0")
     said = [first]

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,17 +10,16 @@ from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, RoomKind
 from memory.errors import AmbiguousId, AttachmentNotFound, RoomClosed, SessionNotFound
 from memory.forgetting import Target
-from memory.ports import SessionStore
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from tests.contract.talk import talk
+from tests.fakes.clock import FakeClock
 
 NOTES = NewAttachment("notes.md", "text/markdown", 20, "The quokka \ud800 smiles.")
 
 
-async def test_attachments_are_kept_in_order_once_each(store: SessionStore) -> None:
+async def test_attachments_are_kept_in_order_once_each(store: Store) -> None:
     session, _ = await talk(store, 2)
     first = await store.attachments.attach(session.id, NOTES)
     second = await store.attachments.attach(session.id, replace(NOTES, name="other.txt"))
@@ -36,7 +34,7 @@ async def test_attachments_are_kept_in_order_once_each(store: SessionStore) -> N
     assert (await store.verify()).problems == ()
 
 
-async def test_a_document_tells_to_which_sessions_it_is_attached(store: SessionStore) -> None:
+async def test_a_document_tells_to_which_sessions_it_is_attached(store: Store) -> None:
     ids = [(await talk(store, 2))[0].id for _ in range(3)]
     notes = [(await store.attachments.attach(one, NOTES)).id for one in ids]
     # The same name says nothing of another text.
@@ -53,7 +51,7 @@ async def test_a_document_tells_to_which_sessions_it_is_attached(store: SessionS
     assert found[1].places == ((ids[2], notes[2]), (ids[0], notes[0]))
 
 
-async def test_what_is_detached_is_gone_from_prompts(store: SessionStore) -> None:
+async def test_what_is_detached_is_gone_from_prompts(store: Store) -> None:
     session, said = await talk(store, 4)
     made = await store.attachments.attach(session.id, NOTES)
     await store.update_message(said[0].id, MessagePatch(preface="(Attached: quokka)"))
@@ -73,7 +71,7 @@ async def test_what_is_detached_is_gone_from_prompts(store: SessionStore) -> Non
     assert turn.parts[0].ids == ()
 
 
-async def test_a_name_that_fits_two_is_not_guessed(store: SessionStore) -> None:
+async def test_a_name_that_fits_two_is_not_guessed(store: Store) -> None:
     session, _ = await talk(store, 2)
     for name in ("a.txt", "ab.txt"):
         await store.attachments.attach(session.id, replace(NOTES, name=name))
@@ -82,7 +80,7 @@ async def test_a_name_that_fits_two_is_not_guessed(store: SessionStore) -> None:
     assert (await store.attachments.detach(session.id, "ab")).name == "ab.txt"
 
 
-async def test_they_go_with_copies_and_with_their_session(store: SessionStore) -> None:
+async def test_they_go_with_copies_and_with_their_session(store: Store) -> None:
     session, said = await talk(store, 2)
     made = await store.attachments.attach(session.id, NOTES)
     parts = (TierUse("document", 5, (made.id,)),)
@@ -100,18 +98,14 @@ async def test_they_go_with_copies_and_with_their_session(store: SessionStore) -
     assert await store.attachments.attached(fork.id) == [copied]
 
 
-async def test_they_move_with_their_session_and_stay_in_its_prompts(
-    store: SessionStore, tmp_path: Path
-) -> None:
+async def test_they_move_with_their_session_and_stay_in_its_prompts(store: Store, tmp_path: Path) -> None:
     session, said = await talk(store, 2)
     made = await store.attachments.attach(session.id, NOTES)
     await store.update_message(said[0].id, MessagePatch(preface="(Attached: quokka)"))
     parts = (TierUse("document", 5, (made.id,)),)
     await store.context.record_turn(TurnRecord(said[1].id, session.id, None, "m", "00", 5, parts))
-    target: Any = InMemorySessionStore(FakeClock(), RoomKind.PRIVATE)
-    if isinstance(store, SqlSessionStore):
-        path = tmp_path / "rooms" / "private.db"
-        target = await open_room(path, RoomKey.generate(), RoomKind.PRIVATE, FakeClock(), create=True)
+    path = tmp_path / "rooms" / "private.db"
+    target = await open_room(path, RoomKey.generate(), RoomKind.PRIVATE, FakeClock(), create=True)
     sealer = await target.moves.sealer()
     await store.moves.depart(session.id, RoomKind.PRIVATE, sealer)
     assert await target.moves.arrive(sealer.unseal(await store.moves.parcel(session.id), session.id))
@@ -120,14 +114,14 @@ async def test_they_move_with_their_session_and_stay_in_its_prompts(
     await target.close()
 
 
-async def test_forgetting_everything_takes_them(store: SessionStore) -> None:
+async def test_forgetting_everything_takes_them(store: Store) -> None:
     session, _ = await talk(store, 2)
     await store.attachments.attach(session.id, NOTES)
     assert (await store.forget(Target(everything=True))).erased.verified
     assert await store.attachments.attached(session.id) == []
 
 
-async def test_a_closed_store_says_so(store: SessionStore) -> None:
+async def test_a_closed_store_says_so(store: Store) -> None:
     await store.close()
     with pytest.raises(RoomClosed):
         await store.attachments.attached("last")

@@ -16,7 +16,7 @@ from memory.errors import (
     SummaryStale,
 )
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, talk
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -33,7 +33,7 @@ def head_of(*held: str) -> tuple[TierUse, ...]:
 # --- summaries -------------------------------------------------------------------------------------
 
 
-async def test_a_summary_has_what_it_was_given(store: SessionStore) -> None:
+async def test_a_summary_has_what_it_was_given(store: Store) -> None:
     session, said = await talk(store, 4)
     new = NewSummary(
         "What was said", ids(said[:2]), topics=("soil", "\ud800"), fallback=True, model="small", level=2
@@ -50,7 +50,7 @@ async def test_a_summary_has_what_it_was_given(store: SessionStore) -> None:
     assert (await store.get_session(session.id)).updated_at == said[-1].created_at
 
 
-async def test_a_summary_is_found_by_a_unique_prefix(store: SessionStore) -> None:
+async def test_a_summary_is_found_by_a_unique_prefix(store: Store) -> None:
     session, said = await talk(store, 2)
     one = await store.context.add_summary(session.id, NewSummary("one", ids(said)))
     two = await store.context.add_summary(session.id, NewSummary("two", ids(said)))
@@ -65,7 +65,7 @@ async def test_a_summary_is_found_by_a_unique_prefix(store: SessionStore) -> Non
             await store.context.summary(ref)
 
 
-async def test_a_wider_summary_stands_for_those_it_replaces(store: SessionStore) -> None:
+async def test_a_wider_summary_stands_for_those_it_replaces(store: Store) -> None:
     session, said = await talk(store, 6)
     first = await store.context.add_summary(session.id, NewSummary("a", ids(said[:2])))
     second = await store.context.add_summary(session.id, NewSummary("b", ids(said[2:4])))
@@ -85,7 +85,7 @@ async def test_a_wider_summary_stands_for_those_it_replaces(store: SessionStore)
     assert (await store.verify()).problems == ()
 
 
-async def test_a_summary_that_makes_no_sense_is_refused_whole(store: SessionStore) -> None:
+async def test_a_summary_that_makes_no_sense_is_refused_whole(store: Store) -> None:
     session, said = await talk(store, 4)
     narrow = await store.context.add_summary(session.id, NewSummary("a", ids(said[:2]), level=1))
     other, theirs = await talk(store, 2)
@@ -114,7 +114,7 @@ async def test_a_summary_that_makes_no_sense_is_refused_whole(store: SessionStor
     assert await store.context.summaries(session.id) == [narrow]
 
 
-async def test_a_changed_message_makes_all_its_summaries_stale(store: SessionStore) -> None:
+async def test_a_changed_message_makes_all_its_summaries_stale(store: Store) -> None:
     session, said = await talk(store, 6)
     add = store.context.add_summary
     narrow = await add(session.id, NewSummary("a", ids(said[:2])))
@@ -141,7 +141,7 @@ async def test_a_changed_message_makes_all_its_summaries_stale(store: SessionSto
     assert await store.context.to_improve() == []
 
 
-async def test_what_was_made_from_a_stale_summary_is_stale(store: SessionStore) -> None:
+async def test_what_was_made_from_a_stale_summary_is_stale(store: Store) -> None:
     session, said = await talk(store, 4)
     one = await store.context.add_summary(session.id, NewSummary("a", ids(said[:2])))
     await store.context.age_summaries([said[0].id])
@@ -154,7 +154,7 @@ async def test_what_was_made_from_a_stale_summary_is_stale(store: SessionStore) 
     assert [found.id for found in await store.context.to_improve(limit=1)] == [one.id]
 
 
-async def test_a_person_s_summary_is_never_improved(store: SessionStore) -> None:
+async def test_a_person_s_summary_is_never_improved(store: Store) -> None:
     session, said = await talk(store, 2)
     summary = await store.context.add_summary(session.id, NewSummary("a", ids(said), fallback=True))
     assert await store.context.to_improve() == [summary]
@@ -170,7 +170,7 @@ async def test_a_person_s_summary_is_never_improved(store: SessionStore) -> None
 # --- epochs ----------------------------------------------------------------------------------------
 
 
-async def test_epochs_are_kept_by_session_and_model(store: SessionStore) -> None:
+async def test_epochs_are_kept_by_session_and_model(store: Store) -> None:
     session, said = await talk(store, 4)
     summary = await store.context.add_summary(session.id, NewSummary("a", ids(said[:2])))
     parts = (*head_of(summary.id), TierUse("profile", 3, ("p\u00e9",)))
@@ -188,7 +188,7 @@ async def test_epochs_are_kept_by_session_and_model(store: SessionStore) -> None
     assert await store.context.epochs(session.id, "abc") == []
 
 
-async def test_an_epoch_starts_in_its_own_session_with_fresh_summaries(store: SessionStore) -> None:
+async def test_an_epoch_starts_in_its_own_session_with_fresh_summaries(store: Store) -> None:
     session, said = await talk(store, 2)
     _, theirs = await talk(store, 2)
     for start in (theirs[0].id, NOBODY):
@@ -204,7 +204,7 @@ async def test_an_epoch_starts_in_its_own_session_with_fresh_summaries(store: Se
     assert await store.context.epochs(session.id, "m") == []
 
 
-async def test_an_epoch_ends_with_what_its_head_holds(store: SessionStore) -> None:
+async def test_an_epoch_ends_with_what_its_head_holds(store: Store) -> None:
     session, said = await talk(store, 6)
     add = store.context.add_summary
     old = await add(session.id, NewSummary("a", ids(said[:2])))
@@ -231,7 +231,7 @@ async def test_an_epoch_ends_with_what_its_head_holds(store: SessionStore) -> No
 # --- turns -----------------------------------------------------------------------------------------
 
 
-async def test_a_turn_s_record_is_replaced_and_outlives_its_epoch(store: SessionStore) -> None:
+async def test_a_turn_s_record_is_replaced_and_outlives_its_epoch(store: Store) -> None:
     session, said = await talk(store, 2)
     epoch = await store.context.add_epoch(NewEpoch(session.id, "m", "x", (), said[0].id))
     parts = (TierUse("system", 9), TierUse("user", 3, (said[0].id,)))
@@ -252,7 +252,7 @@ async def test_a_turn_s_record_is_replaced_and_outlives_its_epoch(store: Session
     assert (await store.verify()).problems == ()
 
 
-async def test_a_turn_belongs_to_a_reply_of_its_session(store: SessionStore) -> None:
+async def test_a_turn_belongs_to_a_reply_of_its_session(store: Store) -> None:
     session, said = await talk(store, 2)
     other, _ = await begin(store)
     for session_id, reply_id in ((session.id, NOBODY), (other.id, said[1].id), (session.id, said[0].id)):
@@ -265,7 +265,7 @@ async def test_a_turn_belongs_to_a_reply_of_its_session(store: SessionStore) -> 
 # --- the room --------------------------------------------------------------------------------------
 
 
-async def test_unknown_sessions_have_no_context(store: SessionStore) -> None:
+async def test_unknown_sessions_have_no_context(store: Store) -> None:
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: store.context.summaries(NOBODY),
         lambda: store.context.epochs(NOBODY, "m"),
@@ -276,7 +276,7 @@ async def test_unknown_sessions_have_no_context(store: SessionStore) -> None:
             await attempt()
 
 
-async def test_a_closed_room_keeps_its_context(store: SessionStore) -> None:
+async def test_a_closed_room_keeps_its_context(store: Store) -> None:
     session, said = await talk(store, 2)
     summary = await store.context.add_summary(session.id, NewSummary("a", ids(said)))
     reply = await store.append_message(session.id, assistant("x"))
@@ -300,7 +300,7 @@ async def test_a_closed_room_keeps_its_context(store: SessionStore) -> None:
             await attempt()
 
 
-async def test_what_was_looked_at_goes_with_the_reply_and_with_what_it_names(store: SessionStore) -> None:
+async def test_what_was_looked_at_goes_with_the_reply_and_with_what_it_names(store: Store) -> None:
     _, old = await talk(store, 2)
     session, said = await talk(store, 4)
     known = await store.memories.add(NewMemory(MemoryKind.FACT, "Tea is green.", MemoryOrigin.PERSON))

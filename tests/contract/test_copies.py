@@ -2,14 +2,14 @@
 
 from memory.entities import Copy
 from memory.forgetting import Target
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, texts, user
 
 CODE = "My bicycle lock code is 4471"
 REPLY = "Noted: the code of the lock of your bicycle is 4471."
 
 
-async def test_what_a_fork_repeats_is_said_before_and_after(store: SessionStore) -> None:
+async def test_what_a_fork_repeats_is_said_before_and_after(store: Store) -> None:
     session, said = await begin(store, CODE)
     reply = await store.append_message(session.id, assistant(REPLY))
     fork = await store.fork_session(session.id, reply.id, "A chat (2)")
@@ -25,7 +25,7 @@ async def test_what_a_fork_repeats_is_said_before_and_after(store: SessionStore)
     assert (await store.forget(Target(messages=tuple(again)))).erased.copies == ()
 
 
-async def test_one_in_the_bin_counts_and_one_that_goes_along_does_not(store: SessionStore) -> None:
+async def test_one_in_the_bin_counts_and_one_that_goes_along_does_not(store: Store) -> None:
     session, said = await begin(store, CODE)
     fork = await store.fork_session(session.id, said.id, "A fork")
     binned = await store.fork_session(session.id, said.id, "Binned")
@@ -35,14 +35,14 @@ async def test_one_in_the_bin_counts_and_one_that_goes_along_does_not(store: Ses
     assert (await store.erase_session(binned.id)).copies == ()
 
 
-async def test_erasing_a_session_tells_of_its_fork(store: SessionStore) -> None:
+async def test_erasing_a_session_tells_of_its_fork(store: Store) -> None:
     session, said = await begin(store, CODE)
     fork = await store.fork_session(session.id, said.id, "A fork")
     assert (await store.erase_session(session.id)).copies == (Copy(fork.id, "A fork"),)
     assert (await store.forget(Target(everything=True))).erased.copies == ()
 
 
-async def test_small_talk_is_no_copy_of_anything(store: SessionStore) -> None:
+async def test_small_talk_is_no_copy_of_anything(store: Store) -> None:
     session, said = await begin(store, "thanks")
     reply = await store.append_message(session.id, assistant("You're welcome!"))
     other, _ = await begin(store, "thanks")
@@ -50,7 +50,7 @@ async def test_small_talk_is_no_copy_of_anything(store: SessionStore) -> None:
     assert (await store.forget(Target(messages=(said.id, reply.id)))).erased.copies == ()
 
 
-async def test_the_same_said_again_in_the_same_session_stands_there(store: SessionStore) -> None:
+async def test_the_same_said_again_in_the_same_session_stands_there(store: Store) -> None:
     session, said = await begin(store, CODE)
     await store.append_message(session.id, assistant("Good."))
     await store.append_message(session.id, user(CODE))

@@ -4,11 +4,11 @@ import pytest
 
 from memory.drafts import UNBEGUN
 from memory.errors import RoomClosed, SessionNotFound
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.talk import begin
 
 
-async def test_a_draft_is_kept_by_place_and_emptied(store: SessionStore) -> None:
+async def test_a_draft_is_kept_by_place_and_emptied(store: Store) -> None:
     session, _ = await begin(store, "one")
     assert await store.drafts.draft(session.id) == ""
     await store.drafts.save_draft(session.id, "half a thou")
@@ -21,7 +21,7 @@ async def test_a_draft_is_kept_by_place_and_emptied(store: SessionStore) -> None
     assert await store.drafts.draft(UNBEGUN) != ""
 
 
-async def test_drafts_and_the_note_go_with_their_session(store: SessionStore) -> None:
+async def test_drafts_and_the_note_go_with_their_session(store: Store) -> None:
     session, _ = await begin(store, "one")
     await store.drafts.save_draft(session.id, "never sent")
     await store.drafts.leave_open(session.id)
@@ -34,7 +34,7 @@ async def test_drafts_and_the_note_go_with_their_session(store: SessionStore) ->
         await store.drafts.leave_open(session.id)
 
 
-async def test_the_session_that_was_shown_is_told_once(store: SessionStore) -> None:
+async def test_the_session_that_was_shown_is_told_once(store: Store) -> None:
     first, _ = await begin(store, "one")
     second, _ = await begin(store, "two")
     assert await store.drafts.take_left_open() is None
@@ -47,7 +47,7 @@ async def test_the_session_that_was_shown_is_told_once(store: SessionStore) -> N
     assert await store.drafts.take_left_open() is None
 
 
-async def test_a_closed_store_says_so(store: SessionStore) -> None:
+async def test_a_closed_store_says_so(store: Store) -> None:
     await store.close()
     with pytest.raises(RoomClosed):
         await store.drafts.save_draft(UNBEGUN, "late")

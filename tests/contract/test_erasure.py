@@ -8,7 +8,7 @@ import pytest
 from memory.context.entities import NewEpoch, NewSummary, SummaryState, TierUse, TurnRecord
 from memory.entities import Erased, MessagePatch, MessageStatus
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound, SummaryNotFound
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vectors.entities import Embedded
 from tests.contract.talk import assistant, begin, talk, texts
 
@@ -16,7 +16,7 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 DIGEST = sha256(b"a text").digest()
 
 
-async def recalling(store: SessionStore, *recalled: str) -> tuple[str, str, str]:
+async def recalling(store: Store, *recalled: str) -> tuple[str, str, str]:
     """Ids of a session, its question and its answer, before which something was recalled."""
     session, said = await talk(store, 2)
     await store.update_message(said[0].id, MessagePatch(preface="what was recalled"))
@@ -29,7 +29,7 @@ async def recalling(store: SessionStore, *recalled: str) -> tuple[str, str, str]
 # --- forgetting ------------------------------------------------------------------------------------
 
 
-async def test_a_forgotten_message_leaves_an_empty_place(store: SessionStore) -> None:
+async def test_a_forgotten_message_leaves_an_empty_place(store: Store) -> None:
     session, said = await talk(store, 6)
     await store.update_message(
         said[2].id,
@@ -70,7 +70,7 @@ async def test_a_forgotten_message_leaves_an_empty_place(store: SessionStore) ->
     assert (await store.verify()).problems == ()
 
 
-async def test_forgetting_reaches_what_was_recalled_elsewhere(store: SessionStore) -> None:
+async def test_forgetting_reaches_what_was_recalled_elsewhere(store: Store) -> None:
     _, said = await talk(store, 2)
     touched = await recalling(store, "a memory", said[0].id)
     untouched = await recalling(store, "a memory", said[1].id)
@@ -84,7 +84,7 @@ async def test_forgetting_reaches_what_was_recalled_elsewhere(store: SessionStor
         assert (turn.epoch_id is None) is not bool(preface)
 
 
-async def test_what_cannot_be_forgotten(store: SessionStore) -> None:
+async def test_what_cannot_be_forgotten(store: Store) -> None:
     with pytest.raises(MessageNotFound):
         await store.forget_message(NOBODY)
 
@@ -92,7 +92,7 @@ async def test_what_cannot_be_forgotten(store: SessionStore) -> None:
 # --- erasing ---------------------------------------------------------------------------------------
 
 
-async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: SessionStore) -> None:
+async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: Store) -> None:
     kept, others = await talk(store, 3)
     theirs = await store.context.add_summary(kept.id, NewSummary("k", (others[0].id,)))
     session, said = await talk(store, 6)
@@ -144,14 +144,14 @@ async def test_an_erased_session_is_gone_with_all_that_was_made_from_it(store: S
     assert (report.sessions, report.messages, report.problems) == (1, 3, ())
 
 
-async def test_a_session_in_the_bin_can_be_erased(store: SessionStore) -> None:
+async def test_a_session_in_the_bin_can_be_erased(store: Store) -> None:
     session, _ = await begin(store)
     await store.bin_session(session.id)
     assert (await store.erase_session(session.id)).verified
     assert await store.list_sessions(binned=True) == []
 
 
-async def test_what_was_recalled_from_an_erased_session_goes_too(store: SessionStore) -> None:
+async def test_what_was_recalled_from_an_erased_session_goes_too(store: Store) -> None:
     session, said = await talk(store, 2)
     summary = await store.context.add_summary(session.id, NewSummary("a", (said[0].id,)))
     from_message = await recalling(store, "a memory", said[1].id)
@@ -174,7 +174,7 @@ async def test_what_was_recalled_from_an_erased_session_goes_too(store: SessionS
         assert turn.parts[0] == TierUse("recall", 3, left)
 
 
-async def test_a_closed_room_erases_nothing(store: SessionStore) -> None:
+async def test_a_closed_room_erases_nothing(store: Store) -> None:
     session, said = await talk(store, 2)
     await store.close()
     attempts: list[Callable[[], Awaitable[object]]] = [

@@ -8,14 +8,14 @@ from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewMessage, NewSession, SessionPatch
 from memory.errors import BadQuery
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
-from memory.ports import SessionStore
 from memory.recall.entities import Posting
 from memory.recall.words import only_asks
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import assistant, begin, talk, user
 
 
-async def test_entries_are_finished_messages_in_the_order_of_storing(store: SessionStore) -> None:
+async def test_entries_are_finished_messages_in_the_order_of_storing(store: Store) -> None:
     session, said = await talk(store, 3)
     growing = await store.append_message(session.id, assistant("growing", MessageStatus.STREAMING))
     found = await store.evidence.entries()
@@ -30,7 +30,7 @@ async def test_entries_are_finished_messages_in_the_order_of_storing(store: Sess
     assert (await store.evidence.entries())[-1].id == growing.id
 
 
-async def test_an_entry_says_what_its_words_are_like(store: SessionStore) -> None:
+async def test_an_entry_says_what_its_words_are_like(store: Store) -> None:
     session, _ = await begin(store, "Did you go there last week?")
     named = NewMessage(Role.ASSISTANT, "Yes, in 2023.", speaker="Ada")
     await store.append_message(session.id, named)
@@ -39,7 +39,7 @@ async def test_an_entry_says_what_its_words_are_like(store: SessionStore) -> Non
     assert (said.asks, said.machine, said.speaker) == (False, False, "Ada")
 
 
-async def test_the_wording_of_messages_is_read_for_those_that_are_asked_for(store: SessionStore) -> None:
+async def test_the_wording_of_messages_is_read_for_those_that_are_asked_for(store: Store) -> None:
     session, dated = await begin(store, "We went there last week.")
     await store.append_message(session.id, assistant("I like tea."))
     liked = await store.append_message(session.id, user("I like tea."))
@@ -53,7 +53,7 @@ async def test_the_wording_of_messages_is_read_for_those_that_are_asked_for(stor
     assert [one.seq for one in await store.evidence.wordings([seqs[liked.id]])] == [seqs[liked.id]]
 
 
-async def test_what_ends_with_a_question_mark_asks(store: SessionStore) -> None:
+async def test_what_ends_with_a_question_mark_asks(store: Store) -> None:
     ends = ["?", "？", "? ", '?"', "?)\n", "?”", "？’ \t", "", "?.", "? é", "?\u00a0", "'", "¿", "？!"]
     texts = [f"Tea{end}" for end in ends] + ["?", "？", "”"]
     session, _ = await begin(store, texts[0])
@@ -64,7 +64,7 @@ async def test_what_ends_with_a_question_mark_asks(store: SessionStore) -> None:
     assert sum(entry.asks for entry in found) == 9
 
 
-async def test_sessions_that_add_no_memory_do_not_lend(store: SessionStore) -> None:
+async def test_sessions_that_add_no_memory_do_not_lend(store: Store) -> None:
     normal, _ = await store.create_session(NewSession("a", project="Home"), user("x"))
     reads, _ = await store.create_session(NewSession("b", memory_mode=MemoryMode.READS), user("x"))
     await store.bin_session(normal.id)
@@ -74,7 +74,7 @@ async def test_sessions_that_add_no_memory_do_not_lend(store: SessionStore) -> N
     assert [one.id for one in await store.evidence.session_entries([reads.id])] == [reads.id]
 
 
-async def test_changes_name_messages_and_sessions(store: SessionStore) -> None:
+async def test_changes_name_messages_and_sessions(store: Store) -> None:
     session, first = await begin(store, "one")
     start = (await store.evidence.changes(None)).version
     second = await store.append_message(session.id, user("two"))
@@ -89,7 +89,7 @@ async def test_changes_name_messages_and_sessions(store: SessionStore) -> None:
     assert (await store.evidence.changes(later.version)).messages == frozenset()
 
 
-async def test_words_are_found_where_they_are(store: SessionStore) -> None:
+async def test_words_are_found_where_they_are(store: Store) -> None:
     session, _ = await begin(store, "tea, tea and coffee")
     await store.append_message(session.id, user("coffee"))
     stems = await store.evidence.stems("Coffee tea coffee juice")
@@ -100,18 +100,18 @@ async def test_words_are_found_where_they_are(store: SessionStore) -> None:
     assert [one.term for one in await store.evidence.postings(stems, at_most=1)] == [stems[1]]
 
 
-async def postings(store: SessionStore, stems: list[str]) -> list[Posting]:
+async def postings(store: Store, stems: list[str]) -> list[Posting]:
     return await store.evidence.postings(stems, at_most=100)
 
 
-async def test_what_the_program_computed_for_itself_is_kept(store: SessionStore) -> None:
+async def test_what_the_program_computed_for_itself_is_kept(store: Store) -> None:
     assert await store.evidence.fixed("topics") is None
     await store.evidence.keep_fixed("topics", "once")
     await store.evidence.keep_fixed("topics", "again")
     assert await store.evidence.fixed("topics") == "again"
 
 
-async def test_scripts_without_spaces_are_found_by_pieces(store: SessionStore) -> None:
+async def test_scripts_without_spaces_are_found_by_pieces(store: Store) -> None:
     session, _ = await begin(store, "昨日は東京タワーに行きました。")
     await store.append_message(session.id, user("京都 is nice"))
     tower, kyoto = [entry.seq for entry in await store.evidence.entries()]
@@ -121,7 +121,7 @@ async def test_scripts_without_spaces_are_found_by_pieces(store: SessionStore) -
     assert [list(one.seqs) for one in short] == [[kyoto]]
 
 
-async def test_texts_come_with_their_source(store: SessionStore) -> None:
+async def test_texts_come_with_their_source(store: Store) -> None:
     session, message = await begin(store, "hello there")
     (entry,) = await store.evidence.entries()
     (text,) = await store.evidence.texts([entry.seq, entry.seq + 1000])
@@ -130,7 +130,7 @@ async def test_texts_come_with_their_source(store: SessionStore) -> None:
     assert text.source.created_at == message.created_at
 
 
-async def test_memories_and_summaries_are_found_by_all_their_words(store: SessionStore) -> None:
+async def test_memories_and_summaries_are_found_by_all_their_words(store: Store) -> None:
     session, said = await talk(store, 2)
     known = await store.memories.add(
         NewMemory(MemoryKind.FACT, "The boat is painted blue.", MemoryOrigin.PERSON)

@@ -17,14 +17,14 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.forgetting import Target
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.knowing import fact, own
 from tests.contract.talk import assistant, begin, texts, user
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
-async def chat(store: SessionStore, *said: str, project: str | None = None) -> tuple[Session, list[Message]]:
+async def chat(store: Store, *said: str, project: str | None = None) -> tuple[Session, list[Message]]:
     """A person's words and a model's in turn."""
     session, first = await store.create_session(NewSession("A chat", project=project), user(said[0]))
     messages = [first]
@@ -33,7 +33,7 @@ async def chat(store: SessionStore, *said: str, project: str | None = None) -> t
     return session, messages
 
 
-async def test_a_message_goes_with_its_variants_and_the_answers_that_repeat_it(store: SessionStore) -> None:
+async def test_a_message_goes_with_its_variants_and_the_answers_that_repeat_it(store: Store) -> None:
     session, said = await chat(store, "my zeppelin leaks", "Patch the zeppelin.", "thanks", "Sure.")
     other = await store.append_message(session.id, assistant("Use tape."), parent_id=said[0].id)
     edited = await store.edit_message(said[0].id, "my airship leaks")
@@ -54,7 +54,7 @@ async def test_a_message_goes_with_its_variants_and_the_answers_that_repeat_it(s
     assert (await store.branch(session.id, other.id))[-1].content == "Use tape."
 
 
-async def test_an_id_may_be_of_anything(store: SessionStore) -> None:
+async def test_an_id_may_be_of_anything(store: Store) -> None:
     session, said = await begin(store, "one")
     kept, other = await begin(store, "two")
     memory = await store.memories.add(own("three"))
@@ -77,7 +77,7 @@ async def test_an_id_may_be_of_anything(store: SessionStore) -> None:
             await store.forget(target)
 
 
-async def test_all_that_speaks_of_somebody_goes(store: SessionStore) -> None:
+async def test_all_that_speaks_of_somebody_goes(store: Store) -> None:
     whole, _ = await chat(store, "Zara came by", "Say hello to Zara.")
     session, said = await chat(store, "it rains in Oslo", "Yes.", "Zara likes rain", "Nice.")
     summary = await store.context.add_summary(session.id, NewSummary("Zara, rain", (said[0].id, said[2].id)))
@@ -102,7 +102,7 @@ async def test_all_that_speaks_of_somebody_goes(store: SessionStore) -> None:
     assert (await store.forget(Target(about="Zara"))).erased.messages == 0
 
 
-async def test_a_time_a_project_and_words_are_met_together(store: SessionStore) -> None:
+async def test_a_time_a_project_and_words_are_met_together(store: Store) -> None:
     home, said = await chat(store, "the zeppelin one", "ok", "the zeppelin two", "ok", project="Home")
     away, _ = await chat(store, "the zeppelin three", "ok", project="Away")
     at = said[2].created_at
@@ -119,7 +119,7 @@ async def test_a_time_a_project_and_words_are_met_together(store: SessionStore) 
     assert [one.id for one in await store.list_sessions()] == [away.id]
 
 
-async def test_everything(store: SessionStore) -> None:
+async def test_everything(store: Store) -> None:
     session, said = await chat(store, "my zeppelin", "ok", project="Home")
     await store.create_session(NewSession("b", memory_mode=MemoryMode.BLANK), user("another"))
     await store.update_message(said[0].id, MessagePatch(important=True))
@@ -134,7 +134,7 @@ async def test_everything(store: SessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_nothing_is_forgotten_when_something_is_not_there(store: SessionStore) -> None:
+async def test_nothing_is_forgotten_when_something_is_not_there(store: Store) -> None:
     session, _ = await begin(store, "kept")
     memory = await store.memories.add(own("kept"))
     attempts: list[Callable[[], Awaitable[object]]] = [
@@ -150,7 +150,7 @@ async def test_nothing_is_forgotten_when_something_is_not_there(store: SessionSt
 LOCKER = "The locker code of my sister Zara is 4471 at Portobello"
 
 
-async def test_replies_that_repeat_what_was_said_of_somebody_go(store: SessionStore) -> None:
+async def test_replies_that_repeat_what_was_said_of_somebody_go(store: Store) -> None:
     session, said = await chat(
         store, LOCKER, "Noted: the locker code is 4471.", "What is it?", "4471, at Portobello.", "And Oslo?"
     )
@@ -170,7 +170,7 @@ async def test_replies_that_repeat_what_was_said_of_somebody_go(store: SessionSt
     assert (await store.get_session(session.id)).title == ""
 
 
-async def test_a_reply_stays_that_repeats_what_is_said_elsewhere_too(store: SessionStore) -> None:
+async def test_a_reply_stays_that_repeats_what_is_said_elsewhere_too(store: Store) -> None:
     session, _ = await chat(
         store, "Zara lives in Oslo", "A town.", "The code in Oslo is 4471", "4471 in Oslo, fine.", "ok"
     )

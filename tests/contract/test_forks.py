@@ -17,7 +17,7 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import assistant, talk, texts, user
 
@@ -27,7 +27,7 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 # --- the preface -----------------------------------------------------------------------------------
 
 
-async def test_a_preface_is_no_part_of_the_text_and_no_use(store: SessionStore) -> None:
+async def test_a_preface_is_no_part_of_the_text_and_no_use(store: Store) -> None:
     session, said = await talk(store, 2)
     assert said[0].preface == ""
     told = await store.update_message(said[0].id, MessagePatch(preface="It is noon, quokka. \ud800"))
@@ -44,7 +44,7 @@ async def test_a_preface_is_no_part_of_the_text_and_no_use(store: SessionStore) 
 # --- edits -----------------------------------------------------------------------------------------
 
 
-async def test_an_edit_is_a_new_variant_and_keeps_what_was(store: SessionStore) -> None:
+async def test_an_edit_is_a_new_variant_and_keeps_what_was(store: Store) -> None:
     session, said = await talk(store, 4)
     await store.update_message(
         said[2].id, MessagePatch(important=True, tokens=(1, 2), token_model="m", preface="noon", model="m")
@@ -61,7 +61,7 @@ async def test_an_edit_is_a_new_variant_and_keeps_what_was(store: SessionStore) 
     assert [one.id for one in await store.variants(edited.id)] == [said[2].id, edited.id]
 
 
-async def test_the_first_message_can_be_edited_and_so_can_a_reply(store: SessionStore) -> None:
+async def test_the_first_message_can_be_edited_and_so_can_a_reply(store: Store) -> None:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "one", speaker="Ada"))
     root = (await store.branch(session.id))[0]
     reply = await store.append_message(session.id, assistant("two"))
@@ -74,7 +74,7 @@ async def test_the_first_message_can_be_edited_and_so_can_a_reply(store: Session
     assert (await store.verify()).problems == ()
 
 
-async def test_what_cannot_be_edited(store: SessionStore) -> None:
+async def test_what_cannot_be_edited(store: Store) -> None:
     session, said = await talk(store, 1)
     with pytest.raises(MessageNotFound):
         await store.edit_message(NOBODY, "x")
@@ -92,7 +92,7 @@ def kept(message: Message) -> Message:
     return replace(message, id="", session_id="", parent_id=None)
 
 
-async def test_a_fork_is_a_copy_of_a_branch(store: SessionStore) -> None:
+async def test_a_fork_is_a_copy_of_a_branch(store: Store) -> None:
     new = NewSession(
         "Garden", memory_mode=MemoryMode.READS, project="Home", system_prompt="Be brief.", model="small"
     )
@@ -129,7 +129,7 @@ async def test_a_fork_is_a_copy_of_a_branch(store: SessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_nobody_goes_on_writing_at_a_fork(store: SessionStore) -> None:
+async def test_nobody_goes_on_writing_at_a_fork(store: Store) -> None:
     session, said = await talk(store, 1)
     for content, status in (("", MessageStatus.FAILED), ("half", MessageStatus.PARTIAL)):
         reply = await store.append_message(
@@ -142,7 +142,7 @@ async def test_nobody_goes_on_writing_at_a_fork(store: SessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_a_fork_goes_on_with_the_same_prompt(store: SessionStore) -> None:
+async def test_a_fork_goes_on_with_the_same_prompt(store: Store) -> None:
     session, said = await talk(store, 8)
     ids = [message.id for message in said]
     add = store.context.add_summary
@@ -185,7 +185,7 @@ async def test_a_fork_goes_on_with_the_same_prompt(store: SessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_a_narrow_summary_stands_again_where_the_wider_one_is_cut_off(store: SessionStore) -> None:
+async def test_a_narrow_summary_stands_again_where_the_wider_one_is_cut_off(store: Store) -> None:
     session, said = await talk(store, 4)
     ids = tuple(message.id for message in said)
     add = store.context.add_summary
@@ -203,7 +203,7 @@ async def test_a_narrow_summary_stands_again_where_the_wider_one_is_cut_off(stor
     ]
 
 
-async def test_what_cannot_be_forked(store: SessionStore) -> None:
+async def test_what_cannot_be_forked(store: Store) -> None:
     session, said = await talk(store, 2)
     _, theirs = await talk(store, 2)
     for leaf in (NOBODY, theirs[0].id):
@@ -219,7 +219,7 @@ async def test_what_cannot_be_forked(store: SessionStore) -> None:
         await store.edit_message(said[0].id, "x")
 
 
-async def test_what_was_learned_rests_on_the_copy_too(store: SessionStore) -> None:
+async def test_what_was_learned_rests_on_the_copy_too(store: Store) -> None:
     session, said = await talk(store, 4)
     known = await store.memories.add(
         NewMemory(

@@ -6,14 +6,14 @@ from memory.entities import NewMessage, NewSession
 from memory.insights.entities import Timed
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
 from memory.organising.entities import MarksPatch
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import begin, talk
 
 TOKYO = timezone(timedelta(hours=9))
 
 
-async def test_days_are_those_of_the_zone_and_the_bin_counts_nowhere(store: SessionStore) -> None:
+async def test_days_are_those_of_the_zone_and_the_bin_counts_nowhere(store: Store) -> None:
     session, said = await talk(store, 4)
     await begin(store, "Grüße 🌊")
     gone, _ = await talk(store, 2)
@@ -30,7 +30,7 @@ async def test_days_are_those_of_the_zone_and_the_bin_counts_nowhere(store: Sess
     assert totals.first_at == session.created_at
 
 
-async def test_topics_are_tags_projects_and_categories(store: SessionStore) -> None:
+async def test_topics_are_tags_projects_and_categories(store: Store) -> None:
     ids = [(await begin(store))[0].id for _ in range(3)]
     await store.organising.apply(ids[:2], MarksPatch(add_tags=("garden",), category="Home"))
     await store.organising.apply(ids[:1], MarksPatch(add_tags=("rain",), project="Peas"))
@@ -45,7 +45,7 @@ async def test_topics_are_tags_projects_and_categories(store: SessionStore) -> N
     assert list(found[0].months.values()) == [2]
 
 
-async def test_timings_go_with_their_session(store: SessionStore) -> None:
+async def test_timings_go_with_their_session(store: Store) -> None:
     session, said = await talk(store, 2)
     at = said[0].created_at
     first, second = (
@@ -62,7 +62,7 @@ async def test_timings_go_with_their_session(store: SessionStore) -> None:
     assert await store.insights.timings() == []
 
 
-async def test_memories_grow_and_the_most_used_lead(store: SessionStore) -> None:
+async def test_memories_grow_and_the_most_used_lead(store: Store) -> None:
     session, said = await talk(store, 4)
 
     def fact(text: str, at: int) -> NewMemory:
@@ -92,7 +92,7 @@ async def test_memories_grow_and_the_most_used_lead(store: SessionStore) -> None
     assert [b.how for b in await store.links.backlinks(two.id)] == ["learned"]
 
 
-async def test_storage_names_what_there_is(store: SessionStore) -> None:
+async def test_storage_names_what_there_is(store: Store) -> None:
     await talk(store, 2)
     found = {one.kind: one for one in await store.insights.storage()}
     assert found["messages"].rows == 2

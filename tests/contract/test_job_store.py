@@ -7,21 +7,21 @@ import pytest
 from memory.entities import NewMessage, NewSession
 from memory.errors import RoomClosed, SessionNotFound
 from memory.jobs.queue import Job, JobState, Priority
-from memory.ports import SessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 """After everything that the clock of a test says."""
 
 
-async def claim(store: SessionStore, at: datetime = LATER) -> Job:
+async def claim(store: Store, at: datetime = LATER) -> Job:
     job = await store.jobs.claim(at)
     assert job is not None
     return job
 
 
-async def test_a_job_has_what_it_was_given(store: SessionStore) -> None:
+async def test_a_job_has_what_it_was_given(store: Store) -> None:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     job = await store.jobs.add(
         "embed",
@@ -39,18 +39,18 @@ async def test_a_job_has_what_it_was_given(store: SessionStore) -> None:
     assert await store.jobs.list() == [job]
 
 
-async def test_without_more_said_a_job_is_of_normal_priority_and_due(store: SessionStore) -> None:
+async def test_without_more_said_a_job_is_of_normal_priority_and_due(store: Store) -> None:
     job = await store.jobs.add("embed", "k")
     assert (job.priority, job.payload, job.session_id) == (Priority.NORMAL, {}, None)
     assert job.not_before == job.created_at
     assert (await claim(store, job.not_before)).id == job.id
 
 
-async def test_a_payload_is_not_shown(store: SessionStore) -> None:
+async def test_a_payload_is_not_shown(store: Store) -> None:
     assert "secret" not in repr(await store.jobs.add("embed", "k", payload={"id": "secret"}))
 
 
-async def test_a_session_that_is_not_there_is_refused(store: SessionStore) -> None:
+async def test_a_session_that_is_not_there_is_refused(store: Store) -> None:
     with pytest.raises(SessionNotFound):
         await store.jobs.add("embed", "k", session_id="nobody")
     with pytest.raises(SessionNotFound):
@@ -58,7 +58,7 @@ async def test_a_session_that_is_not_there_is_refused(store: SessionStore) -> No
     assert await store.jobs.list() == []
 
 
-async def test_the_same_work_is_queued_once(store: SessionStore) -> None:
+async def test_the_same_work_is_queued_once(store: Store) -> None:
     first = await store.jobs.add("embed", "k", payload={"n": 1}, not_before=LATER)
     again = await store.jobs.add("embed", "k", payload={"n": 2}, priority=Priority.HIGH)
     await store.jobs.add("title", "k")
@@ -71,7 +71,7 @@ async def test_the_same_work_is_queued_once(store: SessionStore) -> None:
     assert [(job.kind, job.key) for job in await store.jobs.list()] == [("embed", "k"), ("title", "k")]
 
 
-async def test_the_most_urgent_and_then_the_oldest_is_claimed(store: SessionStore) -> None:
+async def test_the_most_urgent_and_then_the_oldest_is_claimed(store: Store) -> None:
     for key, priority in (("a", 50), ("b", 50), ("c", 25), ("d", 75)):
         await store.jobs.add("embed", key, priority=priority)
     assert [job.key for job in await store.jobs.list()] == ["c", "a", "b", "d"]
@@ -81,7 +81,7 @@ async def test_the_most_urgent_and_then_the_oldest_is_claimed(store: SessionStor
     assert await store.jobs.claim(LATER) is None
 
 
-async def test_what_is_not_due_is_not_claimed(store: SessionStore) -> None:
+async def test_what_is_not_due_is_not_claimed(store: Store) -> None:
     await store.jobs.add("embed", "k", not_before=LATER)
     assert await store.jobs.claim(LATER - timedelta(microseconds=1)) is None
     assert await store.jobs.next_at() == LATER
@@ -89,7 +89,7 @@ async def test_what_is_not_due_is_not_claimed(store: SessionStore) -> None:
     assert await store.jobs.next_at() is None
 
 
-async def test_only_wanted_kinds_are_claimed(store: SessionStore) -> None:
+async def test_only_wanted_kinds_are_claimed(store: Store) -> None:
     await store.jobs.add("embed", "k")
     await store.jobs.add("title", "k", not_before=LATER)
     assert await store.jobs.claim(LATER, kinds=()) is None
@@ -101,7 +101,7 @@ async def test_only_wanted_kinds_are_claimed(store: SessionStore) -> None:
     assert await store.jobs.next_at(kinds=("title",)) is None
 
 
-async def test_a_finished_job_is_gone_and_can_come_again(store: SessionStore) -> None:
+async def test_a_finished_job_is_gone_and_can_come_again(store: Store) -> None:
     await store.jobs.add("embed", "k")
     job = await claim(store)
     await store.jobs.finish(job)
@@ -110,7 +110,7 @@ async def test_a_finished_job_is_gone_and_can_come_again(store: SessionStore) ->
     assert (await store.jobs.add("embed", "k")).attempts == 0
 
 
-async def test_a_job_that_is_tried_again_waits(store: SessionStore) -> None:
+async def test_a_job_that_is_tried_again_waits(store: Store) -> None:
     await store.jobs.add("embed", "k")
     await store.jobs.retry(await claim(store), "NoModel", LATER)
     assert await store.jobs.claim(LATER - timedelta(seconds=1)) is None
@@ -121,7 +121,7 @@ async def test_a_job_that_is_tried_again_waits(store: SessionStore) -> None:
     assert (await claim(store)).attempts == 2
 
 
-async def test_a_failed_job_stays_to_be_seen_until_it_is_added_again(store: SessionStore) -> None:
+async def test_a_failed_job_stays_to_be_seen_until_it_is_added_again(store: Store) -> None:
     await store.jobs.add("embed", "k", payload={"n": 1})
     job = await claim(store)
     await store.jobs.fail(job, "Timeout seconds=30")
@@ -134,7 +134,7 @@ async def test_a_failed_job_stays_to_be_seen_until_it_is_added_again(store: Sess
     assert (await claim(store)).attempts == 1
 
 
-async def test_work_that_is_wanted_while_it_runs_is_done_once_more(store: SessionStore) -> None:
+async def test_work_that_is_wanted_while_it_runs_is_done_once_more(store: Store) -> None:
     await store.jobs.add("embed", "k", payload={"n": 1})
     running = await claim(store)
     for _ in range(2):
@@ -148,7 +148,7 @@ async def test_work_that_is_wanted_while_it_runs_is_done_once_more(store: Sessio
     assert await store.jobs.list() == []
 
 
-async def test_what_comes_again_goes_behind_its_equals(store: SessionStore) -> None:
+async def test_what_comes_again_goes_behind_its_equals(store: Store) -> None:
     await store.jobs.add("embed", "a")
     await store.jobs.add("embed", "b")
     first = await claim(store)
@@ -157,7 +157,7 @@ async def test_what_comes_again_goes_behind_its_equals(store: SessionStore) -> N
     assert [job.key for job in await store.jobs.list()] == ["b", "a"]
 
 
-async def test_a_wish_survives_the_failure_of_the_run_under_way(store: SessionStore) -> None:
+async def test_a_wish_survives_the_failure_of_the_run_under_way(store: Store) -> None:
     await store.jobs.add("embed", "k")
     running = await claim(store)
     await store.jobs.add("embed", "k", payload={"n": 2})
@@ -168,7 +168,7 @@ async def test_a_wish_survives_the_failure_of_the_run_under_way(store: SessionSt
     assert [job.state for job in await store.jobs.list()] == [JobState.FAILED]
 
 
-async def test_a_job_put_back_is_as_if_it_had_not_been_tried(store: SessionStore) -> None:
+async def test_a_job_put_back_is_as_if_it_had_not_been_tried(store: Store) -> None:
     added = await store.jobs.add("embed", "k")
     await store.jobs.put_back(await claim(store))
     (back,) = await store.jobs.list()
@@ -178,7 +178,7 @@ async def test_a_job_put_back_is_as_if_it_had_not_been_tried(store: SessionStore
     assert (back.attempts, back.not_before) == (0, LATER)
 
 
-async def test_the_end_of_a_run_that_is_over_changes_nothing(store: SessionStore) -> None:
+async def test_the_end_of_a_run_that_is_over_changes_nothing(store: Store) -> None:
     await store.jobs.add("embed", "k")
     job = await claim(store)
     await store.jobs.put_back(job)
@@ -190,7 +190,7 @@ async def test_the_end_of_a_run_that_is_over_changes_nothing(store: SessionStore
     assert await store.jobs.list() == before
 
 
-async def test_what_a_dead_process_was_running_is_queued_again(store: SessionStore) -> None:
+async def test_what_a_dead_process_was_running_is_queued_again(store: Store) -> None:
     for key in "abc":
         await store.jobs.add("embed", key)
     await claim(store)
@@ -202,14 +202,14 @@ async def test_what_a_dead_process_was_running_is_queued_again(store: SessionSto
     assert states == {"a": (JobState.QUEUED, 1), "b": (JobState.FAILED, 1), "c": (JobState.QUEUED, 0)}
 
 
-async def test_the_pause_is_kept(store: SessionStore) -> None:
+async def test_the_pause_is_kept(store: Store) -> None:
     assert not await store.jobs.paused()
     for wanted in (True, True, False, False):
         await store.jobs.set_paused(wanted)
         assert await store.jobs.paused() is wanted
 
 
-async def test_results_are_found_by_kind_and_hash(store: SessionStore) -> None:
+async def test_results_are_found_by_kind_and_hash(store: Store) -> None:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     one, two = bytes(32), bytes(31) + b"\x01"
     assert await store.jobs.result("title", one) is None
@@ -222,7 +222,7 @@ async def test_results_are_found_by_kind_and_hash(store: SessionStore) -> None:
     assert await store.jobs.result("title", one) == "Moon"
 
 
-async def test_duties_have_the_time_they_were_last_done(store: SessionStore) -> None:
+async def test_duties_have_the_time_they_were_last_done(store: Store) -> None:
     assert await store.jobs.duty_done("weekly") is None
     await store.jobs.mark_duty("weekly", LATER)
     assert await store.jobs.duty_done("weekly") == LATER
@@ -231,7 +231,7 @@ async def test_duties_have_the_time_they_were_last_done(store: SessionStore) -> 
     assert await store.jobs.duty_done("daily") is None
 
 
-async def test_a_closed_room_has_no_queue(store: SessionStore) -> None:
+async def test_a_closed_room_has_no_queue(store: Store) -> None:
     job = await store.jobs.add("embed", "k")
     await store.close()
     with pytest.raises(RoomClosed):
@@ -245,7 +245,7 @@ async def test_a_closed_room_has_no_queue(store: SessionStore) -> None:
 
 
 async def test_what_was_queued_by_a_clock_that_was_ahead_does_not_wait_for_years(
-    store: SessionStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ) -> None:
     clock.advance(timedelta(days=3650))
     await store.jobs.add("embed", "k")
@@ -260,7 +260,7 @@ async def test_what_was_queued_by_a_clock_that_was_ahead_does_not_wait_for_years
     assert {(await claim(store, clock.now())).key for _ in range(2)} == {"k", "tried"}
 
 
-async def test_a_wait_that_the_clock_knows_of_is_kept(store: SessionStore, clock: FakeClock) -> None:
+async def test_a_wait_that_the_clock_knows_of_is_kept(store: Store, clock: FakeClock) -> None:
     later = clock.now() + timedelta(minutes=30)
     await store.jobs.add("embed", "k", not_before=later)
     clock.advance(-timedelta(minutes=5))

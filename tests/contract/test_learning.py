@@ -11,17 +11,17 @@ from memory.learning.learner import Learner, heard_in
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryPatch, MemoryState
 from memory.memories.lifetime import Retention
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.summaries.summarise import Summariser
-from memory.testing import FakeClock
 from models.messages import ChatMessage, Role
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.contract.talk import assistant, begin, user
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 
 EVERY = MemoryFilter(states=None)
 
 
-def learner(store: SessionStore, model: ScriptedChatModel | None = None, *, near: bool = False) -> Learner:
+def learner(store: Store, model: ScriptedChatModel | None = None, *, near: bool = False) -> Learner:
     return Learner(
         store,
         MemoryWriter(store.memories, FakeClock(), Retention),
@@ -30,7 +30,7 @@ def learner(store: SessionStore, model: ScriptedChatModel | None = None, *, near
     )
 
 
-async def say(store: SessionStore, *said: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
+async def say(store: Store, *said: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
     """A session in which the person says this, each time answered."""
     session, _ = await store.create_session(NewSession("A chat", memory_mode=mode), user(said[0]))
     await store.append_message(session.id, assistant("I see."))
@@ -44,7 +44,7 @@ def texts(memories: Sequence[Memory]) -> set[str]:
     return {memory.text for memory in memories}
 
 
-async def test_what_was_learned_has_its_words_and_is_learned_once(store: SessionStore) -> None:
+async def test_what_was_learned_has_its_words_and_is_learned_once(store: Store) -> None:
     session = await say(store, "Hi! I live in Graz, where is the lake?", "Thanks.")
     (made,) = await learner(store).learn()
     assert (made.text, made.state, made.origin) == (
@@ -59,13 +59,13 @@ async def test_what_was_learned_has_its_words_and_is_learned_once(store: Session
 
 
 @pytest.mark.parametrize("mode", [MemoryMode.READS, MemoryMode.BLANK])
-async def test_nothing_is_learned_where_memory_is_not_added_to(store: SessionStore, mode: MemoryMode) -> None:
+async def test_nothing_is_learned_where_memory_is_not_added_to(store: Store, mode: MemoryMode) -> None:
     await say(store, "I live in Graz.", mode=mode)
     assert await learner(store).learn() == []
     assert await store.memories.select(EVERY) == []
 
 
-async def test_what_was_said_in_such_a_mode_is_not_learned_later_either(store: SessionStore) -> None:
+async def test_what_was_said_in_such_a_mode_is_not_learned_later_either(store: Store) -> None:
     session = await say(store, "I live in Graz.", mode=MemoryMode.BLANK)
     await store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.NORMAL))
     await store.append_message(session.id, user("I hate olives."))
@@ -73,7 +73,7 @@ async def test_what_was_said_in_such_a_mode_is_not_learned_later_either(store: S
     assert texts(await store.memories.select()) == {"I hate olives."}
 
 
-async def test_a_fork_is_not_learned_from_again(store: SessionStore) -> None:
+async def test_a_fork_is_not_learned_from_again(store: Store) -> None:
     session = await say(store, "I live in Graz.")
     fork = await store.fork_session(session.id, (await store.branch(session.id))[-1].id, "Another")
     await store.append_message(fork.id, user("I hate olives."))
@@ -82,14 +82,14 @@ async def test_a_fork_is_not_learned_from_again(store: SessionStore) -> None:
     assert all([len(await store.memories.sources(one.id)) == 1 for one in made])
 
 
-async def test_the_model_s_words_are_no_evidence(store: SessionStore) -> None:
+async def test_the_model_s_words_are_no_evidence(store: Store) -> None:
     session, _ = await begin(store, "Who am I?")
     await store.append_message(session.id, assistant("You said: I live in Graz.\nI love olives."))
     await store.append_message(session.id, user("I love olives."))
     assert await learner(store).learn() == []
 
 
-async def test_said_again_is_one_more_source_and_surer(store: SessionStore) -> None:
+async def test_said_again_is_one_more_source_and_surer(store: Store) -> None:
     await say(store, "I live in Graz.")
     (first,) = await learner(store).learn()
     await say(store, "I'm based in Graz, as you know.")
@@ -99,7 +99,7 @@ async def test_said_again_is_one_more_source_and_surer(store: SessionStore) -> N
     assert len(await store.memories.sources(first.id)) == 2
 
 
-async def test_nearly_the_same_words_are_one_memory(store: SessionStore) -> None:
+async def test_nearly_the_same_words_are_one_memory(store: Store) -> None:
     await say(store, "I collect very old stamps from Norway and Sweden and Denmark.")
     (first,) = await learner(store, near=True).learn()
     await say(store, "I collect very old stamps from Norway and Sweden and Denmark now.")
@@ -110,7 +110,7 @@ async def test_nearly_the_same_words_are_one_memory(store: SessionStore) -> None
     assert other.id != first.id
 
 
-async def test_who_moves_keeps_her_work(store: SessionStore) -> None:
+async def test_who_moves_keeps_her_work(store: Store) -> None:
     await say(store, "I live in Graz and work as a nurse.")
     home, work = await learner(store).learn()
     await say(store, "I moved to Cork.")
@@ -120,7 +120,7 @@ async def test_who_moves_keeps_her_work(store: SessionStore) -> None:
     assert texts(await store.memories.select()) == {"I moved to Cork.", "I work as a nurse."}
 
 
-async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: SessionStore) -> None:
+async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: Store) -> None:
     await say(store, "I live in Ghent.", "I love tea.", "I've moved to Graz.", "I've come to hate tea.")
     await learner(store).learn()
     assert texts(await store.memories.select()) == {"I've moved to Graz.", "I've come to hate tea."}
@@ -131,7 +131,7 @@ async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: Sess
     assert old.valid_until == new.valid_from
 
 
-async def test_what_was_said_earlier_does_not_take_the_place_of_what_is_known(store: SessionStore) -> None:
+async def test_what_was_said_earlier_does_not_take_the_place_of_what_is_known(store: Store) -> None:
     early = await say(store, "I live in Ghent.")
     await say(store, "I live in Graz now.")
     late = next(one for one in await store.memories.unlearned() if one.session_id != early.id)
@@ -141,7 +141,7 @@ async def test_what_was_said_earlier_does_not_take_the_place_of_what_is_known(st
     assert texts(await store.memories.select()) == {"I live in Graz now."}
 
 
-async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store: SessionStore) -> None:
+async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store: Store) -> None:
     early = await say(store, "I live in Ghent.")
     late = await say(store, "I moved to Graz last year.")
     await learner(store).learn(late.id)
@@ -150,7 +150,7 @@ async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store:
     assert overtaken.valid_from == overtaken.valid_until
 
 
-async def test_what_only_ends_something_is_kept_only_if_it_does(store: SessionStore) -> None:
+async def test_what_only_ends_something_is_kept_only_if_it_does(store: Store) -> None:
     await say(store, "I don't live in Ghent.")
     assert await learner(store).learn() == []
     await say(store, "I live in Ghent.")
@@ -160,7 +160,7 @@ async def test_what_only_ends_something_is_kept_only_if_it_does(store: SessionSt
     assert texts(await store.memories.select()) == {"I don't live in Ghent."}
 
 
-async def test_what_was_rejected_is_not_learned_again(store: SessionStore) -> None:
+async def test_what_was_rejected_is_not_learned_again(store: Store) -> None:
     await say(store, "I hate olives.")
     (made,) = await learner(store).learn()
     await store.memories.change(made.id, MemoryPatch(state=MemoryState.REJECTED))
@@ -169,14 +169,14 @@ async def test_what_was_rejected_is_not_learned_again(store: SessionStore) -> No
     assert await store.memories.select() == []
 
 
-async def test_what_is_to_be_remembered_is_kept_at_once_and_once(store: SessionStore) -> None:
+async def test_what_is_to_be_remembered_is_kept_at_once_and_once(store: Store) -> None:
     session, said = await begin(store, "Please remember that my locker is 14B.")
     (made,) = await learner(store).remember(heard_in(said), None)
     assert (made.state, made.origin, made.importance) == (MemoryState.KEPT, MemoryOrigin.PERSON, 0.9)
     assert await learner(store).learn(session.id) == []
 
 
-async def test_the_person_s_own_words_supersede_too(store: SessionStore) -> None:
+async def test_the_person_s_own_words_supersede_too(store: Store) -> None:
     await say(store, "I live in Ghent.")
     await learner(store).learn()
     ledger = MemoryWriter(store.memories, FakeClock(), Retention)
@@ -186,7 +186,7 @@ async def test_the_person_s_own_words_supersede_too(store: SessionStore) -> None
     assert texts(await store.memories.select()) == {"I live in Graz"}
 
 
-async def test_decisions_stay_in_their_project_and_facts_go_everywhere(store: SessionStore) -> None:
+async def test_decisions_stay_in_their_project_and_facts_go_everywhere(store: Store) -> None:
     for project in ("Red", "Blue"):
         first = user(f"We decided on {project} Hat for the servers. I live in Graz.")
         await store.create_session(NewSession(project, project=project), first)
@@ -209,7 +209,7 @@ def answers(*items: tuple[str, str]) -> ScriptedChatModel:
     return ScriptedChatModel([f"[{told}]"])
 
 
-async def test_a_model_points_at_the_person_s_words(store: SessionStore) -> None:
+async def test_a_model_points_at_the_person_s_words(store: Store) -> None:
     await say(store, ODD)
     model = answers(("fact", "My knee has been acting up"))
     (made,) = await learner(store, model).learn()
@@ -223,12 +223,12 @@ async def test_a_model_points_at_the_person_s_words(store: SessionStore) -> None
     "quote",
     ["My knee has been broken", "I see.", "Can you help", "My uncle's house has a leak and a hole"],
 )
-async def test_what_a_model_makes_up_or_misunderstands_is_dropped(store: SessionStore, quote: str) -> None:
+async def test_what_a_model_makes_up_or_misunderstands_is_dropped(store: Store, quote: str) -> None:
     await say(store, f"{ODD} Can you help?", "He said my uncle's house has a leak and a hole.")
     assert await learner(store, answers(("fact", quote))).learn() == []
 
 
-async def test_answers_are_remembered_and_a_model_that_invents_is_asked_rarely(store: SessionStore) -> None:
+async def test_answers_are_remembered_and_a_model_that_invents_is_asked_rarely(store: Store) -> None:
     asked: list[Sequence[ChatMessage]] = []
 
     def invent(prompt: Sequence[ChatMessage]) -> str:
@@ -251,13 +251,13 @@ async def test_answers_are_remembered_and_a_model_that_invents_is_asked_rarely(s
 # --- documents of conversations ---------------------------------------------------------------------
 
 
-async def _marked(store: SessionStore, *said: str) -> tuple[Session, list[Message]]:
+async def _marked(store: Store, *said: str) -> tuple[Session, list[Message]]:
     session = await say(store, *said)
     await store.update_session(session.id, SessionPatch(important=True, title="The shed"))
     return session, await store.branch(session.id)
 
 
-async def test_a_digest_of_a_short_session_passes_over_nothing_that_was_told(store: SessionStore) -> None:
+async def test_a_digest_of_a_short_session_passes_over_nothing_that_was_told(store: Store) -> None:
     digester = Digester(store, Summariser(ScriptedChatModel(), WordCounter()))
     told = (
         "I'm allergic to soy, and I love hiking in the fjords.",
@@ -270,7 +270,7 @@ async def test_a_digest_of_a_short_session_passes_over_nothing_that_was_told(sto
     assert all(one in made.text for one in told)
 
 
-async def test_an_important_session_has_a_digest_that_follows_it(store: SessionStore) -> None:
+async def test_an_important_session_has_a_digest_that_follows_it(store: Store) -> None:
     digester = Digester(store, Summariser(ScriptedChatModel(), WordCounter()))
     await say(store, "We chose oak for the floor.", "It costs 900 euros.")
     session, _ = await _marked(store, "We chose cedar for the new shed.", "It costs 1400 euros in all.")

@@ -8,12 +8,12 @@ from memory.errors import (
     CannotUndo,
 )
 from memory.memories.entities import MemoryPatch, UseKind
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.knowing import asked_with, own
 from tests.contract.talk import talk
 
 
-async def test_changes_can_be_undone_one_after_another(store: SessionStore) -> None:
+async def test_changes_can_be_undone_one_after_another(store: Store) -> None:
     memories = store.memories
     old = await memories.add(own("Works in Oslo"))
     new = await memories.add(
@@ -43,7 +43,7 @@ async def test_changes_can_be_undone_one_after_another(store: SessionStore) -> N
     assert await memories.select() == []
 
 
-async def test_uses_do_not_stand_in_the_way_of_undoing(store: SessionStore) -> None:
+async def test_uses_do_not_stand_in_the_way_of_undoing(store: Store) -> None:
     session, said = await talk(store, 2)
     memory = await store.memories.add(own("Works in Oslo"))
     await store.memories.change(memory.id, MemoryPatch(text="Works in Bergen"))
@@ -53,7 +53,7 @@ async def test_uses_do_not_stand_in_the_way_of_undoing(store: SessionStore) -> N
     assert (back.text, back.uses) == ("Works in Oslo", 1)
 
 
-async def test_what_undoing_takes_away_is_recalled_no_more(store: SessionStore) -> None:
+async def test_what_undoing_takes_away_is_recalled_no_more(store: Store) -> None:
     memory = await store.memories.add(own("Works in Oslo"))
     session, reply = await asked_with(store, memory)
     await store.memories.undo((await store.memories.changes())[0].id)

@@ -11,14 +11,14 @@ from memory.errors import (
     MessageNotFound,
 )
 from memory.memories.entities import MemoryFilter, MemoryPatch
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.knowing import MODEL, asked_with, embed_all, fact, own, quoted
 from tests.contract.talk import begin, user
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
-async def test_a_forgotten_memory_is_gone_from_everywhere(store: SessionStore) -> None:
+async def test_a_forgotten_memory_is_gone_from_everywhere(store: Store) -> None:
     kept = await store.memories.add(own("Rides a bicycle"))
     old = await store.memories.add(own("Works in Oslo"))
     memory = await store.memories.add(replace(own("Works in Bergen"), supersedes=(old.id,)))
@@ -56,7 +56,7 @@ async def test_a_forgotten_memory_is_gone_from_everywhere(store: SessionStore) -
         await store.memories.undo(pin.id)
 
 
-async def test_what_was_merged_is_forgotten_together(store: SessionStore) -> None:
+async def test_what_was_merged_is_forgotten_together(store: Store) -> None:
     add = store.memories.add
     oslo, welder, boat = [await add(own(text)) for text in ("Works in Oslo", "Is a welder", "Has a boat")]
     merged = await add(replace(own("Is a welder, works in Oslo"), parts=(oslo.id, welder.id)))
@@ -68,7 +68,7 @@ async def test_what_was_merged_is_forgotten_together(store: SessionStore) -> Non
     assert await store.memories.select(MemoryFilter(states=None)) == []
 
 
-async def test_memories_go_with_the_last_words_they_rest_on(store: SessionStore) -> None:
+async def test_memories_go_with_the_last_words_they_rest_on(store: Store) -> None:
     session, said = await begin(store, "I work in Oslo as a welder")
     _, again = await begin(store, "my work in Oslo")
     alone = await store.memories.add(fact("Is a welder", said))
@@ -92,7 +92,7 @@ async def test_memories_go_with_the_last_words_they_rest_on(store: SessionStore)
     assert (await store.verify()).problems == ()
 
 
-async def test_a_memory_loses_what_it_said_in_forgotten_words(store: SessionStore) -> None:
+async def test_a_memory_loses_what_it_said_in_forgotten_words(store: Store) -> None:
     _, said = await begin(store, "I am a welder")
     _, later = await begin(store, "I am a baker now")
     memory = await store.memories.add(fact("Is a welder", said))
@@ -110,7 +110,7 @@ async def test_a_memory_loses_what_it_said_in_forgotten_words(store: SessionStor
     assert (await store.branch(turn.session_id))[0].preface == ""
 
 
-async def test_titles_go_with_the_words_they_are_made_of(store: SessionStore) -> None:
+async def test_titles_go_with_the_words_they_are_made_of(store: Store) -> None:
     session, said = await store.create_session(NewSession("My zeppelin"), user("My zeppelin leaks"))
     named, other = await begin(store, "a zeppelin", title="Travel")
     erased = await store.forget_messages([said.id, other.id])
@@ -131,7 +131,7 @@ async def test_titles_go_with_the_words_they_are_made_of(store: SessionStore) ->
     ],
 )
 async def test_a_title_of_small_words_goes_with_the_words_that_held_it(
-    store: SessionStore, title: str, words: str, left: str, stays: bool
+    store: Store, title: str, words: str, left: str, stays: bool
 ) -> None:
     session, said = await store.create_session(NewSession(title), user(words))
     if left:

@@ -25,7 +25,7 @@ from memory.memories.entities import (
     MemoryTier,
     UseKind,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
 from tests.contract.knowing import MODEL, embed_all, fact, own, quoted
@@ -34,7 +34,7 @@ from tests.contract.talk import begin, talk, user
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
-async def test_what_is_added_is_found_with_its_sources(store: SessionStore) -> None:
+async def test_what_is_added_is_found_with_its_sources(store: Store) -> None:
     _, said = await begin(store, "I work in Oslo")
     new = replace(fact("Works in Oslo", said, subject="work"), project="Home", confidence=0.75, model="m")
     added = await store.memories.add(new)
@@ -51,7 +51,7 @@ async def test_what_is_added_is_found_with_its_sources(store: SessionStore) -> N
     assert await store.memories.versions(added.id) == []
 
 
-async def test_what_is_not_there(store: SessionStore) -> None:
+async def test_what_is_not_there(store: Store) -> None:
     first = await store.memories.add(own("one"))
     await store.memories.add(own("two"))
     memories = store.memories
@@ -77,7 +77,7 @@ async def test_what_is_not_there(store: SessionStore) -> None:
     assert await memories.get_many([NOBODY, first.id]) == [first]
 
 
-async def test_the_pinned_come_first_then_the_latest_changed(store: SessionStore) -> None:
+async def test_the_pinned_come_first_then_the_latest_changed(store: Store) -> None:
     one, two, three = [await store.memories.add(own(text)) for text in ("one", "two", "three")]
     await store.memories.change(one.id, MemoryPatch(importance=0.9))
     await store.memories.change(two.id, MemoryPatch(pinned=True))
@@ -85,7 +85,7 @@ async def test_the_pinned_come_first_then_the_latest_changed(store: SessionStore
     assert [found.id for found in await store.memories.select(limit=1, offset=1)] == [one.id]
 
 
-async def test_filters(store: SessionStore) -> None:
+async def test_filters(store: Store) -> None:
     session, said = await begin(store, "I work in Oslo")
     home = await store.memories.add(replace(fact("Works in Oslo", said), project="Home"))
     plain = await store.memories.add(replace(own("Rides a blue bicycle"), kind=MemoryKind.PREFERENCE))
@@ -108,14 +108,14 @@ async def test_filters(store: SessionStore) -> None:
     assert await found(containing='"(') == set()
 
 
-async def test_words_of_scripts_without_spaces_are_found(store: SessionStore) -> None:
+async def test_words_of_scripts_without_spaces_are_found(store: Store) -> None:
     memory = await store.memories.add(own("\u6211\u4f4f\u5728\u5965\u65af\u9646"))
     for wanted, there in (("\u5965\u65af", True), ("\u67cf\u6797", False)):
         found = await store.memories.select(MemoryFilter(containing=wanted))
         assert [one.id for one in found] == [memory.id] * there
 
 
-async def test_other_words_are_another_version(store: SessionStore) -> None:
+async def test_other_words_are_another_version(store: Store) -> None:
     memory = await store.memories.add(own("Works in Oslo"))
     assert (await store.memories.change(memory.id, MemoryPatch(text="Works in Oslo"))) == memory
     changed = await store.memories.change(memory.id, MemoryPatch(text="Works in Bergen", subject="work"))
@@ -128,14 +128,14 @@ async def test_other_words_are_another_version(store: SessionStore) -> None:
     assert (await store.memories.change(memory.id, MemoryPatch(expires_at=None))).expires_at is None
 
 
-async def test_ten_earlier_versions_of_a_procedure_are_kept(store: SessionStore) -> None:
+async def test_ten_earlier_versions_of_a_procedure_are_kept(store: Store) -> None:
     memory = await store.memories.add(replace(own("0"), kind=MemoryKind.PROCEDURE))
     for n in range(1, 13):
         await store.memories.change(memory.id, MemoryPatch(text=str(n)))
     assert [one.text for one in await store.memories.versions(memory.id)] == [str(n) for n in range(2, 12)]
 
 
-async def test_what_is_superseded_or_merged_makes_way(store: SessionStore) -> None:
+async def test_what_is_superseded_or_merged_makes_way(store: Store) -> None:
     old = await store.memories.add(own("Works in Oslo"))
     new = await store.memories.add(replace(own("Works in Bergen"), supersedes=(old.id,)))
     merged = await store.memories.add(replace(own("Works by the sea"), parts=(new.id,)))
@@ -147,7 +147,7 @@ async def test_what_is_superseded_or_merged_makes_way(store: SessionStore) -> No
     assert back.superseded_by is None
 
 
-async def test_the_same_said_again_is_one_more_source(store: SessionStore) -> None:
+async def test_the_same_said_again_is_one_more_source(store: Store) -> None:
     _, first = await begin(store, "I work in Oslo")
     _, second = await begin(store, "still in Oslo")
     memory = await store.memories.add(fact("Works in Oslo", first))
@@ -159,7 +159,7 @@ async def test_the_same_said_again_is_one_more_source(store: SessionStore) -> No
         await store.memories.add_sources(memory.id, [MemorySource(NOBODY, NOBODY, "x")])
 
 
-async def test_uses_count_once_a_reply_and_being_recalled_does_not(store: SessionStore) -> None:
+async def test_uses_count_once_a_reply_and_being_recalled_does_not(store: Store) -> None:
     session, said = await talk(store, 4)
     memory = await store.memories.add(own("Works in Oslo"))
 
@@ -185,7 +185,7 @@ async def test_uses_count_once_a_reply_and_being_recalled_does_not(store: Sessio
         await store.memories.use([memory.id], reply_id=NOBODY, session_id=session.id, how=UseKind.CITED)
 
 
-async def test_what_has_not_been_learned_from(store: SessionStore) -> None:
+async def test_what_has_not_been_learned_from(store: Store) -> None:
     first, said = await talk(store, 4)
     second, other = await begin(store, "in another session")
     waiting = await store.memories.unlearned()
@@ -208,7 +208,7 @@ async def test_what_has_not_been_learned_from(store: SessionStore) -> None:
         await store.memories.mark_learned(NOBODY, 1)
 
 
-async def test_what_expires_and_how_many_there_are(store: SessionStore) -> None:
+async def test_what_expires_and_how_many_there_are(store: Store) -> None:
     at = (await store.memories.add(own("zero"))).created_at
     soon = await store.memories.add(replace(own("one"), expires_at=at, tier=MemoryTier.SHORT_TERM))
     await store.memories.add(replace(own("two"), expires_at=at, pinned=True))
@@ -221,7 +221,7 @@ async def test_what_expires_and_how_many_there_are(store: SessionStore) -> None:
     assert counts.by_tier == {"long_term": 3, "short_term": 1}
 
 
-async def test_memories_are_embedded_before_messages(store: SessionStore) -> None:
+async def test_memories_are_embedded_before_messages(store: Store) -> None:
     session, said = await begin(store, "I work in Oslo")
     memory = await store.memories.add(replace(fact("In Oslo", said, subject="work"), project="Home"))
     other = await store.memories.add(own("Rides a bicycle"))
@@ -252,14 +252,14 @@ async def test_memories_are_embedded_before_messages(store: SessionStore) -> Non
     assert [one.text for one in await store.vectors.unembedded(MODEL)] == ["work: In Bergen"]
 
 
-async def test_a_memory_that_changed_meanwhile_is_not_taken(store: SessionStore) -> None:
+async def test_a_memory_that_changed_meanwhile_is_not_taken(store: Store) -> None:
     memory = await store.memories.add(own("Works in Oslo"))
     (text,) = await store.vectors.unembedded(MODEL)
     await store.memories.change(memory.id, MemoryPatch(text="Works in Bergen"))
     assert await store.vectors.put(MODEL, [Embedded(text, (packed([1.0]),))]) == 0
 
 
-async def test_what_was_touched_is_named(store: SessionStore) -> None:
+async def test_what_was_touched_is_named(store: Store) -> None:
     session, said = await talk(store, 2)
     memory = await store.memories.add(own("Works in Oslo"))
     start = await store.memories.touched(None)
@@ -274,7 +274,7 @@ async def test_what_was_touched_is_named(store: SessionStore) -> None:
     assert (await store.memories.touched(both.version)).ids >= {other.id}
 
 
-async def test_a_closed_room_knows_nothing(store: SessionStore) -> None:
+async def test_a_closed_room_knows_nothing(store: Store) -> None:
     await store.close()
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: store.memories.add(own("x")),

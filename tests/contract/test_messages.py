@@ -16,12 +16,12 @@ from memory.errors import (
     SessionBinned,
     SessionNotFound,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import assistant, begin, talk, texts, user
 
 
-async def test_messages_follow_the_head(store: SessionStore) -> None:
+async def test_messages_follow_the_head(store: Store) -> None:
     session, first = await begin(store, "one")
     second = await store.append_message(session.id, assistant("two"))
     third = await store.append_message(session.id, user("three"))
@@ -33,7 +33,7 @@ async def test_messages_follow_the_head(store: SessionStore) -> None:
     assert (now.head_id, now.message_count, now.updated_at) == (third.id, 3, third.created_at)
 
 
-async def test_variants_share_parent_and_role(store: SessionStore) -> None:
+async def test_variants_share_parent_and_role(store: Store) -> None:
     session, question = await begin(store, "why?")
     first = await store.append_message(session.id, assistant("because"))
     await store.append_message(session.id, user("and?"))
@@ -49,7 +49,7 @@ async def test_variants_share_parent_and_role(store: SessionStore) -> None:
     assert texts(await store.branch(session.id)) == ["why?", "because"]
 
 
-async def test_a_branch_never_leaves_its_session(store: SessionStore) -> None:
+async def test_a_branch_never_leaves_its_session(store: Store) -> None:
     session, mine = await begin(store, "mine")
     _, foreign = await begin(store, "theirs")
     nothing = "00000000-0000-7000-8000-000000000000"
@@ -69,7 +69,7 @@ async def test_a_branch_never_leaves_its_session(store: SessionStore) -> None:
     assert (now.head_id, now.message_count) == (mine.id, 1)
 
 
-async def test_a_reply_grows_and_ends(store: SessionStore) -> None:
+async def test_a_reply_grows_and_ends(store: Store) -> None:
     session, _ = await begin(store)
     reply = await store.append_message(session.id, assistant("", MessageStatus.STREAMING))
     growing = await store.update_message(reply.id, MessagePatch(content="Dig"))
@@ -92,7 +92,7 @@ async def test_a_reply_grows_and_ends(store: SessionStore) -> None:
     assert (await store.get_session(session.id)).updated_at > done.created_at
 
 
-async def test_a_title_is_one_line(store: SessionStore) -> None:
+async def test_a_title_is_one_line(store: Store) -> None:
     session, _ = await begin(store, "Hello", title="First\r\nSecond\x00\u202ethird")
     assert session.title == "First Second third"
     renamed = await store.update_session(session.id, SessionPatch(title="Tides\nand moons"))
@@ -112,13 +112,13 @@ async def test_a_title_is_one_line(store: SessionStore) -> None:
         "x" * 200_000,
     ],
 )
-async def test_text_comes_back_as_it_went_in(store: SessionStore, text: str) -> None:
+async def test_text_comes_back_as_it_went_in(store: Store, text: str) -> None:
     session, message = await begin(store, text)
     assert message.content == text
     assert texts(await store.branch(session.id)) == [text]
 
 
-async def test_what_utf8_cannot_hold_is_replaced(store: SessionStore) -> None:
+async def test_what_utf8_cannot_hold_is_replaced(store: Store) -> None:
     session, message = await begin(store, "a\ud800b", title="\udfff")
     assert (session.title, message.content) == ("\ufffd", "a\ufffdb")
     changed = await store.update_message(message.id, MessagePatch(content="\udc00"))
@@ -130,7 +130,7 @@ async def test_what_utf8_cannot_hold_is_replaced(store: SessionStore) -> None:
 EMPTY = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING, model="small")
 
 
-async def test_a_turn_begins_a_session(store: SessionStore) -> None:
+async def test_a_turn_begins_a_session(store: Store) -> None:
     session, said, reply = await store.begin_turn(
         None, NewSession("Garden", project="Home"), user("why?"), EMPTY
     )
@@ -145,7 +145,7 @@ async def test_a_turn_begins_a_session(store: SessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_a_turn_follows_the_head(store: SessionStore) -> None:
+async def test_a_turn_follows_the_head(store: Store) -> None:
     begun, first = await begin(store, "one")
     await store.append_message(begun.id, assistant("not shown"))
     await store.set_head(begun.id, first.id)
@@ -158,7 +158,7 @@ async def test_a_turn_follows_the_head(store: SessionStore) -> None:
     assert await store.branch(session.id) == [first, said, reply]
 
 
-async def test_a_session_in_the_bin_takes_no_turn(store: SessionStore) -> None:
+async def test_a_session_in_the_bin_takes_no_turn(store: Store) -> None:
     session, first = await begin(store)
     gone = await store.bin_session(session.id)
     with pytest.raises(SessionBinned) as caught:
@@ -168,7 +168,7 @@ async def test_a_session_in_the_bin_takes_no_turn(store: SessionStore) -> None:
     assert await store.branch(session.id) == [first]
 
 
-async def test_a_turn_is_of_one_session_alone(store: SessionStore) -> None:
+async def test_a_turn_is_of_one_session_alone(store: Store) -> None:
     session, _ = await begin(store)
     for at, new in ((session.id, NewSession("x")), (None, None)):
         with pytest.raises(ValueError, match="either"):
@@ -178,7 +178,7 @@ async def test_a_turn_is_of_one_session_alone(store: SessionStore) -> None:
 
 
 async def test_a_branch_may_begin_at_the_newest_of_some_messages_or_hold_only_the_newest(
-    store: SessionStore,
+    store: Store,
 ) -> None:
     session, first = await store.create_session(NewSession("talk"), NewMessage(Role.USER, "0"))
     said = [first]
@@ -193,7 +193,7 @@ async def test_a_branch_may_begin_at_the_newest_of_some_messages_or_hold_only_th
     assert await store.branch(session.id, newest=50) == said
 
 
-async def test_an_outline_holds_every_branch_and_the_beginnings_of_texts(store: SessionStore) -> None:
+async def test_an_outline_holds_every_branch_and_the_beginnings_of_texts(store: Store) -> None:
     session, said = await talk(store, 4)
     edited = await store.edit_message(said[2].id, "other words, and more")
     found = await store.outline(session.id, excerpt=5)

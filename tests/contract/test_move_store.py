@@ -20,28 +20,26 @@ from memory.entities import (
 )
 from memory.errors import ParcelUnreadable, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.ports import SessionStore
 from memory.rooms.sealing import RoomSealer
 from memory.storage.room import open_off_record, open_room
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
-Pair = tuple[SessionStore, SessionStore]
-
-
-KEPT = pytest.mark.parametrize("pair", ["fake", "file"], indirect=True)
+Pair = tuple[Store, Store]
 
 
-@pytest.fixture(params=["fake", "file", "off the record"])
+KEPT = pytest.mark.parametrize("pair", ["file"], indirect=True)
+
+
+@pytest.fixture(params=["file", "off the record"])
 async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
     """An open room and a private one; or one off the record and the open room, whence nothing goes back."""
-    opened: SessionStore
-    private: SessionStore
+    opened: Store
+    private: Store
     clock = FakeClock()
-    if request.param == "fake":
-        opened, private = InMemorySessionStore(clock), InMemorySessionStore(clock, RoomKind.PRIVATE)
-    elif request.param == "file":
+    if request.param == "file":
         opened = await open_room(tmp_path / "open.db", RoomKey.generate(), RoomKind.OPEN, clock, create=True)
         private = await open_room(
             tmp_path / "private.db", RoomKey.generate(), RoomKind.PRIVATE, clock, create=True
@@ -54,7 +52,7 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     await private.close()
 
 
-async def talked(store: SessionStore, *said: str, project: str | None = "Boats") -> Session:
+async def talked(store: Store, *said: str, project: str | None = "Boats") -> Session:
     """A session with variants, marks, a summary and a memory that was learned from its first words."""
     session, first = await store.create_session(
         NewSession(said[0][:20], project=project, system_prompt="Be brief."), NewMessage(Role.USER, said[0])
@@ -73,14 +71,14 @@ async def talked(store: SessionStore, *said: str, project: str | None = "Boats")
     return await store.get_session(session.id)
 
 
-async def learn(store: SessionStore, text: str, *sources: tuple[str, str, str]) -> str:
+async def learn(store: Store, text: str, *sources: tuple[str, str, str]) -> str:
     memory = await store.memories.add(
         NewMemory(MemoryKind.FACT, text, MemoryOrigin.PATTERN, tuple(MemorySource(*one) for one in sources))
     )
     return memory.id
 
 
-async def move(source: SessionStore, target: SessionStore, session_id: str) -> bool:
+async def move(source: Store, target: Store, session_id: str) -> bool:
     sealer = await target.moves.sealer()
     await source.moves.depart(session_id, target.room, sealer)
     arrived = await target.moves.arrive(sealer.unseal(await source.moves.parcel(session_id), session_id))
@@ -88,7 +86,7 @@ async def move(source: SessionStore, target: SessionStore, session_id: str) -> b
     return arrived
 
 
-async def everything(store: SessionStore, session_id: str) -> dict[str, object]:
+async def everything(store: Store, session_id: str) -> dict[str, object]:
     """All of a session that can be asked for, but for the room that it is in."""
     session = await store.get_session(session_id)
     head = session.head_id

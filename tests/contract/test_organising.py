@@ -7,17 +7,17 @@ import pytest
 from memory.entities import CategorySource, MemoryMode, MessageStatus, SessionPatch
 from memory.errors import CannotMerge, SessionNotFound
 from memory.organising.entities import MarksPatch
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, talk, texts, user
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 
 
-async def sessions(store: SessionStore, count: int) -> list[str]:
+async def sessions(store: Store, count: int) -> list[str]:
     return [(await begin(store, f"words {n}", f"title {n}"))[0].id for n in range(count)]
 
 
-async def test_marks_of_many_sessions_change_at_once(store: SessionStore) -> None:
+async def test_marks_of_many_sessions_change_at_once(store: Store) -> None:
     one, two, three = await sessions(store, 3)
     patch = MarksPatch(add_tags=("garden", "rain"), starred=True, important=True, category="Home")
     changes = await store.organising.apply([one, two, one], patch)
@@ -31,7 +31,7 @@ async def test_marks_of_many_sessions_change_at_once(store: SessionStore) -> Non
     assert [(t.tag, t.sessions) for t in await store.organising.tags()] == [("garden", 2), ("rain", 2)]
 
 
-async def test_a_tag_is_the_same_in_any_capitals(store: SessionStore) -> None:
+async def test_a_tag_is_the_same_in_any_capitals(store: Store) -> None:
     one, two = await sessions(store, 2)
     await store.organising.apply([one], MarksPatch(add_tags=("Garden",)))
     await store.organising.apply([two], MarksPatch(add_tags=("garden", "GARDEN")))
@@ -40,14 +40,14 @@ async def test_a_tag_is_the_same_in_any_capitals(store: SessionStore) -> None:
     assert (await store.get_session(two)).tags == ()
 
 
-async def test_nothing_changes_when_one_session_is_missing(store: SessionStore) -> None:
+async def test_nothing_changes_when_one_session_is_missing(store: Store) -> None:
     (one,) = await sessions(store, 1)
     with pytest.raises(SessionNotFound):
         await store.organising.apply([one, "0" * 36], MarksPatch(starred=True))
     assert not (await store.get_session(one)).starred
 
 
-async def test_pinned_ones_are_listed_first_and_archived_ones_apart(store: SessionStore) -> None:
+async def test_pinned_ones_are_listed_first_and_archived_ones_apart(store: Store) -> None:
     one, two, three = await sessions(store, 3)
     await store.organising.apply([one], MarksPatch(pinned=True))
     await store.organising.apply([three], MarksPatch(archived=True))
@@ -65,14 +65,14 @@ async def test_pinned_ones_are_listed_first_and_archived_ones_apart(store: Sessi
     assert (await store.get_session("last")).id == two
 
 
-async def test_what_is_gone_on_with_leaves_the_archive(store: SessionStore) -> None:
+async def test_what_is_gone_on_with_leaves_the_archive(store: Store) -> None:
     (one,) = await sessions(store, 1)
     await store.organising.apply([one], MarksPatch(archived=True))
     await store.begin_turn(one, None, user("more"), assistant("yes"))
     assert (await store.get_session(one)).archived_at is None
 
 
-async def test_a_change_is_undone_where_nobody_has_changed_it_since(store: SessionStore) -> None:
+async def test_a_change_is_undone_where_nobody_has_changed_it_since(store: Store) -> None:
     one, two = await sessions(store, 2)
     await store.organising.apply([one], MarksPatch(add_tags=("old",)))
     changes = await store.organising.apply(
@@ -88,7 +88,7 @@ async def test_a_change_is_undone_where_nobody_has_changed_it_since(store: Sessi
     assert await store.organising.put_back(changes) == []
 
 
-async def test_the_last_change_is_remembered_once(store: SessionStore) -> None:
+async def test_the_last_change_is_remembered_once(store: Store) -> None:
     one, two = await sessions(store, 2)
     assert await store.organising.last_changed() is None
     await store.organising.apply([one, two], MarksPatch(starred=True), at=NOW)
@@ -100,7 +100,7 @@ async def test_the_last_change_is_remembered_once(store: SessionStore) -> None:
     assert await store.organising.last_changed() is None
 
 
-async def test_a_rejected_suggestion_does_not_come_back(store: SessionStore) -> None:
+async def test_a_rejected_suggestion_does_not_come_back(store: Store) -> None:
     one, two = await sessions(store, 2)
     assert [g.tag for g in await store.organising.suggest(one, {"a": 0.4, "b": 0.9, "c": 0.1})] == [
         "b",
@@ -118,7 +118,7 @@ async def test_a_rejected_suggestion_does_not_come_back(store: SessionStore) -> 
     assert filed.tags == ("b",)
 
 
-async def test_a_suggestion_waits_again_when_the_tag_is_undone(store: SessionStore) -> None:
+async def test_a_suggestion_waits_again_when_the_tag_is_undone(store: Store) -> None:
     (one,) = await sessions(store, 1)
     before = await store.organising.suggest(one, {"a": 0.4})
     await store.organising.apply([one], MarksPatch(add_tags=("a",)))
@@ -127,7 +127,7 @@ async def test_a_suggestion_waits_again_when_the_tag_is_undone(store: SessionSto
     assert await store.organising.suggestions(one) == before
 
 
-async def test_a_category_that_a_person_gave_is_not_changed(store: SessionStore) -> None:
+async def test_a_category_that_a_person_gave_is_not_changed(store: Store) -> None:
     session, _ = await talk(store, 2)
     assert await store.organising.to_file() == [session.id]
     assert await store.organising.file(session.id, "Travel")
@@ -138,7 +138,7 @@ async def test_a_category_that_a_person_gave_is_not_changed(store: SessionStore)
     assert (await store.get_session(session.id)).category == ""
 
 
-async def test_what_is_filed_by_holds_the_persons_words(store: SessionStore) -> None:
+async def test_what_is_filed_by_holds_the_persons_words(store: Store) -> None:
     session, _ = await talk(store, 4)
     await store.organising.apply([session.id], MarksPatch(add_tags=("x",)))
     (filed,) = await store.organising.filed(None, tagged=True)
@@ -147,7 +147,7 @@ async def test_what_is_filed_by_holds_the_persons_words(store: SessionStore) -> 
     assert await store.organising.filed(None, session_ids=[]) == []
 
 
-async def test_merged_sessions_are_one_chain(store: SessionStore) -> None:
+async def test_merged_sessions_are_one_chain(store: Store) -> None:
     other, said = await talk(store, 3)
     target, own = await talk(store, 2)
     await store.organising.apply([other.id], MarksPatch(add_tags=("b",), starred=True))
@@ -167,7 +167,7 @@ async def test_merged_sessions_are_one_chain(store: SessionStore) -> None:
     assert {hit.message.session_id for hit in await store.search("message")} == {target.id}
 
 
-async def test_what_does_not_belong_together_is_not_merged(store: SessionStore) -> None:
+async def test_what_does_not_belong_together_is_not_merged(store: Store) -> None:
     one, two, three, four = await sessions(store, 4)
     await store.update_session(two, SessionPatch(memory_mode=MemoryMode.BLANK))
     await store.bin_session(three)

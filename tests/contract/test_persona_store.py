@@ -4,10 +4,10 @@ import pytest
 
 from memory.errors import NameTaken, PersonaNotFound, RoomClosed, TemplateNotFound
 from memory.personas.entities import NewPersona, NewTemplate
-from memory.ports import SessionStore
+from memory.storage.store import Store
 
 
-async def test_personas_are_kept_by_name(store: SessionStore) -> None:
+async def test_personas_are_kept_by_name(store: Store) -> None:
     tutor = await store.personas.add_persona(NewPersona(" Tutor ", "You ask before you tell.\n", None, 0.2))
     await store.personas.add_persona(NewPersona("editor", "You edit."))
     assert [one.name for one in await store.personas.personas()] == ["editor", "Tutor"]
@@ -18,7 +18,7 @@ async def test_personas_are_kept_by_name(store: SessionStore) -> None:
         await store.personas.persona("nobody")
 
 
-async def test_a_name_belongs_to_one(store: SessionStore) -> None:
+async def test_a_name_belongs_to_one(store: Store) -> None:
     await store.personas.add_persona(NewPersona("Tutor", "You ask."))
     with pytest.raises(NameTaken):
         await store.personas.add_persona(NewPersona("TUTOR", "Another."))
@@ -34,7 +34,7 @@ async def test_a_name_belongs_to_one(store: SessionStore) -> None:
     assert [one.name for one in await store.personas.personas()] == ["Tutor"]
 
 
-async def test_templates(store: SessionStore) -> None:
+async def test_templates(store: Store) -> None:
     made = await store.personas.add_template(NewTemplate("letter", "Write to {whom} about {what}."))
     assert await store.personas.template("LETTER") == made
     with pytest.raises(NameTaken):
@@ -46,7 +46,7 @@ async def test_templates(store: SessionStore) -> None:
         await store.personas.remove_template("mail")
 
 
-async def test_a_closed_store_says_so(store: SessionStore) -> None:
+async def test_a_closed_store_says_so(store: Store) -> None:
     await store.close()
     with pytest.raises(RoomClosed):
         await store.personas.personas()

@@ -13,16 +13,16 @@ from memory.memories.entities import (
     NewMemory,
 )
 from memory.organising.entities import MarksPatch
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 
 
-async def begun(store: SessionStore, project: str | None = None) -> str:
+async def begun(store: Store, project: str | None = None) -> str:
     session, _ = await store.create_session(NewSession("t", project=project), NewMessage(Role.USER, "words"))
     return session.id
 
 
-async def known(store: SessionStore, project: str) -> str:
+async def known(store: Store, project: str) -> str:
     new = NewMemory(
         kind=MemoryKind.DECISION,
         text="peas first",
@@ -34,7 +34,7 @@ async def known(store: SessionStore, project: str) -> str:
     return (await store.memories.add(new)).id
 
 
-async def test_projects_are_listed_with_what_they_hold(store: SessionStore) -> None:
+async def test_projects_are_listed_with_what_they_hold(store: Store) -> None:
     attic = await store.projects.create("attic")
     session = await begun(store, "Garden")
     binned = await begun(store, "Garden")
@@ -52,7 +52,7 @@ async def test_projects_are_listed_with_what_they_hold(store: SessionStore) -> N
         await store.projects.get("cellar")
 
 
-async def test_a_name_is_taken_once(store: SessionStore) -> None:
+async def test_a_name_is_taken_once(store: Store) -> None:
     await store.projects.create("attic")
     await store.projects.create("cellar")
     with pytest.raises(ProjectExists):
@@ -62,7 +62,7 @@ async def test_a_name_is_taken_once(store: SessionStore) -> None:
     assert (await store.projects.rename("attic", "Attic")).name == "Attic"
 
 
-async def test_a_renamed_project_keeps_what_it_holds(store: SessionStore) -> None:
+async def test_a_renamed_project_keeps_what_it_holds(store: Store) -> None:
     session = await begun(store, "garden")
     memory = await known(store, "garden")
     renamed = await store.projects.rename("garden", "allotment")
@@ -71,7 +71,7 @@ async def test_a_renamed_project_keeps_what_it_holds(store: SessionStore) -> Non
     assert (await store.memories.get(memory)).project == "allotment"
 
 
-async def test_archived_ones_can_be_told_apart(store: SessionStore) -> None:
+async def test_archived_ones_can_be_told_apart(store: Store) -> None:
     await store.projects.create("attic")
     await store.projects.create("cellar")
     first = await store.projects.archive("attic")
@@ -83,7 +83,7 @@ async def test_archived_ones_can_be_told_apart(store: SessionStore) -> None:
 
 
 @pytest.mark.parametrize("with_sessions", [False, True])
-async def test_what_a_deleted_project_held_stays_without_it(store: SessionStore, with_sessions: bool) -> None:
+async def test_what_a_deleted_project_held_stays_without_it(store: Store, with_sessions: bool) -> None:
     session = await begun(store, "garden")
     memory = await known(store, "garden")
     gone = await store.projects.delete("garden", with_sessions=with_sessions)
@@ -100,7 +100,7 @@ async def test_what_a_deleted_project_held_stays_without_it(store: SessionStore,
     assert await store.projects.list() == []
 
 
-async def test_a_session_goes_into_a_project_and_out_again(store: SessionStore) -> None:
+async def test_a_session_goes_into_a_project_and_out_again(store: Store) -> None:
     session = await begun(store)
     await store.projects.create("Garden")
     await store.organising.apply([session], MarksPatch(project="garden"))

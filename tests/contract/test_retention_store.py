@@ -7,17 +7,17 @@ import pytest
 from memory.clock import Seen
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.errors import ProjectNotFound
-from memory.ports import SessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 
-async def begun(store: SessionStore, title: str, project: str | None = None) -> str:
+async def begun(store: Store, title: str, project: str | None = None) -> str:
     session, _ = await store.create_session(NewSession(title, project=project), NewMessage(Role.USER, title))
     return session.id
 
 
-async def test_candidates_tell_what_keeps_them(store: SessionStore) -> None:
+async def test_candidates_tell_what_keeps_them(store: Store) -> None:
     plain = await begun(store, "plain", "garden")
     starred, important, marked, binned = [await begun(store, title) for title in "abcd"]
     await store.update_session(starred, SessionPatch(starred=True))
@@ -32,7 +32,7 @@ async def test_candidates_tell_what_keeps_them(store: SessionStore) -> None:
     assert (one.title, one.project, one.messages, one.used_at) == ("plain", "garden", 1, session.updated_at)
 
 
-async def test_a_project_can_have_days_of_its_own(store: SessionStore) -> None:
+async def test_a_project_can_have_days_of_its_own(store: Store) -> None:
     await begun(store, "a", "garden")
     await begun(store, "b", "attic")
     await store.retention.set_project("garden", 7)
@@ -47,7 +47,7 @@ async def test_a_project_can_have_days_of_its_own(store: SessionStore) -> None:
 YEAR = timedelta(days=365)
 
 
-async def test_a_clock_that_jumps_is_not_believed_until_somebody_says_so(store: SessionStore) -> None:
+async def test_a_clock_that_jumps_is_not_believed_until_somebody_says_so(store: Store) -> None:
     retention, now = store.retention, FakeClock().now()
     assert await retention.look_at_clock(now) == Seen(now, now)
     ahead = await retention.look_at_clock(now + YEAR)
@@ -59,7 +59,7 @@ async def test_a_clock_that_jumps_is_not_believed_until_somebody_says_so(store: 
 
 @pytest.mark.parametrize("wrong", [YEAR, -11 * YEAR], ids=["ahead", "behind"])
 async def test_what_was_put_into_the_bin_by_a_wrong_clock_counts_as_put_there_when_it_is_right_again(
-    store: SessionStore, clock: FakeClock, wrong: timedelta
+    store: Store, clock: FakeClock, wrong: timedelta
 ) -> None:
     async def look_after(time: timedelta) -> None:
         clock.advance(time)

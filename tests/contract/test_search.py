@@ -11,11 +11,11 @@ from memory.entities import (
 from memory.errors import (
     BadQuery,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin
 
 
-async def test_search_finds_all_words_phrases_and_beginnings(store: SessionStore) -> None:
+async def test_search_finds_all_words_phrases_and_beginnings(store: Store) -> None:
     session, message = await begin(store, "The quick brown fox jumps over the lazy dog", title="Pangram")
     await begin(store, "A lazy afternoon")
 
@@ -39,7 +39,7 @@ async def test_search_finds_all_words_phrases_and_beginnings(store: SessionStore
     assert hit.score > 0
 
 
-async def test_better_matches_come_first(store: SessionStore) -> None:
+async def test_better_matches_come_first(store: Store) -> None:
     await begin(store, "nothing of the kind " * 20)
     await begin(store, "a long text in which a heron is named but once " + "and much else " * 40)
     await begin(store, "heron heron heron")
@@ -48,7 +48,7 @@ async def test_better_matches_come_first(store: SessionStore) -> None:
     assert hits[0].score > hits[1].score
 
 
-async def test_a_streaming_reply_is_found_when_it_has_ended(store: SessionStore) -> None:
+async def test_a_streaming_reply_is_found_when_it_has_ended(store: Store) -> None:
     session, _ = await begin(store)
     reply = await store.append_message(session.id, assistant("", MessageStatus.STREAMING))
     await store.update_message(reply.id, MessagePatch(content="a wombat"))
@@ -62,7 +62,7 @@ async def test_a_streaming_reply_is_found_when_it_has_ended(store: SessionStore)
 
 
 @pytest.mark.parametrize("query", ["", "   ", '"', '""', "***", "!?", "\x00", "(", ":", "- -"])
-async def test_a_query_without_words_is_refused(store: SessionStore, query: str) -> None:
+async def test_a_query_without_words_is_refused(store: Store, query: str) -> None:
     with pytest.raises(BadQuery):
         await store.search(query)
 
@@ -82,14 +82,14 @@ async def test_a_query_without_words_is_refused(store: SessionStore, query: str)
         "NOT fox",
     ],
 )
-async def test_the_index_s_own_syntax_means_nothing(store: SessionStore, query: str) -> None:
+async def test_the_index_s_own_syntax_means_nothing(store: Store, query: str) -> None:
     await begin(store, "near fox and content fox or a b fox, not fo x")
     assert len(await store.search(query)) == 1
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40) | st.text(alphabet='ab"*()^:{}-+ \x00\u0301é中', max_size=20))
-async def test_no_query_can_break_search(store: SessionStore, query: str) -> None:
+async def test_no_query_can_break_search(store: Store, query: str) -> None:
     try:
         hits = await store.search(query)
     except BadQuery:

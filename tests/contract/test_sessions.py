@@ -18,12 +18,12 @@ from memory.errors import (
     RoomClosed,
     SessionNotFound,
 )
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import assistant, begin, user
 
 
-async def test_a_new_session_has_what_it_was_given_and_its_first_message(store: SessionStore) -> None:
+async def test_a_new_session_has_what_it_was_given_and_its_first_message(store: Store) -> None:
     new = NewSession(
         "Garden",
         memory_mode=MemoryMode.READS,
@@ -49,13 +49,13 @@ async def test_a_new_session_has_what_it_was_given_and_its_first_message(store: 
     assert await store.branch(session.id) == [message]
 
 
-async def test_sessions_share_a_project_by_its_name(store: SessionStore) -> None:
+async def test_sessions_share_a_project_by_its_name(store: Store) -> None:
     for title in ("one", "two"):
         await store.create_session(NewSession(title, project="Home"), user("x"))
     assert [session.project for session in await store.list_sessions()] == ["Home", "Home"]
 
 
-async def test_a_session_is_found_by_id_prefix_and_last(store: SessionStore) -> None:
+async def test_a_session_is_found_by_id_prefix_and_last(store: Store) -> None:
     first, _ = await begin(store)
     second, _ = await begin(store)
     unique = next(n for n in range(1, 37) if not first.id.startswith(second.id[:n]))
@@ -69,18 +69,18 @@ async def test_a_session_is_found_by_id_prefix_and_last(store: SessionStore) -> 
 
 
 @pytest.mark.parametrize("ref", ["", " ", "%", "_", "*", "0_", "zzz", "last%", "\x00", "'", "f" * 200])
-async def test_a_ref_that_fits_nothing_is_not_found(store: SessionStore, ref: str) -> None:
+async def test_a_ref_that_fits_nothing_is_not_found(store: Store, ref: str) -> None:
     await begin(store)
     with pytest.raises(SessionNotFound):
         await store.get_session(ref)
 
 
-async def test_last_of_an_empty_room_is_not_found(store: SessionStore) -> None:
+async def test_last_of_an_empty_room_is_not_found(store: Store) -> None:
     with pytest.raises(SessionNotFound):
         await store.get_session("last")
 
 
-async def test_the_list_is_by_last_use_and_pages(store: SessionStore) -> None:
+async def test_the_list_is_by_last_use_and_pages(store: Store) -> None:
     made = [(await begin(store, title=str(n)))[0] for n in range(4)]
     await store.append_message(made[1].id, user("again"))
 
@@ -91,7 +91,7 @@ async def test_the_list_is_by_last_use_and_pages(store: SessionStore) -> None:
     assert await store.list_sessions(limit=0) == []
 
 
-async def test_a_patch_changes_what_it_names_and_not_the_time_of_use(store: SessionStore) -> None:
+async def test_a_patch_changes_what_it_names_and_not_the_time_of_use(store: Store) -> None:
     session, _ = await begin(store)
     patched = await store.update_session(
         session.id,
@@ -107,7 +107,7 @@ async def test_a_patch_changes_what_it_names_and_not_the_time_of_use(store: Sess
     assert (again.starred, again.important, again.system_prompt, again.model) == (False, True, "p", "m")
 
 
-async def test_the_bin_hides_and_gives_back(store: SessionStore) -> None:
+async def test_the_bin_hides_and_gives_back(store: Store) -> None:
     kept, _ = await begin(store, title="kept")
     binned, _ = await begin(store, "a rare word: quokka", title="binned")
     gone = await store.bin_session(binned.id)
@@ -123,7 +123,7 @@ async def test_the_bin_hides_and_gives_back(store: SessionStore) -> None:
     assert [hit.message.session_id for hit in await store.search("quokka")] == [binned.id]
 
 
-async def test_containing_looks_at_titles_and_texts(store: SessionStore) -> None:
+async def test_containing_looks_at_titles_and_texts(store: Store) -> None:
     garden, _ = await begin(store, "tomatoes need warmth", title="Garden plans")
     trip, _ = await begin(store, "pack the tent", title="Ferien in ÄGYPTEN")
 
@@ -142,7 +142,7 @@ async def test_containing_looks_at_titles_and_texts(store: SessionStore) -> None
     assert await found("  ") == [trip.title, garden.title]
 
 
-async def test_unknown_sessions_are_refused_everywhere(store: SessionStore) -> None:
+async def test_unknown_sessions_are_refused_everywhere(store: Store) -> None:
     _, message = await begin(store)
     nobody = "00000000-0000-7000-8000-000000000000"
     attempts: list[Callable[[], Awaitable[object]]] = [
@@ -162,7 +162,7 @@ async def test_unknown_sessions_are_refused_everywhere(store: SessionStore) -> N
             await attempt()
 
 
-async def test_untitled_sessions_wait_for_a_finished_reply(store: SessionStore) -> None:
+async def test_untitled_sessions_wait_for_a_finished_reply(store: Store) -> None:
     ready, _ = await begin(store, title="ready")
     await store.append_message(ready.id, assistant("an answer"))
     streaming, _ = await begin(store, title="streaming")
@@ -180,7 +180,7 @@ async def test_untitled_sessions_wait_for_a_finished_reply(store: SessionStore) 
     assert list(await store.sessions_to_title(limit=1)) == [later.id]
 
 
-async def test_a_check_counts_and_finds_nothing_wrong(store: SessionStore) -> None:
+async def test_a_check_counts_and_finds_nothing_wrong(store: Store) -> None:
     session, _ = await begin(store)
     await store.append_message(session.id, assistant("", MessageStatus.STREAMING))
     await begin(store)
@@ -188,7 +188,7 @@ async def test_a_check_counts_and_finds_nothing_wrong(store: SessionStore) -> No
     assert (report.room, report.sessions, report.messages, report.problems) == (store.room, 2, 3, ())
 
 
-async def test_a_closed_room_answers_nothing(store: SessionStore) -> None:
+async def test_a_closed_room_answers_nothing(store: Store) -> None:
     session, message = await begin(store)
     await store.close()
     await store.close()

@@ -7,7 +7,7 @@ import pytest
 
 from memory.entities import MemoryMode, MessageStatus, NewMessage, TitleSource
 from memory.errors import MessageNotFound, SessionNotFound
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import (
     Arrival,
     Refused,
@@ -47,7 +47,7 @@ def session(*messages: TravellingMessage, name: str = "s1") -> TravellingSession
     )
 
 
-async def test_what_comes_in_goes_out_as_it_was(store: SessionStore) -> None:
+async def test_what_comes_in_goes_out_as_it_was(store: Store) -> None:
     given = session()
     arrival = await store.transfer.take(given)
     assert (arrival.new_session, arrival.messages, arrival.already) == (True, 2, 0)
@@ -58,7 +58,7 @@ async def test_what_comes_in_goes_out_as_it_was(store: SessionStore) -> None:
 
 
 @pytest.mark.parametrize("count", [499, 500, 501, 1_001])
-async def test_an_outline_is_in_order_however_long(store: SessionStore, count: int) -> None:
+async def test_an_outline_is_in_order_however_long(store: Store, count: int) -> None:
     said = [message(f"m{n}", f"m{n - 1}" if n else None, str(n), n) for n in range(count)]
     arrival = await store.transfer.take(session(*said))
     found = await store.outline(arrival.session_id)
@@ -68,7 +68,7 @@ async def test_an_outline_is_in_order_however_long(store: SessionStore, count: i
     assert [one.content for one in shown] == [str(n) for n in range(count)]
 
 
-async def test_what_is_to_be_attached_is_attached_once(store: SessionStore) -> None:
+async def test_what_is_to_be_attached_is_attached_once(store: Store) -> None:
     files = tuple(TravellingAttachment(f"{n}.txt", "text/plain", n, THEN, f"text {n}") for n in (2, 1))
     for _ in range(2):
         arrival = await store.transfer.take(replace(session(), attachments=files))
@@ -79,7 +79,7 @@ async def test_what_is_to_be_attached_is_attached_once(store: SessionStore) -> N
         ]
 
 
-async def test_a_second_time_changes_nothing(store: SessionStore) -> None:
+async def test_a_second_time_changes_nothing(store: Store) -> None:
     first = await store.transfer.take(session())
     before = await store.transfer.give(first.session_id)
     again = await store.transfer.take(replace(session(), title="Another title", head="m1"))
@@ -92,7 +92,7 @@ async def test_a_second_time_changes_nothing(store: SessionStore) -> None:
     assert await store.transfer.give(first.session_id) == before
 
 
-async def test_what_is_new_in_a_known_session_is_added(store: SessionStore) -> None:
+async def test_what_is_new_in_a_known_session_is_added(store: Store) -> None:
     first = await store.transfer.take(session())
     longer = session(message("m1", None), message("m2", "m1", minutes=1), message("m3", "m2", minutes=2))
     again = await store.transfer.take(longer)
@@ -100,14 +100,14 @@ async def test_what_is_new_in_a_known_session_is_added(store: SessionStore) -> N
     assert [one.external_id for one in await store.branch(first.session_id)] == ["m1", "m2", "m3"]
 
 
-async def test_a_trial_stores_nothing(store: SessionStore) -> None:
+async def test_a_trial_stores_nothing(store: Store) -> None:
     arrival = await store.transfer.take(session(), dry_run=True)
     assert (arrival.new_session, arrival.messages) == (True, 2)
     assert await store.list_sessions() == []
     assert await store.transfer.all_ids() == []
 
 
-async def test_variants_and_the_chosen_branch_travel(store: SessionStore) -> None:
+async def test_variants_and_the_chosen_branch_travel(store: Store) -> None:
     given = replace(
         session(message("m1", None), message("r1", "m1", "one"), message("r2", "m1", "two")), head="r1"
     )
@@ -122,14 +122,14 @@ async def test_variants_and_the_chosen_branch_travel(store: SessionStore) -> Non
     ids=["parent", "head"],
 )
 async def test_a_tree_that_does_not_hold_together_is_refused_whole(
-    store: SessionStore, wrong: TravellingSession
+    store: Store, wrong: TravellingSession
 ) -> None:
     with pytest.raises(MessageNotFound):
         await store.transfer.take(wrong)
     assert await store.transfer.all_ids() == []
 
 
-async def test_own_sessions_keep_their_ids_in_another_room(store: SessionStore) -> None:
+async def test_own_sessions_keep_their_ids_in_another_room(store: Store) -> None:
     own, said = await talk(store, 2)
     given = await store.transfer.give(own.id)
     assert (given.id, [one.id for one in given.messages]) == (own.id, [one.id for one in said])
@@ -142,13 +142,13 @@ async def test_own_sessions_keep_their_ids_in_another_room(store: SessionStore) 
     assert (await store.get_session(own.id)).external_id is None
 
 
-async def test_what_is_being_written_stays(store: SessionStore) -> None:
+async def test_what_is_being_written_stays(store: Store) -> None:
     own, _ = await begin(store, "said")
     await store.append_message(own.id, NewMessage(Role.ASSISTANT, "gro", status=MessageStatus.STREAMING))
     assert [one.content for one in (await store.transfer.give(own.id)).messages] == ["said"]
 
 
-async def test_sessions_go_out_by_age_without_those_in_the_bin(store: SessionStore) -> None:
+async def test_sessions_go_out_by_age_without_those_in_the_bin(store: Store) -> None:
     late = await store.transfer.take(replace(session(name="late"), created_at=THEN + timedelta(days=1)))
     early = await store.transfer.take(session(name="early"))
     binned = await store.transfer.take(session(name="binned"))
@@ -158,7 +158,7 @@ async def test_sessions_go_out_by_age_without_those_in_the_bin(store: SessionSto
         await store.transfer.give("nobody")
 
 
-async def test_many_come_in_together_and_one_that_is_refused_leaves_the_others(store: SessionStore) -> None:
+async def test_many_come_in_together_and_one_that_is_refused_leaves_the_others(store: Store) -> None:
     given = [session(name="s1"), session(message("m1", "nobody"), name="s2"), session(name="s3")]
     tried = await store.transfer.take_many(given, dry_run=True)
     assert await store.transfer.all_ids() == []
@@ -178,7 +178,7 @@ async def test_many_come_in_together_and_one_that_is_refused_leaves_the_others(s
     ]
 
 
-async def test_what_comes_in_is_learned_from_only_when_that_is_wished(store: SessionStore) -> None:
+async def test_what_comes_in_is_learned_from_only_when_that_is_wished(store: Store) -> None:
     normal = replace(session(), memory_mode=MemoryMode.NORMAL)
     await store.transfer.take_many([normal], learn=False)
     assert await store.memories.unlearned() == []
@@ -186,7 +186,7 @@ async def test_what_comes_in_is_learned_from_only_when_that_is_wished(store: Ses
     assert len(await store.memories.unlearned()) == 1
 
 
-async def test_a_session_that_was_used_here_since_shows_what_it_showed(store: SessionStore) -> None:
+async def test_a_session_that_was_used_here_since_shows_what_it_showed(store: Store) -> None:
     first = await store.transfer.take(session())
     said = await store.append_message(first.session_id, NewMessage(Role.USER, "here"))
     await store.transfer.take(session(message("m1", None), message("m2", "m1"), message("m3", "m2")))

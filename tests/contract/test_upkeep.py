@@ -19,34 +19,34 @@ from memory.memories.entities import (
 )
 from memory.memories.lifetime import Ground, Retention, Why
 from memory.memories.upkeep import Upkeep
-from memory.ports import SessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 RULES = Retention()
 MODEL = "model"
 TEA = ("I like green tea", "I like green tea in the morning")
 
 
-def upkeep(store: SessionStore, clock: FakeClock, rules: Retention = RULES) -> Upkeep:
+def upkeep(store: Store, clock: FakeClock, rules: Retention = RULES) -> Upkeep:
     return Upkeep(store, clock, lambda: rules)
 
 
-async def learn(store: SessionStore, text: str, **given: object) -> Memory:
+async def learn(store: Store, text: str, **given: object) -> Memory:
     usual: dict[str, object] = {"kind": MemoryKind.FACT, "origin": MemoryOrigin.PATTERN, "importance": 0.5}
     return await store.memories.add(NewMemory(text=text, **(usual | given)))  # type: ignore[arg-type]
 
 
-async def embed(store: SessionStore, meant: Mapping[str, tuple[float, ...]]) -> None:
+async def embed(store: Store, meant: Mapping[str, tuple[float, ...]]) -> None:
     """Gives texts the vectors that they are to have."""
     found = await store.vectors.unembedded(MODEL, limit=100)
     made = [Embedded(one, (packed(meant[one.text]),)) for one in found if one.text in meant]
     assert await store.vectors.put(MODEL, made) == len(made)
 
 
-async def said(store: SessionStore, *texts: str) -> list[MemorySource]:
+async def said(store: Store, *texts: str) -> list[MemorySource]:
     session, first = await store.create_session(NewSession("Tea"), NewMessage(Role.USER, texts[0]))
     messages = [first]
     for text in texts[1:]:
@@ -55,7 +55,7 @@ async def said(store: SessionStore, *texts: str) -> list[MemorySource]:
     return [MemorySource(one.id, session.id, one.content) for one in messages]
 
 
-async def test_near_memories_become_one_with_their_lineage_and_back(store: SessionStore) -> None:
+async def test_near_memories_become_one_with_their_lineage_and_back(store: Store) -> None:
     first, second = await said(store, *TEA)
     one = await learn(store, TEA[0], sources=(first,))
     other = await learn(store, TEA[1], sources=(second,))
@@ -87,13 +87,13 @@ async def test_near_memories_become_one_with_their_lineage_and_back(store: Sessi
     assert await work.consolidate() == []
 
 
-async def test_memories_without_vectors_are_left_alone(store: SessionStore) -> None:
+async def test_memories_without_vectors_are_left_alone(store: Store) -> None:
     for text in TEA:
         await learn(store, text)
     assert await upkeep(store, FakeClock()).consolidate() == []
 
 
-async def test_what_a_model_words_stands_for_all_of_it(store: SessionStore) -> None:
+async def test_what_a_model_words_stands_for_all_of_it(store: Store) -> None:
     for text in TEA:
         await learn(store, text)
     await embed(store, {TEA[0]: (1.0, 0.0), TEA[1]: (0.9, 0.1)})
@@ -109,7 +109,7 @@ async def test_what_a_model_words_stands_for_all_of_it(store: SessionStore) -> N
 
 @pytest.mark.parametrize(("hours", "left"), [(1, 1), (72, 0)])
 async def test_what_has_run_out_is_archived_after_a_dry_run_and_comes_back(
-    store: SessionStore, hours: int, left: int
+    store: Store, hours: int, left: int
 ) -> None:
     clock = FakeClock()
     end = clock.now() + timedelta(hours=48)
@@ -132,7 +132,7 @@ async def test_what_has_run_out_is_archived_after_a_dry_run_and_comes_back(
         assert [fate for fate in await work.fading() if fate.memory.id == parcel.id] == []
 
 
-async def test_a_clock_that_is_ahead_makes_no_memory_older(store: SessionStore) -> None:
+async def test_a_clock_that_is_ahead_makes_no_memory_older(store: Store) -> None:
     clock = FakeClock()
     end = clock.now() + timedelta(days=30)
     parcel = await learn(store, "The exam is next month", tier=MemoryTier.EPISODIC, expires_at=end)
@@ -147,7 +147,7 @@ async def test_a_clock_that_is_ahead_makes_no_memory_older(store: SessionStore) 
     assert [fate.memory.id for fate in (*made.archive, *made.erase)] == [parcel.id, old.id]
 
 
-async def test_fading_is_listed_before_it_goes(store: SessionStore) -> None:
+async def test_fading_is_listed_before_it_goes(store: Store) -> None:
     clock = FakeClock()
     near = clock.now() + timedelta(hours=48)
     far = clock.now() + timedelta(days=30)
@@ -164,7 +164,7 @@ async def test_fading_is_listed_before_it_goes(store: SessionStore) -> None:
     assert (await store.memories.get(lasting.id)).state is MemoryState.INBOX
 
 
-async def test_what_comes_up_often_is_given_time(store: SessionStore) -> None:
+async def test_what_comes_up_often_is_given_time(store: Store) -> None:
     clock = FakeClock()
     end = clock.now() + timedelta(hours=48)
     sources = await said(
@@ -182,7 +182,7 @@ async def test_what_comes_up_often_is_given_time(store: SessionStore) -> None:
     assert after.importance > leak.importance
 
 
-async def test_the_archive_is_erased_only_when_that_is_wanted(store: SessionStore) -> None:
+async def test_the_archive_is_erased_only_when_that_is_wanted(store: Store) -> None:
     clock = FakeClock()
     old = await learn(store, "The parcel comes today", state=MemoryState.ARCHIVED)
     clock.advance(timedelta(days=400))
@@ -192,7 +192,7 @@ async def test_the_archive_is_erased_only_when_that_is_wanted(store: SessionStor
     assert await store.memories.get_many([old.id]) == []
 
 
-async def test_what_was_of_use_or_matters_or_belongs_to_what_lasts_is_promoted(store: SessionStore) -> None:
+async def test_what_was_of_use_or_matters_or_belongs_to_what_lasts_is_promoted(store: Store) -> None:
     clock = FakeClock()
     end = clock.now() + timedelta(hours=48)
     passing = {"tier": MemoryTier.SHORT_TERM, "expires_at": end}
@@ -234,7 +234,7 @@ async def test_what_was_of_use_or_matters_or_belongs_to_what_lasts_is_promoted(s
     assert (await store.memories.get(themed.id)).expires_at == end
 
 
-async def test_nothing_is_merged_that_was_changed_meanwhile(store: SessionStore) -> None:
+async def test_nothing_is_merged_that_was_changed_meanwhile(store: Store) -> None:
     memories = [await learn(store, text) for text in TEA]
     await embed(store, {TEA[0]: (1.0, 0.0), TEA[1]: (0.9, 0.1)})
 

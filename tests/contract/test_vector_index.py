@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.clock import micros
-from memory.testing.vectors import BruteForceVectorIndex
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Scope, StoredVector, VectorPage
 from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.lance import LanceVectorIndex
 from memory.vectors.ports import VectorIndex
+from tests.fakes.vector_index import BruteForceVectorIndex
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
 EVERYTHING = Scope()

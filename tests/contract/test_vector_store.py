@@ -3,7 +3,7 @@
 from memory.clock import micros
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded, Unembedded, VectorKey
 from tests.contract.talk import assistant, begin, talk, user
@@ -15,11 +15,11 @@ def embedded(text: Unembedded, *vectors: list[float]) -> Embedded:
     return Embedded(text, tuple(packed(vector) for vector in vectors or ([1.0, 0.0],)))
 
 
-async def embed_all(store: SessionStore, model: str = MODEL) -> int:
+async def embed_all(store: Store, model: str = MODEL) -> int:
     return await store.vectors.put(model, [embedded(one) for one in await store.vectors.unembedded(model)])
 
 
-async def test_what_was_said_is_unembedded_until_it_has_a_vector_of_that_model(store: SessionStore) -> None:
+async def test_what_was_said_is_unembedded_until_it_has_a_vector_of_that_model(store: Store) -> None:
     session, said = await talk(store, 3)
     found = await store.vectors.unembedded(MODEL)
     assert [one.text for one in found] == ["message 2", "message 1", "message 0"]
@@ -29,7 +29,7 @@ async def test_what_was_said_is_unembedded_until_it_has_a_vector_of_that_model(s
     assert len(await store.vectors.unembedded("f2")) == 3
 
 
-async def test_unembedded_goes_on_from_a_place_and_within_a_session(store: SessionStore) -> None:
+async def test_unembedded_goes_on_from_a_place_and_within_a_session(store: Store) -> None:
     first, _ = await talk(store, 2)
     await talk(store, 2)
     found = await store.vectors.unembedded(MODEL, limit=1)
@@ -39,7 +39,7 @@ async def test_unembedded_goes_on_from_a_place_and_within_a_session(store: Sessi
     assert {one.session_id for one in await store.vectors.unembedded(MODEL, session=first.id)} == {first.id}
 
 
-async def test_growing_empty_and_blank_are_left_out(store: SessionStore) -> None:
+async def test_growing_empty_and_blank_are_left_out(store: Store) -> None:
     session, _ = await begin(store, "kept")
     await store.append_message(session.id, assistant("growing", MessageStatus.STREAMING))
     await store.append_message(session.id, user("   "))
@@ -49,7 +49,7 @@ async def test_growing_empty_and_blank_are_left_out(store: SessionStore) -> None
     assert {one.text for one in await store.vectors.unembedded(MODEL)} == {"kept", "not this"}
 
 
-async def test_passages_come_back_in_order_with_what_is_filtered_by(store: SessionStore) -> None:
+async def test_passages_come_back_in_order_with_what_is_filtered_by(store: Store) -> None:
     session, message = await store.create_session(NewSession("a", project="Home"), user("long"))
     (text,) = await store.vectors.unembedded(MODEL)
     await store.vectors.put(MODEL, [embedded(text, [1.0, 0.0], [0.0, 1.0])])
@@ -64,7 +64,7 @@ async def test_passages_come_back_in_order_with_what_is_filtered_by(store: Sessi
     assert (await store.vectors.counts()).by_model == {MODEL: 2}
 
 
-async def test_a_scan_goes_on_where_it_was(store: SessionStore) -> None:
+async def test_a_scan_goes_on_where_it_was(store: Store) -> None:
     await talk(store, 5)
     await embed_all(store)
     seen: list[str] = []
@@ -76,7 +76,7 @@ async def test_a_scan_goes_on_where_it_was(store: SessionStore) -> None:
     assert seen == sorted(seen)
 
 
-async def test_vectors_of_owners_and_of_sessions(store: SessionStore) -> None:
+async def test_vectors_of_owners_and_of_sessions(store: Store) -> None:
     first, said = await talk(store, 2)
     second, _ = await talk(store, 2)
     await embed_all(store)
@@ -86,7 +86,7 @@ async def test_vectors_of_owners_and_of_sessions(store: SessionStore) -> None:
     assert await store.vectors.of("other", owners=[said[0].id]) == []
 
 
-async def test_a_text_that_changed_meanwhile_is_not_taken(store: SessionStore) -> None:
+async def test_a_text_that_changed_meanwhile_is_not_taken(store: Store) -> None:
     _, message = await begin(store, "before")
     (text,) = await store.vectors.unembedded(MODEL)
     await store.update_message(message.id, MessagePatch(content="after"))
@@ -94,7 +94,7 @@ async def test_a_text_that_changed_meanwhile_is_not_taken(store: SessionStore) -
     assert not len(await store.vectors.scan(MODEL))
 
 
-async def test_new_words_take_the_vectors_of_the_old_ones_away(store: SessionStore) -> None:
+async def test_new_words_take_the_vectors_of_the_old_ones_away(store: Store) -> None:
     _, message = await begin(store, "before")
     await embed_all(store)
     await store.update_message(message.id, MessagePatch(content="after"))
@@ -102,7 +102,7 @@ async def test_new_words_take_the_vectors_of_the_old_ones_away(store: SessionSto
     assert [one.text for one in await store.vectors.unembedded(MODEL)] == ["after"]
 
 
-async def test_forgetting_and_erasing_take_vectors_along(store: SessionStore) -> None:
+async def test_forgetting_and_erasing_take_vectors_along(store: Store) -> None:
     _, kept = await begin(store, "kept")
     session, message = await begin(store, "forgotten")
     await store.append_message(session.id, assistant("erased"))
@@ -113,7 +113,7 @@ async def test_forgetting_and_erasing_take_vectors_along(store: SessionStore) ->
     assert list((await store.vectors.scan(MODEL)).owners) == [kept.id]
 
 
-async def test_vectors_of_other_models_can_go(store: SessionStore) -> None:
+async def test_vectors_of_other_models_can_go(store: Store) -> None:
     await talk(store, 2)
     await embed_all(store, "old")
     await embed_all(store, "new")
@@ -121,7 +121,7 @@ async def test_vectors_of_other_models_can_go(store: SessionStore) -> None:
     assert (await store.vectors.counts()).by_model == {"new": 2}
 
 
-async def test_changes_name_owners_and_sessions(store: SessionStore) -> None:
+async def test_changes_name_owners_and_sessions(store: Store) -> None:
     session, message = await begin(store, "hello")
     start = await store.vectors.changes(None)
     assert (start.owners, start.sessions) == (frozenset(), frozenset())
@@ -135,7 +135,7 @@ async def test_changes_name_owners_and_sessions(store: SessionStore) -> None:
     assert (await store.vectors.changes(gone.version)).owners == frozenset()
 
 
-async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: SessionStore) -> None:
+async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: Store) -> None:
     session, said = await talk(store, 2)
     made = await store.context.add_summary(session.id, NewSummary("It leaks.", (said[0].id, said[1].id)))
     waiting = await store.vectors.unembedded(MODEL)

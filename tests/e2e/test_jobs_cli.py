@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 import pytest
 
 from atlas_desktop.bootstrap import build_desk
-from memory.jobs.queue import JobStore
-from memory.ports import SessionStore
+from memory.storage.jobs import JobStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from tests.e2e.conftest import PASSPHRASE, Program
 
 T = TypeVar("T")
 
 
-def in_room(program: Program, work: Callable[[SessionStore], Awaitable[T]]) -> T:
+def in_room(program: Program, work: Callable[[Store], Awaitable[T]]) -> T:
     """What `work(store)` returns; nothing of the program runs meanwhile."""
 
     async def main() -> T:
@@ -107,7 +107,7 @@ def test_titles_are_made_by_the_queue_and_a_missing_model_is_told_of(program: Pr
     assert waiting["error"].split()[0] in ("NoModel", "ModelFileMissing")
     hidden.rename(model)
 
-    async def due_now(store: SessionStore) -> None:
+    async def due_now(store: Store) -> None:
         jobs: JobStore = store.jobs
         (found,) = await jobs.list()
         claimed = await jobs.claim(found.not_before)

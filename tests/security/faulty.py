@@ -19,8 +19,8 @@ from atlas_desktop.services.vault import VaultService
 from memory.clock import SystemClock
 from memory.entities import MessageStatus, NewMessage, RoomKind
 from memory.errors import MemoryFault, VaultMissing, WrongPassphrase
-from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.vaults import Keys
 from models.messages import Role
@@ -199,7 +199,7 @@ class Creating(Work):
     def service(self) -> VaultService:
         folder = self.place.path.parent
 
-        async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+        async def open_store(key: RoomKey, room: RoomKind, create: bool) -> Store:
             return await open_room(folder / f"{room}.db", key, room, SystemClock(), create=create)
 
         return VaultService(vaults_in(folder), open_store)

@@ -8,7 +8,7 @@ from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.connection import Connection
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from tests.storage.conftest import database_of
@@ -53,5 +53,5 @@ def vectors_of(paths: Paths, key: RoomKey) -> list[tuple[float, ...]]:
     return asyncio.run(read())
 
 
-async def _open(paths: Paths, key: RoomKey) -> SqlSessionStore:
+async def _open(paths: Paths, key: RoomKey) -> Store:
     return await open_room(paths.rooms / "open.db", key, RoomKind.OPEN, SystemClock())

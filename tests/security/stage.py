@@ -9,14 +9,13 @@ from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.services.turns import TurnOptions
 from atlas_desktop.settings.file import parse
 from memory.clock import SystemClock
-from memory.context.snapshots import SnapshotStore
 from memory.jobs.foreground_gate import ForegroundGate
-from memory.storage.snapshots import open_snapshots
-from memory.storage.store import SqlSessionStore
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.storage.snapshots import SnapshotStore, open_snapshots
+from memory.storage.store import Store
 from models.messages import GenerationParams
 from models.ports import Model
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.storage.conftest import Place
 
 OPTIONS = TurnOptions(params=GenerationParams(max_tokens=200), goes_on=True)
@@ -26,7 +25,7 @@ OPTIONS = TurnOptions(params=GenerationParams(max_tokens=200), goes_on=True)
 class Stage:
     """A room that is open. The model repeats the last words that it heard, at some length."""
 
-    store: SqlSessionStore
+    store: Store
     room: RoomServices
 
     @classmethod

@@ -8,7 +8,7 @@ import pytest
 
 from memory.entities import Freshness, NewMessage, NewSession, RoomKind
 from memory.errors import NotARoom, RoomDamaged
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.vault.vault import Vault
 from models.messages import Role
 from tests.security.figures import Figures
@@ -116,7 +116,7 @@ async def assert_flips_are_noticed(place: Place, figures: Figures, rounds: int) 
     figures.add("database: a bit flipped, noticed", attempts=rounds, survived=noticed)
 
 
-async def fill(store: SqlSessionStore) -> None:
+async def fill(store: Store) -> None:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     for n in range(30):
         await store.append_message(session.id, NewMessage(Role.USER, f"{n} " + "words " * 300))

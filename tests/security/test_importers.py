@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
 from memory.entities import RoomKind
-from memory.ports import SessionStore
-from memory.storage import connection, schema
+from memory.storage import connection, migrations
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.store import Store
+from tests.fakes.clock import FakeClock
 from tests.security.figures import Figures
 from tests.security.strange import FILES, SHAPES, database, encoded
+from tests.stores import InMemoryStore
 
 CASES = 6
 SHAPED_CASES = 40
@@ -32,13 +32,13 @@ HALF = {"id": "\ud800", "created_at": "2024-02-03T04:05:06Z"}
 """A session whose id no UTF-8 can hold."""
 MOST_MB = 512
 
-Import = Callable[[SessionStore, Path], Awaitable[ImportReport]]
+Import = Callable[[Store, Path], Awaitable[ImportReport]]
 
 
 def importer(kind: Format | None) -> Import:
     """Takes in a file as one of that format, or as what it looks like."""
 
-    async def take(store: SessionStore, file: Path) -> ImportReport:
+    async def take(store: Store, file: Path) -> ImportReport:
         return await Importer(store.transfer).take([file], ImportOptions(kind))
 
     return take
@@ -76,11 +76,11 @@ def opened() -> Iterator[Opened]:
 @cache
 def made_once() -> Any:
     conn = connection.open_memory()
-    schema.migrate(conn, FakeClock().now())
+    migrations.migrate(conn, FakeClock().now())
     return conn
 
 
-async def empty_room() -> SqlSessionStore:
+async def empty_room() -> Store:
     """A room in memory: a copy of one that was made once, because making it costs more than an import."""
 
     def connect() -> Connection:
@@ -88,7 +88,7 @@ async def empty_room() -> SqlSessionStore:
         made_once().backup(copy)
         return copy
 
-    return SqlSessionStore(await Database.open(connect), RoomKind.OFF_RECORD, FakeClock())
+    return Store(await Database.open(connect), RoomKind.OFF_RECORD, FakeClock())
 
 
 def take_in(runner: asyncio.Runner, how: Import, data: bytes, file: Path, opened: Opened) -> None:
@@ -168,7 +168,7 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
     tried = 0
 
     async def run() -> None:
-        store = InMemorySessionStore()
+        store = InMemoryStore()
         first = await IMPORTERS[kind.value](store, file)
         assert first.sessions == len(await store.list_sessions())
         again = await IMPORTERS[kind.value](store, file)

@@ -10,9 +10,9 @@ import pytest
 from memory.entities import RoomKind
 from memory.storage.database import Database
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
+from tests.fakes.clock import FakeClock
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Place:
     path: Path
     key: RoomKey
 
-    async def open(self, *, create: bool = False) -> SqlSessionStore:
+    async def open(self, *, create: bool = False) -> Store:
         return await open_room(self.path, self.key, RoomKind.OPEN, FakeClock(), create=create)
 
     def digests(self) -> dict[str, str]:
@@ -42,7 +42,7 @@ class Place:
         self.path.write_bytes(data)
 
 
-def database_of(store: SqlSessionStore) -> Database:
+def database_of(store: Store) -> Database:
     """The room's database, for what no store would ever be asked to do."""
     return store._database
 
@@ -53,7 +53,7 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-async def store(place: Place) -> AsyncIterator[SqlSessionStore]:
+async def store(place: Place) -> AsyncIterator[Store]:
     opened = await place.open(create=True)
     yield opened
     await opened.close()

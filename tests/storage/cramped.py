@@ -14,8 +14,8 @@ from pathlib import Path
 from memory.entities import RoomKind
 from memory.errors import MemoryFault
 from memory.storage.room import open_room
-from memory.testing import FakeClock
 from memory.vault.keys import RoomKey
+from tests.fakes.clock import FakeClock
 
 SIZES = range(4096, 200 * 4096, 5 * 4096)
 ENOUGH = 16 * 1024 * 1024

@@ -14,10 +14,10 @@ from pathlib import Path
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import MemoryFault
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 SIZE = 4 * 1024 * 1024
 
@@ -48,7 +48,7 @@ def fill(disk: Path, left: int) -> None:
             file.truncate(max(0, file.tell() - left))
 
 
-async def write(store: SqlSessionStore) -> str:
+async def write(store: Store) -> str:
     try:
         await store.create_session(NewSession("more"), NewMessage(Role.USER, "more " * 400))
     except MemoryFault as fault:
@@ -56,7 +56,7 @@ async def write(store: SqlSessionStore) -> str:
     return "written"
 
 
-async def read(store: SqlSessionStore) -> list[object]:
+async def read(store: Store) -> list[object]:
     sessions = await store.list_sessions()
     messages = await store.branch(sessions[-1].id)
     found = await store.search("cormorant")

@@ -5,12 +5,12 @@ import pytest
 from memory.entities import MessagePatch, MessageStatus, SessionPatch
 from memory.storage.connection import Connection
 from memory.storage.room import open_off_record
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, talk
+from tests.fakes.clock import FakeClock
 
 
-async def room() -> SqlSessionStore:
+async def room() -> Store:
     return await open_off_record(FakeClock())
 
 

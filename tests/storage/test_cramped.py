@@ -108,7 +108,7 @@ async def test_a_draft_whose_log_was_not_taken_over_is_not_put_in_place(
 async def test_a_draft_that_lost_its_schema_is_not_put_in_place(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.storage.room.schema.migrate", lambda _conn, _now: [])
+    monkeypatch.setattr("memory.storage.room.migrations.migrate", lambda _conn, _now: [])
     with pytest.raises(StorageFull):
         await place.open(create=True)
     assert not any(place.path.parent.iterdir())

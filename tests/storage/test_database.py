@@ -11,7 +11,7 @@ from memory.entities import MessagePatch, NewMessage, NewSession
 from memory.errors import RoomClosed, RoomDamaged, RoomMoved, StorageBusy, StorageFull
 from memory.storage.connection import Connection, open_file, open_memory
 from memory.storage.database import Database
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.storage.conftest import Place, database_of
 
@@ -91,7 +91,7 @@ async def test_an_error_after_a_cancellation_disturbs_nobody(database: Database)
     assert complaints == []
 
 
-async def test_closing_waits_for_what_is_under_way(place: Place, store: SqlSessionStore) -> None:
+async def test_closing_waits_for_what_is_under_way(place: Place, store: Store) -> None:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     writes = [
         asyncio.create_task(store.append_message(session.id, NewMessage(Role.USER, str(n))))
@@ -123,7 +123,7 @@ async def test_a_connection_that_cannot_be_made_leaves_no_thread(tmp_path: Path)
     assert threading.active_count() <= before
 
 
-async def test_a_full_disk_is_said_and_survived(store: SqlSessionStore) -> None:
+async def test_a_full_disk_is_said_and_survived(store: Store) -> None:
     session, first = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     pages = await database_of(store).read(lambda conn: conn.execute("PRAGMA page_count").fetchone()[0])
     await database_of(store).write(lambda conn: conn.execute(f"PRAGMA max_page_count = {pages + 4}"))
@@ -138,7 +138,7 @@ async def test_a_full_disk_is_said_and_survived(store: SqlSessionStore) -> None:
     assert (await store.verify()).problems == ()
 
 
-async def test_a_database_that_another_holds_is_busy(place: Place, store: SqlSessionStore) -> None:
+async def test_a_database_that_another_holds_is_busy(place: Place, store: Store) -> None:
     await database_of(store).write(lambda conn: conn.execute("CREATE TABLE t (a INTEGER) STRICT"))
     await database_of(store).read(lambda conn: conn.execute("PRAGMA busy_timeout = 1"))
     other = open_file(place.path, place.key)

@@ -5,7 +5,7 @@ import pytest
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession
 from memory.storage.connection import Connection
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.storage.conftest import database_of
 
@@ -13,7 +13,7 @@ WORD = "zeppelin"
 UNSPACED = "\u98a8\u8239\u98db\u884c"
 
 
-async def secret(store: SqlSessionStore) -> tuple[str, str]:
+async def secret(store: Store) -> tuple[str, str]:
     """Ids of a session that holds the word wherever it can be held, and of the message it comes from."""
     session, first = await store.create_session(
         NewSession(f"The {WORD}", project="p", system_prompt=WORD), NewMessage(Role.USER, WORD, speaker=WORD)
@@ -44,7 +44,7 @@ def holding(conn: Connection, *texts: str) -> set[str]:
     return found
 
 
-async def test_no_table_holds_anything_of_an_erased_session(store: SqlSessionStore) -> None:
+async def test_no_table_holds_anything_of_an_erased_session(store: Store) -> None:
     other, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "something else"))
     session_id, message_id = await secret(store)
     said = [message.id for message in await store.branch(session_id)]
@@ -66,7 +66,7 @@ async def test_no_table_holds_anything_of_an_erased_session(store: SqlSessionSto
     assert await store.list_sessions() == [other]
 
 
-async def test_no_table_holds_a_word_of_a_forgotten_message(store: SqlSessionStore) -> None:
+async def test_no_table_holds_a_word_of_a_forgotten_message(store: Store) -> None:
     session, first = await store.create_session(NewSession("t"), NewMessage(Role.USER, f"{UNSPACED} {WORD}"))
     await store.update_message(first.id, MessagePatch(preface=WORD))
     await store.context.add_epoch(NewEpoch(session.id, "m", WORD, (), first.id))
@@ -90,7 +90,7 @@ async def test_no_table_holds_a_word_of_a_forgotten_message(store: SqlSessionSto
         "INSERT INTO later (session_id) VALUES ('{session}')",
     ],
 )
-async def test_a_leftover_is_noticed(store: SqlSessionStore, leftover: str) -> None:
+async def test_a_leftover_is_noticed(store: Store, leftover: str) -> None:
     session_id, message_id = await secret(store)
 
     def betray(conn: Connection) -> None:

@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from memory.organising.entities import MarksPatch
-from memory.ports import SessionStore
 from memory.search.entities import MessageHit, Order, Query, SessionHit
 from memory.search.language import parse
-from memory.storage.finding import candidates, gathering, messages, plan
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.search import gathering, plan
+from memory.storage.search import messages as message_search
+from memory.storage.search import sessions as session_search
+from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, user
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 NOW = FakeClock().now()
 _WORDS = ("fox", "fog", "owl", "hen", "emu")
@@ -29,18 +32,18 @@ def low(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is common, and little is enough."""
     monkeypatch.setattr(plan, "_CHEAP", 3)
     monkeypatch.setattr(plan, "_FREQUENT", 2)
-    monkeypatch.setattr(candidates, "WINDOW", 4)
-    monkeypatch.setattr(messages, "WINDOW", 4)
+    monkeypatch.setattr(session_search, "WINDOW", 4)
+    monkeypatch.setattr(message_search, "WINDOW", 4)
     monkeypatch.setattr(gathering, "FEW", 1)
     monkeypatch.setattr(gathering, "_READ_CLOSELY", 4)
-    monkeypatch.setattr(candidates, "_RANKED", 2)
+    monkeypatch.setattr(session_search, "_RANKED", 2)
 
 
 @pytest.fixture
-async def both() -> AsyncIterator[tuple[SessionStore, SessionStore]]:
-    stores: tuple[SessionStore, SessionStore] = (
+async def both() -> AsyncIterator[tuple[Store, Store]]:
+    stores: tuple[Store, Store] = (
         await open_off_record(FakeClock()),
-        InMemorySessionStore(FakeClock()),
+        InMemoryStore(FakeClock()),
     )
     dice = random.Random(3)
     for number in range(14):
@@ -56,7 +59,7 @@ async def both() -> AsyncIterator[tuple[SessionStore, SessionStore]]:
         await store.close()
 
 
-async def sessions(store: SessionStore, query: Query, order: Order) -> list[SessionHit]:
+async def sessions(store: Store, query: Query, order: Order) -> list[SessionHit]:
     found: list[SessionHit] = []
     offset: int | None = 0
     while offset is not None:
@@ -66,7 +69,7 @@ async def sessions(store: SessionStore, query: Query, order: Order) -> list[Sess
     return found
 
 
-async def said(store: SessionStore, query: Query) -> list[MessageHit]:
+async def said(store: Store, query: Query) -> list[MessageHit]:
     found: list[MessageHit] = []
     offset: int | None = 0
     while offset is not None:
@@ -77,9 +80,7 @@ async def said(store: SessionStore, query: Query) -> list[MessageHit]:
 
 
 @pytest.mark.parametrize("text", _QUERIES)
-async def test_common_words_are_found_all_the_same(
-    low: None, both: tuple[SessionStore, SessionStore], text: str
-) -> None:
+async def test_common_words_are_found_all_the_same(low: None, both: tuple[Store, Store], text: str) -> None:
     query = parse(text, NOW)
     for order in Order:
         here, there = [[hit.session.title for hit in await sessions(one, query, order)] for one in both]
@@ -92,10 +93,10 @@ async def test_common_words_are_found_all_the_same(
 
 @pytest.mark.parametrize("text", _QUERIES)
 async def test_who_does_something_with_all_of_them_is_given_all(
-    low: None, monkeypatch: pytest.MonkeyPatch, both: tuple[SessionStore, SessionStore], text: str
+    low: None, monkeypatch: pytest.MonkeyPatch, both: tuple[Store, Store], text: str
 ) -> None:
-    monkeypatch.setattr(candidates, "_MOST_LOOKED_INTO", 1)
-    monkeypatch.setattr(candidates, "_MOST_WALKED", 1)
+    monkeypatch.setattr(session_search, "_MOST_LOOKED_INTO", 1)
+    monkeypatch.setattr(session_search, "_MOST_WALKED", 1)
     query = parse(text, NOW)
     pages = [await store.find.sessions(query, limit=100, exhaustive=True) for store in both]
     here, there = [[hit.session.title for hit in page.hits] for page in pages]
@@ -109,9 +110,9 @@ def _told(hit: MessageHit) -> tuple[str, str]:
 
 @pytest.mark.parametrize("text", ["role:user", "-tag:none", "after:2000-01-01"])
 async def test_what_no_text_tells_is_counted_to_the_last(
-    monkeypatch: pytest.MonkeyPatch, both: tuple[SessionStore, SessionStore], text: str
+    monkeypatch: pytest.MonkeyPatch, both: tuple[Store, Store], text: str
 ) -> None:
-    monkeypatch.setattr(candidates, "COUNTED", 1)
+    monkeypatch.setattr(session_search, "COUNTED", 1)
     query = parse(text, NOW)
     _, store = both
     page = await store.find.sessions(query, limit=1)

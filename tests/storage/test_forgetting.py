@@ -13,8 +13,8 @@ from memory.forgetting import Target
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.storage import connection
 from memory.storage.connection import Connection
-from memory.storage.queries import about, forgetting
-from memory.storage.store import SqlSessionStore
+from memory.storage.queries import forgetting, text_matches
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded
 from models.messages import Role
@@ -35,7 +35,7 @@ class Planted:
     elsewhere: str
 
 
-async def plant(store: SqlSessionStore) -> Planted:
+async def plant(store: Store) -> Planted:
     """Says the word, and puts it wherever something is made of what was said."""
     meta = f'{{"note": "{WORD}"}}'
     at = (await store.create_session(NewSession("t"), NewMessage(Role.USER, "kept")))[0].created_at
@@ -82,7 +82,7 @@ async def plant(store: SqlSessionStore) -> Planted:
     return Planted(session, first.id, memory.id, lasting.id)
 
 
-async def tables_with(store: SqlSessionStore, *texts: str) -> set[str]:
+async def tables_with(store: Store, *texts: str) -> set[str]:
     def look(conn: Connection) -> set[str]:
         return holding(conn, *texts)
 
@@ -96,7 +96,7 @@ def pages_with(place: Place, *texts: bytes) -> int:
 
 
 @pytest.mark.parametrize("how", ["message", "session", "about", "time"])
-async def test_no_word_of_it_is_left(store: SqlSessionStore, place: Place, how: str) -> None:
+async def test_no_word_of_it_is_left(store: Store, place: Place, how: str) -> None:
     planted = await plant(store)
     words = (WORD, UNSPACED[:3])
     secrets = (WORD.encode(), UNSPACED.encode(), NUMBER)
@@ -138,7 +138,7 @@ async def test_no_word_of_it_is_left(store: SqlSessionStore, place: Place, how: 
     assert pages_with(place, *secrets) == 0
 
 
-async def test_everything_leaves_an_empty_room(store: SqlSessionStore, place: Place) -> None:
+async def test_everything_leaves_an_empty_room(store: Store, place: Place) -> None:
     await plant(store)
     assert (await store.forget(Target(everything=True))).erased.verified
     assert await tables_with(store, WORD, "raining", "Something") == set()
@@ -155,7 +155,7 @@ async def test_everything_leaves_an_empty_room(store: SqlSessionStore, place: Pl
         "INSERT INTO later (memory_id) VALUES ('{memory}')",
     ],
 )
-async def test_a_leftover_of_a_memory_is_noticed(store: SqlSessionStore, leftover: str) -> None:
+async def test_a_leftover_of_a_memory_is_noticed(store: Store, leftover: str) -> None:
     planted = await plant(store)
     await store.jobs.add("x", planted.memory)
 
@@ -170,7 +170,7 @@ async def test_a_leftover_of_a_memory_is_noticed(store: SqlSessionStore, leftove
     assert not (await store.memories.erase([planted.memory])).verified
 
 
-async def test_a_title_of_your_own_that_repeats_it_is_told(store: SqlSessionStore) -> None:
+async def test_a_title_of_your_own_that_repeats_it_is_told(store: Store) -> None:
     session, first = await store.create_session(
         NewSession("t"), NewMessage(Role.USER, "The locker code of my sister Zara is 4471")
     )
@@ -225,11 +225,11 @@ async def test_every_column_is_cleared_or_holds_no_words(place: Place) -> None:
     """A new column has to be cleared by `memory forget --about`, or named in `WORDLESS` with a reason."""
     store = await place.open(create=True)
     database = database_of(store)
-    every = await database.read(about.columns)
+    every = await database.read(text_matches.columns)
     names = {f"{table}.{column}" for table, column in every}
-    assert set(about.WORDLESS) <= names
-    assert all(about.WORDLESS.values())
-    wanted = [(table, column) for table, column in every if f"{table}.{column}" not in about.WORDLESS]
+    assert set(text_matches.WORDLESS) <= names
+    assert all(text_matches.WORDLESS.values())
+    wanted = [(table, column) for table, column in every if f"{table}.{column}" not in text_matches.WORDLESS]
     kept, _ = await store.create_session(NewSession("kept"), NewMessage(Role.USER, "kept"))
     await store.close()
 
@@ -237,12 +237,12 @@ async def test_every_column_is_cleared_or_holds_no_words(place: Place) -> None:
     conn.execute("PRAGMA foreign_keys = OFF")
     conn.execute("BEGIN")
     planted_everywhere(conn, wanted, kept.id)
-    held = set(about.still_in(conn, CANARY))
+    held = set(text_matches.still_in(conn, CANARY))
     assert held == {f"{table}.{column}" for table, column in wanted}
     done = forgetting.forget(conn, Target(about=CANARY))
     conn.execute("COMMIT")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    assert about.still_in(conn, CANARY) == []
+    assert text_matches.still_in(conn, CANARY) == []
     assert done.erased.verified
     escaped = json.dumps(CANARY)[1:-1]
     assert holding(conn, CANARY, escaped, "zoepel") == set()
@@ -250,7 +250,7 @@ async def test_every_column_is_cleared_or_holds_no_words(place: Place) -> None:
     assert pages_with(place, CANARY.encode(), escaped.encode(), b"zoepel") == 0
 
 
-async def test_a_column_that_is_not_cleared_is_in_the_receipt(store: SqlSessionStore) -> None:
+async def test_a_column_that_is_not_cleared_is_in_the_receipt(store: Store) -> None:
     def add(conn: Connection) -> None:
         conn.execute("CREATE TABLE later (remark TEXT) STRICT")
         conn.execute("INSERT INTO later VALUES (?)", (f"A {WORD} again",))

@@ -5,9 +5,9 @@ import pytest
 from memory.entities import NewMessage, NewSession
 from memory.jobs.queue import JobState
 from memory.storage.connection import Connection, open_memory
-from memory.storage.schema import migrate
-from memory.testing import FakeClock
+from memory.storage.migrations import migrate
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 
 NOW = FakeClock().now()

@@ -10,12 +10,12 @@ from memory.entities import NewMessage, NewSession, RoomKind
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.organising.entities import MarksPatch
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
 from tests.storage.test_parcels import moved
@@ -35,7 +35,7 @@ class Told:
     change: str
 
 
-async def told(store: SqlSessionStore, word: str) -> Told:
+async def told(store: Store, word: str) -> Told:
     session, first = await store.create_session(
         NewSession(f"title {word}"), NewMessage(Role.USER, f"{word} {UNSPACED} first")
     )
@@ -63,11 +63,11 @@ async def told(store: SqlSessionStore, word: str) -> Told:
     return Told(session.id, [first.id, reply.id, variant.id, last.id], summary.id, memory.id, change)
 
 
-async def sound(store: SqlSessionStore) -> bool:
+async def sound(store: Store) -> bool:
     return (await store.verify()).problems == ()
 
 
-async def test_everything_follows_and_nothing_is_doubled(store: SqlSessionStore) -> None:
+async def test_everything_follows_and_nothing_is_doubled(store: Store) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     await store.evidence.changes(None)
     before = (await store.evidence.changes(0)).version
@@ -99,7 +99,7 @@ async def test_everything_follows_and_nothing_is_doubled(store: SqlSessionStore)
     assert (await store.memories.get(other.memory)).text == "likes quokka"
 
 
-async def test_what_comes_back_from_the_bin_takes_its_own_along(store: SqlSessionStore) -> None:
+async def test_what_comes_back_from_the_bin_takes_its_own_along(store: Store) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     third = await told(store, "ibis")
     await store.organising.merge(target.session, [other.session, third.session])
@@ -127,7 +127,7 @@ async def test_what_comes_back_from_the_bin_takes_its_own_along(store: SqlSessio
     assert await sound(store)
 
 
-async def test_one_that_took_others_in_can_itself_be_merged(store: SqlSessionStore) -> None:
+async def test_one_that_took_others_in_can_itself_be_merged(store: Store) -> None:
     first, second, third = [await told(store, word) for word in ("quokka", "heron", "ibis")]
     await store.organising.merge(second.session, [first.session])
     await store.organising.merge(third.session, [second.session])
@@ -137,7 +137,7 @@ async def test_one_that_took_others_in_can_itself_be_merged(store: SqlSessionSto
     assert await sound(store)
 
 
-async def test_an_erased_session_takes_along_what_was_merged_into_it(store: SqlSessionStore) -> None:
+async def test_an_erased_session_takes_along_what_was_merged_into_it(store: Store) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     await store.organising.merge(target.session, [other.session])
     erased = await store.erase_session(target.session)
@@ -146,7 +146,7 @@ async def test_an_erased_session_takes_along_what_was_merged_into_it(store: SqlS
     assert await database_of(store).read(lambda conn: holding(conn, *wanted)) == set()
 
 
-async def test_what_is_forgotten_later_is_gone_from_the_title_in_the_bin(store: SqlSessionStore) -> None:
+async def test_what_is_forgotten_later_is_gone_from_the_title_in_the_bin(store: Store) -> None:
     merged, said = await store.create_session(
         NewSession("the zanzibar plan"), NewMessage(Role.USER, "the zanzibar plan")
     )
@@ -160,7 +160,7 @@ async def test_what_is_forgotten_later_is_gone_from_the_title_in_the_bin(store: 
     assert (await store.get_session(between.session)).title == "title quokka"
 
 
-async def test_a_session_that_moves_leaves_no_shell_behind(store: SqlSessionStore, place: Place) -> None:
+async def test_a_session_that_moves_leaves_no_shell_behind(store: Store, place: Place) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     await store.organising.merge(target.session, [other.session])
     path = place.path.with_name("private.db")
@@ -173,7 +173,7 @@ async def test_a_session_that_moves_leaves_no_shell_behind(store: SqlSessionStor
     await private.close()
 
 
-async def test_a_merging_that_fails_has_changed_nothing(store: SqlSessionStore) -> None:
+async def test_a_merging_that_fails_has_changed_nothing(store: Store) -> None:
     other, target = await told(store, "quokka"), await told(store, "heron")
     await database_of(store).write(
         lambda conn: conn.execute(
@@ -189,7 +189,7 @@ async def test_a_merging_that_fails_has_changed_nothing(store: SqlSessionStore) 
     assert await sound(store)
 
 
-async def test_what_comes_in_again_after_a_merging_adds_nothing(store: SqlSessionStore) -> None:
+async def test_what_comes_in_again_after_a_merging_adds_nothing(store: Store) -> None:
     at = FakeClock().now()
 
     def travelling(name: str, *texts: str) -> TravellingSession:

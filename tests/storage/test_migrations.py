@@ -7,9 +7,8 @@ import pytest
 from memory.clock import micros
 from memory.errors import FutureSchema
 from memory.storage.connection import APPLICATION_ID, Connection, open_memory
-from memory.storage.migrations import ALL, LATEST, m0001_first_conversations
-from memory.storage.schema import migrate, version_of
-from memory.testing import FakeClock
+from memory.storage.migrations import ALL, LATEST, m0001_first_conversations, migrate, version_of
+from tests.fakes.clock import FakeClock
 
 NOW = FakeClock().now()
 

@@ -8,9 +8,9 @@ from memory.organising.entities import MarksPatch
 from memory.storage.connection import Connection
 from memory.storage.room import open_room
 from memory.storage.salvage import salvage
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
 from tests.storage.test_parcels import moved
@@ -18,13 +18,13 @@ from tests.storage.test_parcels import moved
 WORD = "zeppelin"
 
 
-async def begun(store: SqlSessionStore, text: str = "hello", project: str | None = None) -> str:
+async def begun(store: Store, text: str = "hello", project: str | None = None) -> str:
     session, _ = await store.create_session(NewSession("t", project=project), NewMessage(Role.USER, text))
     await store.append_message(session.id, NewMessage(Role.ASSISTANT, "answer"))
     return session.id
 
 
-async def marked(store: SqlSessionStore, word: str) -> str:
+async def marked(store: Store, word: str) -> str:
     """A session with the word in everything that it is kept in order by."""
     session = await begun(store)
     patch = MarksPatch(add_tags=(word,), category=word, project=word, pinned=True, archived=True)
@@ -42,11 +42,11 @@ async def marked(store: SqlSessionStore, word: str) -> str:
     return session
 
 
-async def held(store: SqlSessionStore, *texts: str) -> set[str]:
+async def held(store: Store, *texts: str) -> set[str]:
     return await database_of(store).read(lambda conn: holding(conn, *texts))
 
 
-async def test_words_are_forgotten_wherever_they_keep_order(store: SqlSessionStore) -> None:
+async def test_words_are_forgotten_wherever_they_keep_order(store: Store) -> None:
     session = await marked(store, WORD)
     places = {"session_tags", "tag_suggestions", "sessions", "projects", "saved_searches", "meta"}
     assert await held(store, WORD) == places
@@ -62,7 +62,7 @@ async def test_words_are_forgotten_wherever_they_keep_order(store: SqlSessionSto
     assert len(await store.insights.timings()) == 1
 
 
-async def test_what_can_be_undone_goes_with_what_is_forgotten(store: SqlSessionStore) -> None:
+async def test_what_can_be_undone_goes_with_what_is_forgotten(store: Store) -> None:
     one, two = await begun(store, "a"), await begun(store, "b")
     for forget in (
         store.erase_session(two),
@@ -76,7 +76,7 @@ async def test_what_can_be_undone_goes_with_what_is_forgotten(store: SqlSessionS
         assert await store.organising.undo_last() == []
 
 
-async def test_order_moves_along_to_another_room(store: SqlSessionStore, place: Place) -> None:
+async def test_order_moves_along_to_another_room(store: Store, place: Place) -> None:
     session = await marked(store, WORD)
     before = await store.get_session(session)
     path = place.path.with_name("private.db")
@@ -93,13 +93,13 @@ async def test_order_moves_along_to_another_room(store: SqlSessionStore, place: 
     await private.close()
 
 
-async def test_everything_is_everything(store: SqlSessionStore) -> None:
+async def test_everything_is_everything(store: Store) -> None:
     await marked(store, WORD)
     assert (await store.forget(Target(everything=True))).erased.verified
     assert await held(store, WORD) == set()
 
 
-async def test_order_is_salvaged(store: SqlSessionStore, place: Place) -> None:
+async def test_order_is_salvaged(store: Store, place: Place) -> None:
     session = await marked(store, WORD)
     before = await store.get_session(session)
     await store.close()
@@ -113,7 +113,7 @@ async def test_order_is_salvaged(store: SqlSessionStore, place: Place) -> None:
     await saved.close()
 
 
-async def test_a_fork_is_kept_in_the_same_order(store: SqlSessionStore) -> None:
+async def test_a_fork_is_kept_in_the_same_order(store: Store) -> None:
     session = await marked(store, WORD)
     leaf = (await store.branch(session))[-1].id
     fork = await store.fork_session(session, leaf, "fork")
@@ -122,7 +122,7 @@ async def test_a_fork_is_kept_in_the_same_order(store: SqlSessionStore) -> None:
     assert (fork.pinned_at, fork.archived_at) == (None, None)
 
 
-async def test_memories_that_rest_on_a_session_follow_it_into_its_project(store: SqlSessionStore) -> None:
+async def test_memories_that_rest_on_a_session_follow_it_into_its_project(store: Store) -> None:
     one, two = await begun(store, "a", "garden"), await begun(store, "b", "garden")
     first, second = (await store.branch(one))[0], (await store.branch(two))[0]
 

@@ -10,23 +10,23 @@ from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
 from memory.storage.connection import Connection
-from memory.storage.queries.belonging import Lineage, tables
+from memory.storage.queries.table_ownership import Lineage, tables
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vectors.entities import Embedded
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
 
 
 @pytest.fixture
-async def private(place: Place, tmp_path: Path) -> SqlSessionStore:
+async def private(place: Place, tmp_path: Path) -> Store:
     path = place.path.with_name("private.db")
     return await open_room(path, place.key, RoomKind.PRIVATE, FakeClock(), create=True)
 
 
-async def moved(source: SqlSessionStore, target: SqlSessionStore, session_id: str) -> None:
+async def moved(source: Store, target: Store, session_id: str) -> None:
     sealer = await target.moves.sealer()
     departure = await source.moves.depart(session_id, target.room, sealer)
     assert departure.verified
@@ -35,16 +35,14 @@ async def moved(source: SqlSessionStore, target: SqlSessionStore, session_id: st
     await source.moves.delivered(session_id)
 
 
-async def asked(store: SqlSessionStore, text: str, project: str | None = None) -> tuple[Session, str, str]:
+async def asked(store: Store, text: str, project: str | None = None) -> tuple[Session, str, str]:
     """A session of one turn, with the ids of what was said and answered."""
     session, said = await store.create_session(NewSession(text, project=project), NewMessage(Role.USER, text))
     reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, f"About {text}"))
     return await store.get_session(session.id), said.id, reply.id
 
 
-async def recalled(
-    store: SqlSessionStore, session: Session, said: str, reply: str, ids: tuple[str, ...]
-) -> None:
+async def recalled(store: Store, session: Session, said: str, reply: str, ids: tuple[str, ...]) -> None:
     """Notes that a turn was made with these ids in its preface, in an epoch of its session."""
     await store.update_message(said, MessagePatch(preface="You were told: kittiwake."))
     made = await store.context.add_epoch(NewEpoch(session.id, "m", "head", (TierUse("system", 3, ()),), said))
@@ -52,10 +50,10 @@ async def recalled(
     await store.context.record_turn(TurnRecord(reply, session.id, made.id, "m", "00", 13, parts))
 
 
-async def test_every_table_goes_with_something_or_is_said_to_stay(store: SqlSessionStore) -> None:
+async def test_every_table_goes_with_something_or_is_said_to_stay(store: Store) -> None:
     found = await database_of(store).read(tables)
     homeless = sorted(name for name, table in found.items() if table.lineage is None)
-    assert homeless == [], "say in memory/storage/queries/belonging.py what their rows go with"
+    assert homeless == [], "say in memory/storage/queries/table_ownership.py what their rows go with"
     assert {table.lineage for table in found.values()} == set(Lineage)
     # What is numbered is numbered anew where it comes to: nothing else may refer to those numbers.
     numbered = {name for name, one in found.items() if one.order and one.lineage is not Lineage.ROOM}
@@ -63,7 +61,7 @@ async def test_every_table_goes_with_something_or_is_said_to_stay(store: SqlSess
 
 
 async def test_what_was_recalled_from_a_room_does_not_leave_it_in_a_prompt(
-    store: SqlSessionStore, private: SqlSessionStore
+    store: Store, private: Store
 ) -> None:
     _, source, _ = await asked(store, "kittiwakes are gulls")
     session, said, reply = await asked(store, "which birds?")
@@ -78,9 +76,7 @@ async def test_what_was_recalled_from_a_room_does_not_leave_it_in_a_prompt(
     await private.close()
 
 
-async def test_what_was_recalled_from_the_session_itself_goes_along(
-    store: SqlSessionStore, private: SqlSessionStore
-) -> None:
+async def test_what_was_recalled_from_the_session_itself_goes_along(store: Store, private: Store) -> None:
     session, said, reply = await asked(store, "which birds?")
     await recalled(store, session, said, reply, (said,))
     turn, epochs = await store.context.turn(reply), await store.context.epochs(session.id, "m")
@@ -92,7 +88,7 @@ async def test_what_was_recalled_from_the_session_itself_goes_along(
 
 
 async def test_nothing_of_it_is_left_in_any_table_and_other_prompts_let_go_of_it(
-    store: SqlSessionStore, private: SqlSessionStore
+    store: Store, private: Store
 ) -> None:
     other, other_said, other_reply = await asked(store, "which birds?")
     session, said, reply = await asked(store, "kittiwakes are gulls", "Ornithology")
@@ -117,7 +113,7 @@ async def test_nothing_of_it_is_left_in_any_table_and_other_prompts_let_go_of_it
 
 
 async def test_a_project_stays_while_others_use_it_and_is_one_where_it_is_known(
-    store: SqlSessionStore, private: SqlSessionStore
+    store: Store, private: Store
 ) -> None:
     first, *_ = await asked(store, "one", "Birds")
     await asked(store, "two", "Birds")
@@ -128,9 +124,7 @@ async def test_a_project_stays_while_others_use_it_and_is_one_where_it_is_known(
     await private.close()
 
 
-async def test_a_job_that_was_under_way_is_begun_again(
-    store: SqlSessionStore, private: SqlSessionStore
-) -> None:
+async def test_a_job_that_was_under_way_is_begun_again(store: Store, private: Store) -> None:
     session, *_ = await asked(store, "one")
     await store.jobs.add("title", session.id, session_id=session.id)
     begun = await store.jobs.claim(datetime(2027, 1, 1, tzinfo=UTC))
@@ -143,9 +137,7 @@ async def test_a_job_that_was_under_way_is_begun_again(
     await private.close()
 
 
-async def test_what_was_kept_in_it_moves_along_and_back(
-    store: SqlSessionStore, private: SqlSessionStore
-) -> None:
+async def test_what_was_kept_in_it_moves_along_and_back(store: Store, private: Store) -> None:
     other, other_said, other_reply = await asked(store, "which birds?")
     session, *_ = await asked(store, "we talk about something")
     kept = NewMemory(MemoryKind.FACT, "The kittiwake key is under the mat", MemoryOrigin.PERSON)
@@ -171,9 +163,7 @@ async def test_what_was_kept_in_it_moves_along_and_back(
     await private.close()
 
 
-async def test_what_another_conversation_speaks_for_too_stays(
-    store: SqlSessionStore, private: SqlSessionStore
-) -> None:
+async def test_what_another_conversation_speaks_for_too_stays(store: Store, private: Store) -> None:
     session, *_ = await asked(store, "we talk about something")
     other, said, _ = await asked(store, "the key is under the mat")
     kept = NewMemory(MemoryKind.FACT, "The key is under the mat", MemoryOrigin.PERSON, kept_in=session.id)
@@ -185,7 +175,7 @@ async def test_what_another_conversation_speaks_for_too_stays(
     await private.close()
 
 
-async def test_what_was_kept_in_it_outlives_it(store: SqlSessionStore) -> None:
+async def test_what_was_kept_in_it_outlives_it(store: Store) -> None:
     session, *_ = await asked(store, "we talk about something")
     kept = NewMemory(MemoryKind.FACT, "The key is under the mat", MemoryOrigin.PERSON, kept_in=session.id)
     memory = await store.memories.add(kept)

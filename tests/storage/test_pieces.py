@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from memory.storage import verification
 from memory.storage.connection import Connection, open_memory
-from memory.storage.queries import check
-from memory.storage.schema import migrate
-from memory.testing import FakeClock
+from memory.storage.migrations import migrate
+from tests.fakes.clock import FakeClock
 
 
 @pytest.fixture
@@ -65,13 +65,14 @@ def test_it_follows_what_is_written(room: Connection) -> None:
     assert found(room, "大阪の") == [1]
     room.execute("DELETE FROM messages WHERE seq = 1")
     assert indexed(room) == []
-    assert check.full_text(room) == []
+    assert verification.full_text(room) == []
 
 
 def test_a_row_that_no_message_stands_for_is_noticed(room: Connection) -> None:
     add(room, 1, "京都の寺")
     room.execute("INSERT INTO messages_pieces (rowid, content) VALUES (9, '幽霊の話')")
-    assert check.full_text(room) == ["full text of messages' pieces: the index does not match the texts"]
+    [problem] = verification.full_text(room)
+    assert problem == "full text of messages' pieces: the index does not match the texts"
 
 
 def test_deleted_pieces_leave_the_index_at_once(room: Connection) -> None:

@@ -12,7 +12,7 @@ from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_file
 from memory.storage.database import Database
 from memory.storage.reader import Reader
-from memory.storage.vectors import SqlVectorStore
+from memory.storage.vectors import VectorStore
 from memory.vectors.entities import Embedded
 from models.messages import Role
 from tests.storage.conftest import Place
@@ -82,7 +82,7 @@ async def test_all_vectors_are_read_beside_the_other_calls_of_a_room(place: Plac
 
     reading = asyncio.create_task(database.read(long))
     assert await asyncio.to_thread(begun.wait, 30)
-    page = await SqlVectorStore(database, ChangeNotes(), reader).scan("model")
+    page = await VectorStore(database, ChangeNotes(), reader).scan("model")
     assert (list(page.owners), reading.done()) == ([told.owner_id], False)
     end.set()
     assert await reading

@@ -12,16 +12,16 @@ import pytest
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession, RoomKind
 from memory.errors import FutureSchema, NotARoom, RoomClosed, RoomMissing
 from memory.storage.room import open_off_record
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 
 CANARY = "Quetzalcoatl-4711"
 
 
-async def fill(store: SqlSessionStore, messages: int = 3) -> str:
+async def fill(store: Store, messages: int = 3) -> str:
     session, _ = await store.create_session(
         NewSession(f"title {CANARY}", project=f"project {CANARY}", system_prompt=CANARY),
         NewMessage(Role.USER, f"text {CANARY}", speaker=CANARY),
@@ -44,7 +44,7 @@ async def test_files_are_for_their_owner_alone(place: Place) -> None:
     assert place.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-async def test_no_word_is_readable_in_any_file(place: Place, store: SqlSessionStore) -> None:
+async def test_no_word_is_readable_in_any_file(place: Place, store: Store) -> None:
     await fill(store, messages=200)
     needles = [
         CANARY.encode(),
@@ -230,7 +230,7 @@ async def test_replies_that_a_crash_cut_off_are_marked(place: Place) -> None:
     assert report.problems == ()
 
 
-async def test_deleted_words_leave_no_trace_in_the_pages(place: Place, store: SqlSessionStore) -> None:
+async def test_deleted_words_leave_no_trace_in_the_pages(place: Place, store: Store) -> None:
     session_id = await fill(store)
     (message, *_) = await store.branch(session_id)
     await store.update_message(message.id, MessagePatch(content="nothing to see"))

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memory.context.snapshots import SnapshotStore
-from memory.storage.snapshots import SqlSnapshotStore, open_snapshots
-from memory.testing.snapshots import InMemorySnapshots
+from memory.storage.snapshots import SnapshotStore, open_snapshots
 from memory.vault.keys import RoomKey
 from models.messages import ModelState, hash_tokens
-from models.testing import sealed_state
+from tests.fakes.models import sealed_state
 from tests.storage.conftest import Place
 
 KIB = 1024
@@ -25,16 +23,10 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-async def states(place: Place) -> AsyncIterator[SqlSnapshotStore]:
+async def states(place: Place) -> AsyncIterator[SnapshotStore]:
     store = await open_snapshots(place.path, place.key, limit=1024 * KIB)
     yield store
     await store.close()
-
-
-@pytest.fixture(params=["file", "memory"])
-async def kept(request: pytest.FixtureRequest, states: SqlSnapshotStore) -> SnapshotStore:
-    """What every store must do, done by each."""
-    return states if request.param == "file" else InMemorySnapshots(1024 * KIB)
 
 
 def state(*tokens: int, model: str = "m", size: int = 256 * KIB) -> ModelState:
@@ -47,7 +39,7 @@ async def loaded(store: SnapshotStore, session: str, model: str = "m") -> ModelS
     return None if info is None else await store.load(info)
 
 
-async def test_a_state_comes_back_as_it_was(states: SqlSnapshotStore, place: Place) -> None:
+async def test_a_state_comes_back_as_it_was(states: SnapshotStore, place: Place) -> None:
     put = state(7, 8, 9)
     assert await states.put("s", put)
     info = await states.find("s", "m")
@@ -65,36 +57,36 @@ async def test_a_state_comes_back_as_it_was(states: SqlSnapshotStore, place: Pla
     await again.close()
 
 
-async def test_a_session_keeps_its_newest_state_unless_that_adds_nothing(kept: SnapshotStore) -> None:
-    await kept.put("s", state(1, 2))
-    info = await kept.find("s", "m")
+async def test_a_session_keeps_its_newest_state_unless_that_adds_nothing(states: SnapshotStore) -> None:
+    await states.put("s", state(1, 2))
+    info = await states.find("s", "m")
     assert info is not None
     longer = state(1, 2, 3)
-    assert await kept.put("s", longer)
-    assert await kept.load(info) is None
-    assert await kept.put("s", state(1, 2))
-    assert await loaded(kept, "s") == longer
+    assert await states.put("s", longer)
+    assert await states.load(info) is None
+    assert await states.put("s", state(1, 2))
+    assert await loaded(states, "s") == longer
     edited = state(1, 9)
-    assert await kept.put("s", edited)
-    assert await loaded(kept, "s") == edited
+    assert await states.put("s", edited)
+    assert await loaded(states, "s") == edited
     other = state(1, 2, model="n")
-    assert await kept.put("s", other)
-    assert await loaded(kept, "s", "n") == other
-    assert await loaded(kept, "s") == edited
-    assert await kept.verify() == ()
+    assert await states.put("s", other)
+    assert await loaded(states, "s", "n") == other
+    assert await loaded(states, "s") == edited
+    assert await states.verify() == ()
 
 
-async def test_what_was_not_used_for_the_longest_time_makes_room(kept: SnapshotStore) -> None:
+async def test_what_was_not_used_for_the_longest_time_makes_room(states: SnapshotStore) -> None:
     for number in range(4):
-        assert await kept.put(f"s{number}", state(number))
-    assert await loaded(kept, "s0") is not None
-    assert await kept.put("s4", state(4))
-    assert [await kept.find(f"s{n}", "m") is not None for n in range(5)] == [True, False, True, True, True]
-    assert not await kept.put("s5", state(5, size=1025 * KIB))
-    assert await kept.find("s4", "m") is not None
+        assert await states.put(f"s{number}", state(number))
+    assert await loaded(states, "s0") is not None
+    assert await states.put("s4", state(4))
+    assert [await states.find(f"s{n}", "m") is not None for n in range(5)] == [True, False, True, True, True]
+    assert not await states.put("s5", state(5, size=1025 * KIB))
+    assert await states.find("s4", "m") is not None
 
 
-async def test_the_file_shrinks_and_holds_no_plain_text(states: SqlSnapshotStore, place: Place) -> None:
+async def test_the_file_shrinks_and_holds_no_plain_text(states: SnapshotStore, place: Place) -> None:
     marked = sealed_state("model-name", [11, 12, 13], [b"plover " * 20_000])
     await states.put("session-name", marked)
     await states.put("t", state(1))
@@ -111,26 +103,24 @@ async def test_the_file_shrinks_and_holds_no_plain_text(states: SqlSnapshotStore
     assert [file.name for file in place.path.parent.iterdir()] == [place.path.name]
 
 
-async def test_dropping(kept: SnapshotStore) -> None:
+async def test_dropping(states: SnapshotStore) -> None:
     for model in ("m", "n"):
         for session in ("s", "t"):
-            await kept.put(session, state(1, model=model, size=64 * KIB))
-    assert await kept.drop_session("s") == 2
-    assert await kept.drop_session("s") == 0
-    assert await kept.drop_other_models("n") == 1
-    assert await kept.find("t", "n") is not None
-    assert await kept.drop_all() == 1
-    assert await kept.find("t", "n") is None
-    assert not kept.renewed
-    assert await kept.put("t", state(1))
-    await kept.close()
-    assert await kept.find("t", "m") is None
+            await states.put(session, state(1, model=model, size=64 * KIB))
+    assert await states.drop_session("s") == 2
+    assert await states.drop_session("s") == 0
+    assert await states.drop_other_models("n") == 1
+    assert await states.find("t", "n") is not None
+    assert await states.drop_all() == 1
+    assert await states.find("t", "n") is None
+    assert not states.renewed
+    assert await states.put("t", state(1))
+    await states.close()
+    assert await states.find("t", "m") is None
 
 
 @pytest.mark.parametrize("how", ["key", "garbage", "empty", "newer"])
-async def test_a_file_that_cannot_be_used_is_made_anew(
-    states: SqlSnapshotStore, place: Place, how: str
-) -> None:
+async def test_a_file_that_cannot_be_used_is_made_anew(states: SnapshotStore, place: Place, how: str) -> None:
     await states.put("s", state(1))
     if how == "newer":
         assert states._database is not None
@@ -150,7 +140,7 @@ async def test_a_file_that_cannot_be_used_is_made_anew(
     await store.close()
 
 
-async def test_damage_found_later_empties_the_store(states: SqlSnapshotStore, place: Place) -> None:
+async def test_damage_found_later_empties_the_store(states: SnapshotStore, place: Place) -> None:
     await states.put("s", state(1))
     await states.put("t", state(2))
     await states.close()
@@ -178,7 +168,7 @@ async def test_where_no_file_can_be_made_nothing_is_stored(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be limited")
-async def test_a_full_disk_means_no_snapshot(states: SqlSnapshotStore) -> None:
+async def test_a_full_disk_means_no_snapshot(states: SnapshotStore) -> None:
     import resource
 
     first = state(1)

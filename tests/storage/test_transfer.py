@@ -8,12 +8,12 @@ import pytest
 from memory.entities import RoomKind
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
+from memory.storage.migrations import migrate
 from memory.storage.room import open_off_record
-from memory.storage.schema import migrate
-from memory.storage.transfer import SqlTransferStore
-from memory.testing import FakeClock
+from memory.storage.transfer import TransferStore
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 THEN = datetime(2024, 2, 3, tzinfo=UTC)
 MANY = 300
@@ -59,14 +59,14 @@ async def test_a_failure_among_many_leaves_the_schema_as_it_was(monkeypatch: pyt
 
     database = await Database.open(connect)
     before = await database.read(schema)
-    store = SqlTransferStore(database, RoomKind.OPEN)
+    store = TransferStore(database, RoomKind.OPEN)
     await store.take_many([session("s1", MANY)])
     assert await database.read(schema) == before
 
     def fail(*_: object) -> None:
         raise OSError("in the middle")
 
-    monkeypatch.setattr("memory.storage.queries.bulk.Many.index", fail)
+    monkeypatch.setattr("memory.storage.queries.full_text.Many.index", fail)
     with pytest.raises(OSError, match="in the middle"):
         await store.take_many([session("s2", MANY)])
     assert await database.read(schema) == before

@@ -7,19 +7,19 @@ from memory.entities import NewMessage, NewSession
 from memory.errors import NotARoom, RoomDamaged
 from memory.storage.connection import Connection
 from memory.storage.migrations import LATEST
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.storage.conftest import Place, database_of
 
 
-async def filled(store: SqlSessionStore, messages: int = 40) -> str:
+async def filled(store: Store, messages: int = 40) -> str:
     session, _ = await store.create_session(NewSession("t"), NewMessage(Role.USER, "x"))
     for n in range(messages):
         await store.append_message(session.id, NewMessage(Role.USER, f"{n} " + "words " * 300))
     return session.id
 
 
-async def summarised(store: SqlSessionStore) -> str:
+async def summarised(store: Store) -> str:
     """A session of which one summary is merged into a wider one, with a turn; beside it another session."""
     session_id = await filled(store, messages=2)
     reply = await store.append_message(session_id, NewMessage(Role.ASSISTANT, "y"))
@@ -47,7 +47,7 @@ async def summarised(store: SqlSessionStore) -> str:
     return session_id
 
 
-async def test_a_busy_room_with_a_long_log_is_sound(store: SqlSessionStore) -> None:
+async def test_a_busy_room_with_a_long_log_is_sound(store: Store) -> None:
     await filled(store, messages=300)
     report = await store.verify()
     assert (report.sessions, report.messages, report.schema_version, report.problems) == (
@@ -100,7 +100,7 @@ LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
         ("vectors of summaries that are not there", VECTOR.format(kind="summary", owner="nobody")),
     ],
 )
-async def test_contradictions_are_named(store: SqlSessionStore, label: str, statement: str) -> None:
+async def test_contradictions_are_named(store: Store, label: str, statement: str) -> None:
     session_id = await summarised(store)
 
     def spoil(conn: Connection) -> None:
@@ -113,7 +113,7 @@ async def test_contradictions_are_named(store: SqlSessionStore, label: str, stat
     assert session_id not in problems[0]
 
 
-async def test_a_reference_to_nothing_is_named(store: SqlSessionStore) -> None:
+async def test_a_reference_to_nothing_is_named(store: Store) -> None:
     await filled(store, messages=3)
     await database_of(store).read(lambda conn: conn.execute("PRAGMA query_only = OFF"))
 

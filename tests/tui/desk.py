@@ -1,4 +1,4 @@
-"""A desk for tests: rooms in dictionaries, a scripted model, a vault without cryptography."""
+"""A desk for tests: rooms in memory, a scripted model, a vault without cryptography."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,16 +18,18 @@ from atlas_desktop.tui.ports import Offer
 from memory.clock import SystemClock
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
-from memory.ports import Clock, SessionStore
-from memory.testing import FakeClock, InMemorySessionStore
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.ports import Clock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import Strength
 from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Cancelled, Progress, Report
 from models.messages import ModelInfo, Role
 from models.ports import Model
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import ScriptedChatModel, WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemoryStore
 
 PASSPHRASE = "four quiet green boats"
 RECOVERY_KEY = "ABCD-EFGH-IJKL-MNOP-QRST-UVWX-YZ23-4567-AAAA"
@@ -186,7 +188,7 @@ class Stage:
     app: AtlasApp
     desk: AppContext
     model: NamedModel
-    store: InMemorySessionStore
+    store: InMemoryStore
     vault: FakeVault
     shelf: FakeShelf
 
@@ -195,7 +197,7 @@ def stage(
     home: Path,
     *,
     model: NamedModel | None = None,
-    store: InMemorySessionStore | None = None,
+    store: InMemoryStore | None = None,
     vault: FakeVault | None = None,
     shelf: FakeShelf | None = None,
     unlocked: bool = True,
@@ -209,19 +211,19 @@ def stage(
 ) -> Stage:
     """An application with everything around it faked. `unlocked` starts it in the conversation."""
     chat = model or NamedModel()
-    room = store or InMemorySessionStore(FakeClock(NOW))
+    room = store or InMemoryStore(FakeClock(NOW))
     keys = vault or FakeVault()
     models = shelf or FakeShelf()
 
-    others: dict[RoomKind, InMemorySessionStore] = {}
+    others: dict[RoomKind, InMemoryStore] = {}
 
-    async def open_store(_key: RoomKey | None, kind: RoomKind) -> SessionStore:
+    async def open_store(_key: RoomKey | None, kind: RoomKind) -> Store:
         if kind is room.room:
             return room
         # A room that is opened again holds what it held.
-        found = others.setdefault(kind, InMemorySessionStore(FakeClock(NOW), kind))
-        found._rows.closed = False
-        return found
+        known = others.get(kind) or InMemoryStore(FakeClock(NOW), kind)
+        others[kind] = known.reopened() if known.closed else known
+        return others[kind]
 
     async def close() -> None:
         return None
@@ -256,7 +258,7 @@ def stage(
 
 
 async def talk(
-    store: InMemorySessionStore, title: str, turns: Sequence[tuple[str, str]], *, model: str = "scripted"
+    store: InMemoryStore, title: str, turns: Sequence[tuple[str, str]], *, model: str = "scripted"
 ) -> Session:
     """Stores a finished conversation."""
     new = NewSession(title, title_source=TitleSource.PERSON)
@@ -269,7 +271,7 @@ async def talk(
     return await store.get_session(session.id)
 
 
-async def history(store_clock: FakeClock, store: InMemorySessionStore) -> list[Session]:
+async def history(store_clock: FakeClock, store: InMemoryStore) -> list[Session]:
     """Conversations of several days, the newest last. Ends with the clock at `NOW`."""
     found = []
     for days, title in (

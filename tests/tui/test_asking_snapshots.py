@@ -10,7 +10,7 @@ from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from atlas_desktop.tui.screens.pick import PickScreen
 from atlas_desktop.tui.screens.themes import ThemeScreen
 from memory.attachments.entities import NewAttachment
-from memory.testing import FakeClock
+from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 from tests.tui.test_models_screen import shelf

@@ -12,7 +12,8 @@ from atlas_desktop.tui.screens.exporting import ExportDialog
 from atlas_desktop.tui.screens.importing import ImportDialog
 from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
 from memory.entities import Session
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, stage, talk
 from tests.tui.driving import assert_until, on, say, settle, shown
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
@@ -30,9 +31,9 @@ WALL = (
 SUMMED = "The garden wall leans and stands on sand; its upper rows are to be set on gravel, 60 cm deep."
 
 
-async def told(clock: FakeClock) -> tuple[InMemorySessionStore, Session]:
+async def told(clock: FakeClock) -> tuple[InMemoryStore, Session]:
     """A conversation that is long enough to be summarised."""
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     return store, await talk(store, "The garden wall", WALL * 4)
 
 

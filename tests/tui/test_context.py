@@ -13,8 +13,9 @@ from atlas_desktop.tui.widgets.aside import Aside, Known
 from atlas_desktop.tui.widgets.long_text import broken
 from memory.entities import Session
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
@@ -23,8 +24,8 @@ SIZE = (120, 40)
 LONG = "\n\n".join(f"Paragraph {n} tells of pier {n} and of all that was sold there." for n in range(30))
 
 
-async def with_a_long_talk(turns: int = 12) -> tuple[InMemorySessionStore, Session]:
-    store = InMemorySessionStore(FakeClock(NOW))
+async def with_a_long_talk(turns: int = 12) -> tuple[InMemoryStore, Session]:
+    store = InMemoryStore(FakeClock(NOW))
     said = [(f"Remark {n} about the garden wall.", f"Answer {n}, with some words.") for n in range(turns)]
     return store, await talk(store, "Garden", said)
 
@@ -168,7 +169,7 @@ async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(mak
 
 async def test_who_comes_back_after_a_pause_is_told_what_it_was_about(make: Make) -> None:
     clock = FakeClock(NOW - timedelta(days=2))
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     session = await talk(store, "Boat", [("Let us paint the boat green", "Gladly.")])
     clock.advance(timedelta(days=2))
     place = make(store=store, resume=session.id)
@@ -221,7 +222,7 @@ async def test_what_is_too_long_is_refused_and_then_said_in_parts(make: Make) ->
 
 async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) -> None:
     clock = FakeClock(NOW)
-    place = make(store=InMemorySessionStore(clock), clock=clock, model=NamedModel(["A fine answer."]))
+    place = make(store=InMemoryStore(clock), clock=clock, model=NamedModel(["A fine answer."]))
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         place.desk.settings_file.set("sessions.new_session", "automatic")

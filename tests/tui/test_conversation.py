@@ -9,9 +9,9 @@ from atlas_desktop.tui.widgets.message import MessageBlock
 from atlas_desktop.tui.widgets.prompt import Prompt
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, Session
 from memory.errors import StorageFull
-from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Role
+from tests.stores import InMemoryStore
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, chat, say, settle, shown
 from tests.tui.scripted import gated, let_go, stored
@@ -83,8 +83,7 @@ async def test_a_reply_stopped_before_its_first_word_was_stopped_and_has_not_fai
         session = await place.store.get_session("last")
         reply = (await place.store.branch(session.id))[-1]
         assert (reply.content, reply.stop_reason) == ("", "cancelled")
-    place.store.reopen()
-    again = make(store=place.store, resume=session.id)
+    again = make(store=place.store.reopened(), resume=session.id)
     async with again.app.run_test() as pilot:
         await assert_until(pilot, lambda: "Stopped before its first word" in shown(again))
 
@@ -161,7 +160,7 @@ async def test_a_reply_without_a_word_says_how_to_ask_again(make: Make) -> None:
 
 
 async def test_words_that_could_not_be_stored_go_back_to_the_prompt(make: Make) -> None:
-    class FullStore(InMemorySessionStore):
+    class FullStore(InMemoryStore):
         async def begin_turn(
             self,
             session_id: str | None,

@@ -11,7 +11,8 @@ from atlas_desktop.tui.screens.documents import DocumentsScreen
 from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.pick import PickScreen
 from memory.attachments.entities import NewAttachment
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
@@ -20,9 +21,9 @@ TIMES = NewAttachment("ferries.md", "text/markdown", 20, "Ferries go at eight.")
 MAP = NewAttachment("map.txt", "text/plain", 12, "North is up.")
 
 
-async def readers() -> tuple[InMemorySessionStore, list[str]]:
+async def readers() -> tuple[InMemoryStore, list[str]]:
     """Two conversations that read the ferries, the second of which reads the map, too."""
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     ids = []
     for title in ("Lofoten", "Islands"):
         session = await talk(store, title, [("When do we go?", "At eight.")])

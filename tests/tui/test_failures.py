@@ -18,7 +18,7 @@ from atlas_desktop.tui.screens.unlock import UnlockScreen
 from atlas_desktop.tui.widgets.message import ErrorNote
 from memory.errors import RoomDamaged, StorageFull
 from memory.kinds import RoomKind
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from models.errors import WorkerCrashed
 from models.messages import ModelInfo
@@ -171,7 +171,7 @@ async def test_a_room_that_does_not_open_is_told_and_tried_again(make: Make) -> 
     place = make()
     open_store, broken = place.desk.open_store, [True]
 
-    async def open_or_not(key: RoomKey | None, room: RoomKind) -> SessionStore:
+    async def open_or_not(key: RoomKey | None, room: RoomKind) -> Store:
         if broken.pop():
             raise RoomDamaged("page 7")
         return await open_store(key, room)

@@ -13,7 +13,8 @@ from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.screens.passphrase import PassphraseScreen
 from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, PASSPHRASE, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 from tests.tui.payloads import MARKUP, TERMINAL
@@ -25,7 +26,7 @@ SIZE = (120, 40)
 
 async def furnished(make: Make, **options: object) -> Stage:
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     await history(clock, store)
     return make(store=store, **options)
 
@@ -230,7 +231,7 @@ async def test_what_is_selected_is_exported(make: Make) -> None:
 
 
 async def test_a_long_list_is_fetched_where_it_is_looked_at(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     from memory.entities import NewMessage, NewSession
     from models.messages import Role
 

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.screens.pick import PickScreen
 from memory.organising.entities import MarksPatch
-from memory.testing import FakeClock
+from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, furnished, still, taken, unwritten

@@ -13,7 +13,8 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.insights import InsightsScreen
 from memory.entities import RoomKind
 from memory.insights.entities import DayCount, Growth, Speed, Stored, Topic, Totals, Used
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history
 from tests.tui.driving import assert_until, on, settle, shown
 
@@ -90,7 +91,7 @@ def test_months_go_on_over_the_turn_of_a_year() -> None:
 
 async def test_insights_are_counted_turned_and_left(make: Make) -> None:
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     await history(clock, store)
     place = make(store=store)
     async with place.app.run_test(size=(80, 24)) as pilot:

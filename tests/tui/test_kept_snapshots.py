@@ -15,7 +15,7 @@ from atlas_desktop.tui.screens.text_edit import NamedTextScreen
 from memory.attachments.entities import NewAttachment
 from memory.organising.entities import MarksPatch
 from memory.personas.entities import NewPersona, NewTemplate
-from memory.testing import FakeClock
+from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, TIDES, Stage, stage, talk
 from tests.tui.driving import assert_until, on, say, settle, shown, type_text
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten

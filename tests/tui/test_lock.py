@@ -21,7 +21,8 @@ from atlas_desktop.tui.screens.unlock import UnlockScreen
 from atlas_desktop.tui.vigil import Vigil
 from memory.drafts import UNBEGUN
 from memory.entities import RoomKind
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, PASSPHRASE, FakeVault, NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
@@ -81,7 +82,7 @@ async def test_sample_conversations_are_shown_once_everything_is_closed(make: Ma
 
 
 async def test_a_lock_closes_everything_and_a_new_program_opens_what_was_shown(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     first = await talk(store, "First", [("one", "two")])
     await talk(store, "Second", [("three", "four")])
     place = make(store=store)
@@ -133,7 +134,7 @@ async def test_a_locked_door_does_not_open_by_itself(make: Make) -> None:
 
 
 async def test_off_the_record_it_is_asked_and_nothing_is_kept(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW), RoomKind.OFF_RECORD)
+    store = InMemoryStore(FakeClock(NOW), RoomKind.OFF_RECORD)
     place = make(store=store)
     app = lockable(place, off_record=True)
     saved: list[str] = []
@@ -218,7 +219,7 @@ async def test_drafts_survive_switching_and_quitting_and_end_with_sending(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, "First", [("one", "two")])
     place = make(store=store)
 
@@ -278,7 +279,7 @@ async def test_what_is_to_begin_off_the_record_leaves_no_draft_behind(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     place = make(store=store)
     async with place.app.run_test() as pilot:
         await settle(pilot)
@@ -294,7 +295,7 @@ async def test_what_is_to_begin_off_the_record_leaves_no_draft_behind(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 async def test_the_end_that_the_system_asks_for_keeps_what_was_typed(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     place = make(store=store)
     kept: list[str] = []
 
@@ -321,7 +322,7 @@ async def test_a_terminal_that_is_gone_untold_ends_the_program_with_its_drafts_k
     ended: list[int] = []
     monkeypatch.setattr(leaving, "terminal_here", lambda: here[0])
     monkeypatch.setattr(os, "_exit", ended.append)
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     place = make(store=store)
     async with place.app.run_test() as pilot:
         await settle(pilot)
@@ -333,8 +334,7 @@ async def test_a_terminal_that_is_gone_untold_ends_the_program_with_its_drafts_k
         await place.app.look_around()
         await assert_until(pilot, lambda: ended)
     assert ended == [129]
-    store.reopen()
-    assert await store.drafts.draft(UNBEGUN) == "not yet said"
+    assert await store.reopened().drafts.draft(UNBEGUN) == "not yet said"
 
 
 async def test_nothing_that_was_shown_is_left_on_the_terminal(make: Make) -> None:

@@ -14,8 +14,9 @@ from textual.pilot import Pilot
 from atlas_desktop.tui.screens.history import HistoryScreen
 from atlas_desktop.tui.widgets.reading_on import PAGE
 from memory.entities import NewMessage, NewSession, Session
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage
 from tests.tui.driving import assert_until, chat, on, settle, shown, turn_to, type_text
 from tests.tui.watchdog import watched
@@ -32,9 +33,9 @@ _REPLIES = (_WORDS, f"{_WORDS}\n\n{_CODE}", f"- {_WORDS}\n- {_WORDS}", f"{_WORDS
 LONG_REPLY = f"{_WORDS}\n\n{_CODE}\n\n" * 4
 
 
-async def furnished() -> tuple[InMemorySessionStore, Session]:
+async def furnished() -> tuple[InMemoryStore, Session]:
     """A room with a long conversation and short ones."""
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     for number in range(50):
         await store.create_session(NewSession(f"Tides {number}"), NewMessage(Role.USER, f"tide {number}"))
     session, _ = await store.create_session(NewSession("Long"), NewMessage(Role.USER, "message 0"))

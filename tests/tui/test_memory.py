@@ -25,7 +25,8 @@ from memory.memories.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 from tests.tui.payloads import MARKUP, TERMINAL
@@ -36,10 +37,10 @@ SIZE = (120, 40)
 _SAID = "We have three days. What should we not miss?"
 
 
-async def remembered() -> InMemorySessionStore:
+async def remembered() -> InMemoryStore:
     """A room with a past, memories of every kind, and a summary."""
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     sessions = await history(clock, store)
     lofoten = sessions[4]
     branch = await store.branch(lofoten.id)
@@ -90,7 +91,7 @@ async def remembered() -> InMemorySessionStore:
     return store
 
 
-async def known(store: InMemorySessionStore, text: str) -> Memory:
+async def known(store: InMemoryStore, text: str) -> Memory:
     found = await store.memories.select(MemoryFilter(states=None))
     return next(one for one in found if one.text.startswith(text))
 
@@ -274,7 +275,7 @@ async def test_what_is_to_be_remembered_is_typed_in_the_conversation(make: Make)
 
 
 async def test_what_memories_hold_is_never_markup_nor_a_control_sequence(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     for payload in (*TERMINAL, *MARKUP):
         new = NewMemory(
             MemoryKind.FACT,
@@ -344,7 +345,7 @@ def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
 
 
 async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, "Walls", [(f"Remark {n} about a wall.", f"Answer {n}.") for n in range(20)])
     first = (await store.branch(session.id))[0]
     source = MemorySource(first.id, session.id, "Remark 0")
@@ -362,7 +363,7 @@ async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make
 
 
 async def test_an_inbox_of_five_thousand_is_shown_kept_and_taken_back(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     for number in range(5_000):
         text = f"Knows the tide table of day {number}"
         new = NewMemory(MemoryKind.FACT, text, MemoryOrigin.MODEL, state=MemoryState.INBOX)

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
-from memory.testing import FakeClock
+from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, shown
 from tests.tui.test_memory import remembered

@@ -15,7 +15,8 @@ from atlas_desktop.tui.widgets.code_head import CodeHead
 from atlas_desktop.tui.widgets.long_text import LongText
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas.entities import NewPersona, NewTemplate
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import LOFOTEN, NOW, NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, command, on, say, settle, shown, turn_to, type_text
 
@@ -102,7 +103,7 @@ async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
 
 
 async def test_messages_are_copied_marked_asked_why_and_forked(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, "Lofoten", LOFOTEN)
     place = make(store=store, resume=session.id)
     async with place.app.run_test(size=SIZE) as pilot:
@@ -246,7 +247,7 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
 
 async def test_forks_are_told_apart_by_their_titles_also_where_these_are_cut(make: Make) -> None:
     title = "A weekend in the Lofoten islands, with ferries, huts and rain"
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, title, LOFOTEN)
     place = make(store=store, resume=session.id)
     async with place.app.run_test(size=(120, 40)) as pilot:

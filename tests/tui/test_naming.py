@@ -11,7 +11,7 @@ from memory.entities import TitleSource
 from memory.jobs.queue import JobState
 from models.errors import ModelsError, NoModel, WorkerCrashed
 from models.messages import ChatMessage, GenerationParams, Lane
-from models.testing import ScriptedGeneration
+from tests.fakes.models import ScriptedGeneration
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, on, say, settle, shown
 

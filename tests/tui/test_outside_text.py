@@ -16,8 +16,9 @@ from atlas_desktop.tui.ports import Offer
 from atlas_desktop.tui.screens.dialogs import ErrorScreen
 from atlas_desktop.tui.widgets.markdown import SafeMarkdown, parser
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, FakeShelf, FakeVault, NamedModel, Stage
 from tests.tui.driving import assert_until, chat, settle, shown
 from tests.tui.payloads import DECODED, MARKUP, TERMINAL
@@ -120,7 +121,7 @@ async def test_a_stream_cut_anywhere() -> None:
 async def test_the_stored_past_cannot_attack_either(make: Make) -> None:
     """Rows that were written by another program, or before cleaning existed."""
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     for number, payload in enumerate((*TERMINAL, *MARKUP)):
         clock.advance(timedelta(hours=-number))
         session, _ = await store.create_session(NewSession("x"), NewMessage(Role.USER, payload))

@@ -6,7 +6,8 @@ from atlas_desktop.tui.screens.chat import ChatScreen
 from atlas_desktop.tui.screens.confirm import ConfirmScreen
 from atlas_desktop.tui.screens.fields import FieldsScreen
 from atlas_desktop.tui.screens.projects import ProjectsScreen
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 
@@ -32,7 +33,7 @@ async def test_a_conversation_is_put_into_a_project_by_name_and_taken_out(make: 
 
 
 async def test_projects_are_looked_after_in_their_dialog(make: Make) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, "Peas", [("Peas or beans?", "Peas first.")])
     await store.projects.create("Attic")
     place = make(store=store, resume="last")
@@ -74,7 +75,7 @@ async def test_projects_are_looked_after_in_their_dialog(make: Make) -> None:
 async def test_the_dialog_begins_at_the_project_that_is_in_use_and_says_what_is_left_of_one(
     make: Make,
 ) -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     await talk(store, "Peas", [("Peas or beans?", "Peas first.")])
     for name in ("Attic", "Garden", "Sea"):
         await store.projects.create(name)

@@ -11,7 +11,8 @@ from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.sidebar import Sidebar
 from memory.entities import TitleSource
 from memory.organising.entities import MarksPatch
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
@@ -19,9 +20,9 @@ Make = Callable[..., Stage]
 WIDE = (140, 45)
 
 
-async def with_history() -> tuple[InMemorySessionStore, list[str]]:
+async def with_history() -> tuple[InMemoryStore, list[str]]:
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     return store, [session.id for session in await history(clock, store)]
 
 

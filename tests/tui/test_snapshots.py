@@ -13,8 +13,9 @@ from atlas_desktop.paths import Paths
 from atlas_desktop.tui.screens.dialogs import RenameScreen
 from atlas_desktop.tui.screens.recovery import RecoveryScreen
 from atlas_desktop.tui.widgets.change_bar import TakeBack
-from memory.testing import FakeClock, InMemorySessionStore
 from models.errors import WorkerCrashed
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import (
     NOW,
     PASSPHRASE,
@@ -73,7 +74,7 @@ def taken(
 def furnished(**options: Any) -> Stage:
     """An application with a past, in a home whose path is always the same."""
     clock = FakeClock(NOW)
-    store = InMemorySessionStore(clock)
+    store = InMemoryStore(clock)
     sessions = asyncio.run(history(clock, store))
     which = options.pop("open", None)
     resume = None if which is None else sessions[which].id

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from memory.entities import Freshness
-from memory.testing import InMemorySessionStore
+from tests.stores import InMemoryStore
 from tests.tui.desk import Stage
 from tests.tui.driving import settle
 
 Make = Callable[..., Stage]
 
 
-class OlderStore(InMemorySessionStore):
+class OlderStore(InMemoryStore):
     @property
     def freshness(self) -> Freshness:
         return Freshness.ROLLED_BACK

@@ -10,8 +10,9 @@ from textual.widget import Widget
 from atlas_desktop.tui.widgets.reading_on import MOST, PAGE
 from atlas_desktop.tui.widgets.window import Window
 from memory.entities import Message, NewMessage, NewSession
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage
 from tests.tui.driving import assert_until, chat, say, settle, shown
 
@@ -19,7 +20,7 @@ Make = Callable[..., Stage]
 LONG = 400
 
 
-class CountingStore(InMemorySessionStore):
+class CountingStore(InMemoryStore):
     """Knows how many messages were read to be shown, and how many for the model."""
 
     read = 0

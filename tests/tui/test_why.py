@@ -12,7 +12,8 @@ from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import TierUse, TurnRecord
 from memory.entities import Session
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
-from memory.testing import FakeClock, InMemorySessionStore
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown
 
@@ -26,7 +27,7 @@ class Past:
     """A memory told for a reply, learned in an earlier conversation, beside a message that was left out and a
     memory on the page about the person."""
 
-    store: InMemorySessionStore
+    store: InMemoryStore
     learned: Session
     asked: Session
     memory: Memory
@@ -34,7 +35,7 @@ class Past:
     reply: str
 
     async def fill(self) -> "Past":
-        self.store = store = InMemorySessionStore(FakeClock(NOW))
+        self.store = store = InMemoryStore(FakeClock(NOW))
         self.learned = await talk(store, "A small cat", [("Hello.", "Hello."), (CAT, "A fine name.")])
         self.asked = await talk(store, "Shopping", [(FOOD, "Something for Tinsel.")])
         said = (await store.branch(self.learned.id))[2]

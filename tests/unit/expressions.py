@@ -39,8 +39,7 @@ def expressions() -> dict[str, Expression]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            if not module.startswith("memory.testing"):
-                found.update((one.key, one) for one in _in_module(module, ast.parse(path.read_text("utf-8"))))
+            found.update((one.key, one) for one in _in_module(module, ast.parse(path.read_text("utf-8"))))
     return found
 
 

@@ -179,7 +179,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.search.words": {
         "_UNSPACED": ("\u3040a", "A\u1780"),
     },
-    "memory.storage.queries.leftovers": {
+    "memory.storage.queries.erasure_check": {
         "_ID": ("19", "a1"),
     },
     "memory.storage.queries.transfer": {
@@ -379,8 +379,8 @@ INSIDE = {
     "memory.recall.words:named": "question",
     "memory.recall.words:without_names": "question",
     "memory.search.terms:normal": "a condition of a query",
-    "memory.storage.finding.ranking:surface": "made of a query; each word is looked at once",
-    "memory.storage.finding.ranking:typed": "made of a query; each word is looked at once",
+    "memory.storage.search.ranking:surface": "made of a query; each word is looked at once",
+    "memory.storage.search.ranking:typed": "made of a query; each word is looked at once",
     "atlas_desktop.exporting.personal_data:_bare": "a name",
     "atlas_desktop.exporting.personal_data:_is_phone": "a number",
     "atlas_desktop.exporting.personal_data:iban": "a number",

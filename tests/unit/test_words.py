@@ -13,7 +13,7 @@ from atlas_desktop.settings.descriptions import describe
 from atlas_desktop.tui.actions import ACTIONS, Where
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import use
-from memory.storage.queries.about import _PLACES
+from memory.storage.queries.text_matches import _PLACES
 
 ROOT = Path(__file__).resolve().parents[2]
 TUI = ROOT / "atlas_desktop" / "tui"

@@ -15,8 +15,8 @@ from memory.entities import NewMessage, NewSession
 from memory.recall.moments import spans
 from memory.search.terms import span_of
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be set")
 

@@ -13,12 +13,12 @@ from atlas_desktop.services.repairs import RepairService
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.files import SqlRoomFiles
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Keys, Vaults
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 
@@ -66,7 +66,7 @@ class Home:
         files = SqlRoomFiles(self.clock)
         return RepairService(self.rooms, self.vaults, files, files, self.clock)
 
-    async def open(self, room: RoomKind = RoomKind.OPEN, *, create: bool = False) -> SqlSessionStore:
+    async def open(self, room: RoomKind = RoomKind.OPEN, *, create: bool = False) -> Store:
         return await open_room(self.rooms / f"{room}.db", self.key(room), room, self.clock, create=create)
 
     async def say(self, *words: str, room: RoomKind = RoomKind.OPEN) -> str:

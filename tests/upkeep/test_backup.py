@@ -22,7 +22,7 @@ from memory.errors import (
     OutputRefused,
     RoomDamaged,
 )
-from memory.storage.archive import KNOWN_PARTS, MANIFEST
+from memory.storage.backup import KNOWN_PARTS, MANIFEST
 from models.messages import Role
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home

@@ -14,7 +14,7 @@ from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.errors import ProjectNotFound, SessionNotFound
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.jobs.queue import JobState
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.upkeep.conftest import Home
 
@@ -27,31 +27,31 @@ class NoEpochs:
 
 
 @pytest.fixture
-async def store(made: Home) -> AsyncIterator[SqlSessionStore]:
+async def store(made: Home) -> AsyncIterator[Store]:
     opened = await made.open()
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-def background(made: Home, store: SqlSessionStore) -> BackgroundService:
+def background(made: Home, store: Store) -> BackgroundService:
     return BackgroundService(store, made.clock, ForegroundGate(), JobSettings())
 
 
 def retention(
-    made: Home, store: SqlSessionStore, background: BackgroundService, settings: RetentionSettings
+    made: Home, store: Store, background: BackgroundService, settings: RetentionSettings
 ) -> RetentionService:
     epochs: EpochService = NoEpochs()  # type: ignore[assignment]
     return RetentionService(store, made.clock, background, epochs, lambda: settings)
 
 
-async def begun(store: SqlSessionStore, title: str, project: str | None = None) -> str:
+async def begun(store: Store, title: str, project: str | None = None) -> str:
     session, _ = await store.create_session(NewSession(title, project=project), NewMessage(Role.USER, title))
     return session.id
 
 
 async def test_the_daily_duty_removes_what_the_preview_names(
-    made: Home, store: SqlSessionStore, background: BackgroundService
+    made: Home, store: Store, background: BackgroundService
 ) -> None:
     service = retention(made, store, background, RetentionSettings(open_days=30))
     old = await begun(store, "old")
@@ -79,7 +79,7 @@ async def test_the_daily_duty_removes_what_the_preview_names(
 
 
 async def test_a_clock_that_is_a_year_ahead_erases_nothing_until_somebody_agrees(
-    made: Home, store: SqlSessionStore, background: BackgroundService
+    made: Home, store: Store, background: BackgroundService
 ) -> None:
     service = retention(made, store, background, RetentionSettings())
     told: list[HeldBack] = []
@@ -103,7 +103,7 @@ async def test_a_clock_that_is_a_year_ahead_erases_nothing_until_somebody_agrees
 
 
 async def test_who_applies_it_says_that_the_clock_is_right(
-    made: Home, store: SqlSessionStore, background: BackgroundService
+    made: Home, store: Store, background: BackgroundService
 ) -> None:
     service = retention(made, store, background, RetentionSettings())
     binned = await begun(store, "binned")
@@ -119,7 +119,7 @@ async def test_who_applies_it_says_that_the_clock_is_right(
 
 
 async def test_days_of_a_project_can_be_taken_back(
-    made: Home, store: SqlSessionStore, background: BackgroundService
+    made: Home, store: Store, background: BackgroundService
 ) -> None:
     service = retention(made, store, background, RetentionSettings())
     await begun(store, "garden", "garden")

@@ -11,7 +11,7 @@ from memory.clock import micros, moment
 from memory.errors import AttachmentNotFound
 from memory.named import found_among
 from memory.storage.connection import Connection
-from memory.storage.queries import messages, recalled
+from memory.storage.queries import epochs, messages
 from memory.storage.values import new_id, storable
 from memory.transfer.entities import TravellingAttachment
 
@@ -77,7 +77,7 @@ def erase(conn: Connection, session_id: str, ref: str) -> Attachment:
     if gone is None:
         raise AttachmentNotFound(ref)
     conn.execute("DELETE FROM attachments WHERE id = ?", (gone.id,))
-    recalled.forget(conn, [gone.id], gone=[gone.id])
+    epochs.forget_recalled(conn, [gone.id], gone=[gone.id])
     return gone
 
 

@@ -1,17 +1,21 @@
-"""Epochs of a prompt and what each turn's prompt was made of, as rows."""
+"""Epochs of a prompt, what each turn's prompt was made of, and what was looked at for it."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from memory.clock import micros, moment
-from memory.context.entities import Epoch, NewEpoch, TierUse, TurnRecord
+from memory.context.decisions import Outcome, RecallDecision
+from memory.context.entities import TOLD, Epoch, NewEpoch, Summary, TierUse, TurnRecord
 from memory.errors import MessageNotFound, SummaryStale
 from memory.storage.connection import Connection
+from memory.storage.queries import summaries
 from memory.storage.queries.messages import require_in
 from memory.storage.queries.sessions import require
 from memory.storage.values import new_id, storable
@@ -165,3 +169,129 @@ def turn_of(row: Any) -> TurnRecord:
         prompt_tokens=row[5],
         parts=unpack_parts(row[6]),
     )
+
+
+def put_considered(conn: Connection, session_id: str, reply_id: str, found: Sequence[RecallDecision]) -> None:
+    """In place of what was kept for that reply. What has gone meanwhile is left out."""
+    conn.execute("DELETE FROM considered WHERE reply_id = ?", (reply_id,))
+    conn.executemany(
+        """
+        INSERT INTO considered (reply_id, position, session_id, kind, item_id, fate, score, parts)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE
+            EXISTS (SELECT 1 FROM messages WHERE id = ?5 AND content <> '')
+            OR EXISTS (SELECT 1 FROM memories WHERE id = ?5) OR EXISTS (SELECT 1 FROM summaries WHERE id = ?5)
+        """,
+        [
+            (
+                reply_id,
+                position,
+                session_id,
+                one.kind,
+                one.id,
+                one.fate,
+                one.score,
+                json.dumps({name: round(part, 6) for name, part in one.parts.items()}),
+            )
+            for position, one in enumerate(found)
+        ],
+    )
+
+
+def considered_for(conn: Connection, reply_id: str) -> list[RecallDecision]:
+    """In the order in which they were ranked."""
+    rows = conn.execute(
+        """
+        SELECT kind, item_id, fate, score, parts FROM considered WHERE reply_id = ? ORDER BY position
+        """,
+        (reply_id,),
+    )
+    return [
+        RecallDecision(kind, item, Outcome(fate), score, json.loads(parts))
+        for kind, item, fate, score, parts in rows
+    ]
+
+
+def considered_naming(conn: Connection, item_id: str, limit: int) -> list[tuple[str, RecallDecision]]:
+    """Replies for which it was looked at, the latest first, and what became of it."""
+    rows = conn.execute(
+        """
+        SELECT reply_id, kind, item_id, fate, score, parts FROM considered
+        WHERE item_id = ? ORDER BY reply_id DESC LIMIT ?
+        """,
+        (item_id, limit),
+    )
+    return [
+        (reply, RecallDecision(kind, item, Outcome(fate), score, json.loads(parts)))
+        for reply, kind, item, fate, score, parts in rows
+    ]
+
+
+def age_summaries(conn: Connection, message_ids: Sequence[str]) -> list[Summary]:
+    """Marks the summaries of the messages as stale and ends the epochs whose head holds one of either."""
+    aged = summaries.age(conn, message_ids)
+    held_in = [
+        str(row[0])
+        for row in conn.execute(
+            "SELECT DISTINCT session_id FROM messages WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(message_ids)),),
+        )
+    ]
+    drop_holding(conn, held_in, [*message_ids, *(one.id for one in aged)])
+    return aged
+
+
+def forget_recalled(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> tuple[str, ...]:
+    """Empties the prefaces in which one of the ids was recalled or read, and ends the epochs that go on with
+    them or hold one of the ids in their head.
+
+    Those that are `gone` are taken out of what is known of any turn as well. Returns the sessions.
+    """
+    known, missing = set(ids), set(gone)
+    touched: list[str] = []
+    for turn in turns_naming(conn, known):
+        tiers = {part.tier for part in turn.parts if not known.isdisjoint(part.ids)}
+        if not TOLD.isdisjoint(tiers):
+            conn.execute(
+                "UPDATE messages SET preface = '' WHERE id = (SELECT parent_id FROM messages WHERE id = ?)",
+                (turn.reply_id,),
+            )
+            drop(conn, turn.session_id)
+            touched.append(turn.session_id)
+        if any(not missing.isdisjoint(part.ids) for part in turn.parts):
+            parts = tuple(
+                replace(part, ids=tuple(held for held in part.ids if held not in missing))
+                for part in turn.parts
+            )
+            # An epoch that has ended meanwhile is left out.
+            put_turn(conn, replace(turn, parts=parts))
+    for epoch_id, session_id, parts in conn.execute("SELECT id, session_id, parts FROM epochs").fetchall():
+        if names_one_of(parts, known):
+            conn.execute("DELETE FROM epochs WHERE id = ?", (epoch_id,))
+            touched.append(session_id)
+    return tuple(dict.fromkeys(touched))
+
+
+def names_one_of(text: str, ids: AbstractSet[str]) -> bool:
+    """Whether JSON names one of the ids, as a key or a value. Much faster than reading it."""
+    return not ids.isdisjoint(text.split('"'))
+
+
+def turns_naming(conn: Connection, ids: Collection[str]) -> list[TurnRecord]:
+    """The turns of which a part names one of the ids."""
+    known = set(ids)
+    if not known:
+        return []
+    found = [
+        (session_id, reply_id)
+        for session_id, reply_id, parts in conn.execute("SELECT session_id, reply_id, parts FROM turns")
+        if names_one_of(parts, known)
+    ]
+    rows = conn.execute(
+        f"""
+        SELECT {TURN_COLUMNS} FROM turns WHERE (session_id, reply_id) IN (
+            SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)
+        )
+        """,
+        (json.dumps(found),),
+    )
+    return [turn_of(row) for row in rows]

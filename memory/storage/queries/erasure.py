@@ -1,4 +1,5 @@
 """Erasing for good, with everything that was made from what is erased."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
@@ -7,27 +8,136 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.context.entities import Summary
-from memory.entities import Erased
+from memory.entities import Copy, Erased
 from memory.errors import MessageNotFound
 from memory.memories.entities import MemoryChange
+from memory.memories.wording import repeats, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import (
-    ageing,
-    copies,
     epochs,
-    indices,
+    erasure_check,
+    full_text,
     last_change,
-    leftovers,
     lineage,
-    memories_log,
-    merge_notes,
-    recalled,
+    memory_changes,
+    merging,
     sessions,
     summaries,
-    titles,
 )
+from memory.summaries.passages import LEAST
+
+
+def forget_titles(
+    conn: Connection, session_ids: Collection[str], message_ids: Collection[str]
+) -> tuple[str, ...]:
+    """Empties titles that rest on these messages, which are still there, of these sessions and of those that
+    were merged into them. A person's own title stays.
+
+    Returns the sessions.
+    """
+    # What was merged into one of them lies in the bin, under the title that its words had given it.
+    wanted = [*session_ids, *merging.merged_into(conn, session_ids)]
+    emptied = _resting(conn, wanted, message_ids, own=False)
+    conn.execute(
+        """
+        UPDATE sessions SET title = '', title_source = 'first_words'
+        WHERE id IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(emptied),),
+    )
+    return tuple(emptied)
+
+
+def own_titles(
+    conn: Connection, session_ids: Collection[str], message_ids: Collection[str]
+) -> tuple[str, ...]:
+    """The sessions whose title is a person's own and rests on these messages, which are still there."""
+    return tuple(_resting(conn, session_ids, message_ids, own=True))
+
+
+def _resting(
+    conn: Connection, session_ids: Collection[str], message_ids: Collection[str], *, own: bool
+) -> list[str]:
+    named = conn.execute(
+        """
+        SELECT id, title FROM sessions
+        WHERE (title_source = 'person') = ? AND title <> '' AND id IN (SELECT value FROM json_each(?))
+        """,
+        (int(own), json.dumps(list(session_ids))),
+    ).fetchall()
+    forgotten = set(message_ids)
+    found = []
+    for session_id, title in named:
+        note = merging.look_at_note(conn, session_id)
+        said = conn.execute(
+            """
+            SELECT id, content FROM messages
+            WHERE session_id = ?1 OR id IN (SELECT value FROM json_each(?2))
+            """,
+            (session_id, json.dumps([] if note is None else note.messages)),
+        ).fetchall()
+        gone = [content for message_id, content in said if message_id in forgotten]
+        left = [content for message_id, content in said if message_id not in forgotten]
+        if rests_on(title, gone, left) or repeats(title, gone, left):
+            found.append(session_id)
+    return found
+
 
 _LISTED = "(SELECT value FROM json_each(?))"
+_LEAST = " ".join(f"WHEN '{role.value}' THEN {least}" for role, least in LEAST.items())
+# Equal texts have equally many words, and how many a row has is in a small table of the full-text index: nine
+# in ten messages need not be read to see that they say something else.
+_EQUAL = f"""
+    WITH gone AS MATERIALIZED (
+        SELECT m.seq, m.content, d.sz FROM messages AS m JOIN messages_fts_docsize AS d ON d.id = m.seq
+        WHERE (m.id IN {_LISTED} OR m.session_id IN {_LISTED})
+            AND length(trim(m.content)) >= CASE m.role {_LEAST} END
+    )
+    SELECT m.seq FROM messages_fts_docsize AS d CROSS JOIN messages AS m ON m.seq = d.id
+    WHERE d.sz IN (SELECT sz FROM gone) AND m.content IN (SELECT content FROM gone)
+        AND m.seq NOT IN (SELECT seq FROM gone)
+"""
+
+
+def copies_of(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> list[int]:
+    """Rows of messages, of none of these sessions and none of these themselves, that say the same as one of
+    them. Ask before they are erased, and `left` afterwards."""
+    if not (session_ids or message_ids):
+        return []
+    names = (json.dumps(list(message_ids)), json.dumps(list(session_ids)))
+    return [row[0] for row in conn.execute(_EQUAL, names)]
+
+
+def copies_left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
+    """The sessions in which these messages still say something, the one used last first."""
+    return _told(
+        conn,
+        f"""
+        SELECT id, title, deleted_at IS NOT NULL FROM sessions
+        WHERE id IN (SELECT session_id FROM messages WHERE seq IN {_LISTED} AND content <> '')
+        ORDER BY updated_at DESC, id DESC
+        """,
+        rows,
+    )
+
+
+def titled_copies(conn: Connection, session_ids: Collection[str]) -> tuple[Copy, ...]:
+    """Those of the sessions that are there and have a title still."""
+    return _told(
+        conn,
+        f"""
+        SELECT id, title, deleted_at IS NOT NULL FROM sessions WHERE id IN {_LISTED} AND title <> ''
+        ORDER BY updated_at DESC, id DESC
+        """,
+        session_ids,
+    )
+
+
+def _told(conn: Connection, sql: str, listed: Collection[object]) -> tuple[Copy, ...]:
+    found = conn.execute(sql, (json.dumps(list(listed)),))
+    return tuple(Copy(session_id, title, bool(binned)) for session_id, title, binned in found)
+
+
 _COUNTED = {
     "messages": "messages",
     "summaries": "summaries",
@@ -41,8 +151,8 @@ _COUNTED = {
 
 def erase_session(conn: Connection, session_id: str) -> Erased:
     """As `erase_sessions`, of one, and looks where else the same words stand. Raises `SessionNotFound`."""
-    same = copies.of(conn, [session_id], ())
-    return replace(erase_sessions(conn, [session_id]), copies=copies.left(conn, same))
+    same = copies_of(conn, [session_id], ())
+    return replace(erase_sessions(conn, [session_id]), copies=copies_left(conn, same))
 
 
 def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
@@ -54,8 +164,8 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     for one in own:
         sessions.require(conn, one)
     # Their titles and tags tell of what was said in the one that they were merged into.
-    own += merge_notes.merged_into(conn, own)
-    merge_notes.drop(conn, own)
+    own += merging.merged_into(conn, own)
+    merging.drop_note(conn, own)
     last_change.drop(conn)
     names = json.dumps(own)
     said = conn.execute(
@@ -63,7 +173,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     ).fetchall()
     summed = conn.execute(f"SELECT id FROM summaries WHERE session_id IN {_LISTED}", (names,)).fetchall()
     counts = {
-        name: leftovers.count(conn, f"SELECT count(*) FROM {table} WHERE session_id IN {_LISTED}", names)
+        name: erasure_check.count(conn, f"SELECT count(*) FROM {table} WHERE session_id IN {_LISTED}", names)
         for name, table in _COUNTED.items()
     }
     messages = [row[1] for row in said]
@@ -71,11 +181,11 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     ids = [*own, *messages, *(row[0] for row in summed)]
     # A job of no session in particular may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
-    with indices.purged(conn, "messages", len(messages)):
+    with full_text.purged(conn, "messages", len(messages)):
         conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
-    recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
+    recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
     entries = _entries("messages", [(row[0], row[1], row[2]) for row in said if row[3] != "streaming"])
-    marks = leftovers.Marks(ids, known.ids, entries + known.entries, own)
+    marks = erasure_check.Marks(ids, known.ids, entries + known.entries, own)
     return Erased(
         messages=counts["messages"],
         summaries=counts["summaries"],
@@ -85,7 +195,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
         full_text=len(entries) + known.full_text,
         jobs=counts["jobs"],
         results=counts["results"],
-        verified=leftovers.left(conn, marks) == 0,
+        verified=erasure_check.left(conn, marks) == 0,
         recalled_in=recalled_in,
         memories=len(known.ids),
         versions=known.versions,
@@ -113,8 +223,8 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     said = [(row[0], row[1], row[3]) for row in found if row[3] and row[4] != "streaming"]
     held_in = sorted({row[2] for row in found})
     known = lineage.let_go(conn, ids)
-    untitled = titles.forget(conn, held_in, ids)
-    with indices.purged(conn, "messages", len(said)):
+    untitled = forget_titles(conn, held_in, ids)
+    with full_text.purged(conn, "messages", len(said)):
         conn.execute(
             f"""
             UPDATE messages SET content = '', preface = '', tokens = NULL, token_model = NULL, meta = '{{}}'
@@ -122,8 +232,8 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             """,
             (json.dumps([row[0] for row in found]),),
         )
-    recalled_in = recalled.forget(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
-    aged = [one.id for one in ageing.age(conn, ids)]
+    recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
+    aged = [one.id for one in epochs.age_summaries(conn, ids)]
     vectors = conn.execute(
         f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
         (json.dumps([*ids, *aged]),),
@@ -147,7 +257,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
         full_text=len(said) + known.full_text,
         jobs=jobs,
         results=int(results),
-        verified=leftovers.left(conn, leftovers.Marks(ids, known.ids, words + known.entries)) == 0,
+        verified=erasure_check.left(conn, erasure_check.Marks(ids, known.ids, words + known.entries)) == 0,
         recalled_in=tuple(one for one in recalled_in if one not in held_in),
         memories=len(known.ids),
         versions=known.versions,
@@ -165,7 +275,7 @@ def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
 def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """As `forget_memories`; what they were merged from comes back to the inbox."""
     known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
-    recalled_in = recalled.forget(conn, known.ids, gone=known.ids)
+    recalled_in = epochs.forget_recalled(conn, known.ids, gone=known.ids)
     jobs = _drop_jobs(conn, known.ids)
     return Erased(
         messages=0,
@@ -176,7 +286,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
         full_text=known.full_text,
         jobs=jobs,
         results=0,
-        verified=leftovers.left(conn, leftovers.Marks((), known.ids, known.entries)) == 0,
+        verified=erasure_check.left(conn, erasure_check.Marks((), known.ids, known.entries)) == 0,
         recalled_in=recalled_in,
         memories=len(known.ids),
         versions=known.versions,
@@ -188,14 +298,14 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
 
     Raises `ChangeNotFound`, `CannotUndo`.
     """
-    change, gone = memories_log.undo(conn, ref, now)
-    recalled.forget(conn, gone, gone=gone)
+    change, gone = memory_changes.undo(conn, ref, now)
+    epochs.forget_recalled(conn, gone, gone=gone)
     return change
 
 
 def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[str] = ()) -> int:
     """Takes jobs that name one of the ids out of the queue; those of the sessions `without` go with these."""
-    named = leftovers.jobs_naming(conn, ids)
+    named = erasure_check.jobs_naming(conn, ids)
     return int(
         conn.execute(
             """
@@ -207,5 +317,5 @@ def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[st
     )
 
 
-def _entries(owner: str, said: Sequence[tuple[int, str, str]]) -> tuple[leftovers.Entry, ...]:
-    return tuple(leftovers.Entry(owner, seq, content) for seq, _, content in said)
+def _entries(owner: str, said: Sequence[tuple[int, str, str]]) -> tuple[erasure_check.Entry, ...]:
+    return tuple(erasure_check.Entry(owner, seq, content) for seq, _, content in said)

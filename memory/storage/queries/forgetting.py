@@ -2,19 +2,242 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, replace
 
+from memory.clock import micros
 from memory.entities import Erased
+from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.forgetting import Affected, Excerpt, Target
+from memory.memories.wording import names, particulars, rests_on
 from memory.storage.connection import Connection
-from memory.storage.queries import about, copies, erasure, last_change, targets, titles
+from memory.storage.queries import epochs, erasure, last_change, lineage, memories, sessions, text_matches
+from memory.storage.values import id_range, storable
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Ids, of messages only those whose sessions stay."""
+
+    sessions: tuple[str, ...]
+    messages: tuple[str, ...]
+    memories: tuple[str, ...]
+
+
+def choose(conn: Connection, target: Target) -> Chosen:
+    """Raises `SessionNotFound`, `MessageNotFound`, `MemoryNotFound`, `AmbiguousId`, `BadQuery`."""
+    if target.everything:
+        return Chosen(_ids(conn, "sessions"), (), _ids(conn, "memories"))
+    whole = [sessions.resolve(conn, ref) for ref in target.sessions]
+    said = [_message(conn, ref) for ref in target.messages]
+    known = [memories.resolve(conn, ref) for ref in target.memories]
+    for ref in target.ids:
+        _sort_in(conn, ref, known, said, whole)
+    if target.by_criteria:
+        if target.project is not None and not (target.about.strip() or target.since or target.before):
+            whole += _of_project(conn, target.project)
+        said += _fitting_messages(conn, target)
+        known += _fitting_memories(conn, target)
+    # What repeats it goes with what fits, whichever way that was found.
+    said = with_repeats(conn, said, known)
+    if target.by_criteria:
+        whole += _emptied(conn, said)
+    inside = {
+        row[0]
+        for row in conn.execute(
+            f"SELECT id FROM messages WHERE session_id IN {_LISTED}", (json.dumps(whole),)
+        )
+    }
+    messages = tuple(one for one in dict.fromkeys(said) if one not in inside)
+    return Chosen(tuple(dict.fromkeys(whole)), messages, tuple(dict.fromkeys(known)))
+
+
+# --- by reference ----------------------------------------------------------------------------------
+
+
+def _sort_in(conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str]) -> None:
+    """Adds what has this id, or an id that begins so. Raises `MemoryNotFound`, `AmbiguousId`."""
+    kinds: Sequence[tuple[Callable[[Connection, str], str], list[str]]] = (
+        (memories.resolve, known),
+        (_message, said),
+        (sessions.resolve, whole),
+    )
+    found: list[tuple[str, list[str]]] = []
+    for resolve, place in kinds:
+        try:
+            found.append((resolve(conn, ref), place))
+        except (MemoryNotFound, MessageNotFound, SessionNotFound):
+            continue
+    if not found:
+        raise MemoryNotFound(ref)
+    if len(found) > 1:
+        raise AmbiguousId(ref, len(found))
+    found[0][1].append(found[0][0])
+
+
+def _message(conn: Connection, ref: str) -> str:
+    """The id of a message. Raises `MessageNotFound`, `AmbiguousId`."""
+    span = id_range(ref)
+    if span is None:
+        raise MessageNotFound(ref)
+    matches, found = conn.execute(
+        "SELECT count(*), min(id) FROM messages WHERE id BETWEEN ? AND ?", span
+    ).fetchone()
+    if matches == 0:
+        raise MessageNotFound(ref)
+    if matches > 1:
+        raise AmbiguousId(ref, matches)
+    return str(found)
+
+
+def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]) -> list[str]:
+    """The messages, the other variants of each, the answers that say something that only they say, and later
+    replies that repeat a name or a number that only they hold."""
+    kin = conn.execute(
+        f"""
+        SELECT DISTINCT v.id FROM messages AS m JOIN messages AS v
+            ON v.session_id = m.session_id AND v.parent_id IS m.parent_id AND v.role = m.role
+        WHERE m.id IN {_LISTED}
+        """,
+        (json.dumps(list(message_ids)),),
+    ).fetchall()
+    found = dict.fromkeys([*message_ids, *(row[0] for row in kin)])
+    answers = _answers(conn, found)
+    later = _later_replies(conn, found, memory_ids)
+    if not (answers or later):
+        return list(found)
+    for one in answers:
+        later.pop(one, None)
+    texts = conn.execute(f"SELECT content FROM messages WHERE id IN {_LISTED}", (json.dumps(list(found)),))
+    wanted = particulars(row[0] for row in texts) if later else frozenset()
+    repeating = []
+    for session_id in dict.fromkeys(session for session, _ in [*answers.values(), *later.values()]):
+        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        gone = [text for one, text in said if one in found]
+        left = [text for one, text in said if not (one in found or one in answers or one in later)]
+        repeating += [
+            one for one, (at, text) in answers.items() if at == session_id and rests_on(text, gone, left)
+        ]
+        repeating += [
+            one for one, (at, text) in later.items() if at == session_id and names(text, wanted, left)
+        ]
+    return [*found, *repeating]
+
+
+def _answers(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Session and text of each answer to one of the messages that is none of them itself."""
+    ids = json.dumps(list(message_ids))
+    rows = conn.execute(
+        f"""
+        SELECT id, session_id, content FROM messages
+        WHERE role = 'assistant' AND content <> '' AND id NOT IN {_LISTED} AND (parent_id, session_id) IN (
+            SELECT id, session_id FROM messages WHERE role = 'user' AND id IN {_LISTED}
+        )
+        """,
+        (ids, ids),
+    )
+    return {one: (session_id, text) for one, session_id, text in rows}
+
+
+def _later_replies(
+    conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]
+) -> dict[str, tuple[str, str]]:
+    """Session and text of each reply for which the model may have read the messages or the memories: those
+    that followed in the same sessions, and those for which one was recalled."""
+    ids = json.dumps(list(message_ids))
+    resting = lineage.resting_on(conn, message_ids).going
+    told = [turn.reply_id for turn in epochs.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
+    rows = conn.execute(
+        f"""
+        WITH forgotten AS MATERIALIZED (
+            SELECT session_id, min(seq) AS first FROM messages WHERE id IN {_LISTED} GROUP BY session_id
+        )
+        SELECT m.id, m.session_id, m.content FROM forgotten AS f CROSS JOIN messages AS m
+            ON m.session_id = f.session_id AND m.seq > f.first
+        WHERE m.role = 'assistant' AND m.content <> '' AND m.id NOT IN {_LISTED}
+        UNION
+        SELECT id, session_id, content FROM messages
+        WHERE id IN {_LISTED} AND content <> '' AND id NOT IN {_LISTED}
+        """,
+        (ids, ids, json.dumps(told), ids),
+    )
+    return {one: (session_id, text) for one, session_id, text in rows}
+
+
+# --- by criteria -----------------------------------------------------------------------------------
+
+
+def _of_project(conn: Connection, project: str) -> list[str]:
+    rows = conn.execute(
+        "SELECT s.id FROM sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE p.name = ?",
+        (storable(project),),
+    )
+    return [row[0] for row in rows]
+
+
+def _fitting_messages(conn: Connection, target: Target) -> list[str]:
+    where, parameters = ["(m.content <> '' OR m.preface <> '')"], list[object]()
+    if target.project is not None:
+        where.append(f"m.session_id IN {_LISTED}")
+        parameters.append(json.dumps(_of_project(conn, target.project)))
+    _in_time(target, where, parameters)
+    if target.about.strip():
+        spoken, words = text_matches.condition(target.about)
+        speakers = conn.execute("SELECT DISTINCT speaker, speaker FROM messages WHERE speaker <> ''")
+        where.append(f"({spoken} OR m.speaker IN {_LISTED})")
+        parameters += [*words, json.dumps(text_matches.holding(conn, speakers, target.about))]
+    rows = conn.execute(f"SELECT m.id FROM messages AS m WHERE {' AND '.join(where)}", parameters)
+    return [row[0] for row in rows]
+
+
+def _fitting_memories(conn: Connection, target: Target) -> list[str]:
+    where, parameters = ["1"], list[object]()
+    if target.project is not None:
+        where.append("m.project_id = (SELECT id FROM projects WHERE name = ?)")
+        parameters.append(storable(target.project))
+    if target.since or target.before:
+        # What was learned from words goes with them; these are known without any.
+        where.append("m.id NOT IN (SELECT memory_id FROM memory_sources)")
+        _in_time(target, where, parameters)
+    rows = conn.execute(
+        f"SELECT m.id, m.subject, m.text FROM memories AS m WHERE {' AND '.join(where)}", parameters
+    )
+    return (
+        text_matches.holding(conn, rows, target.about) if target.about.strip() else [row[0] for row in rows]
+    )
+
+
+def _in_time(target: Target, where: list[str], parameters: list[object]) -> None:
+    if target.since is not None:
+        where.append("m.created_at >= ?")
+        parameters.append(micros(target.since))
+    if target.before is not None:
+        where.append("m.created_at < ?")
+        parameters.append(micros(target.before))
+
+
+def _emptied(conn: Connection, message_ids: Collection[str]) -> list[str]:
+    """Sessions of which no message that says something is left."""
+    rows = conn.execute(
+        """
+        SELECT session_id FROM messages WHERE content <> ''
+        GROUP BY session_id HAVING sum(id NOT IN (SELECT value FROM json_each(?1))) = 0
+        """,
+        (json.dumps(list(message_ids)),),
+    )
+    return [row[0] for row in rows]
+
+
+def _ids(conn: Connection, table: str) -> tuple[str, ...]:
+    return tuple(row[0] for row in conn.execute(f"SELECT id FROM {table}"))
+
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
 SHOWN = 20
 """Of each kind so many are named."""
 LENGTH = 80
-_LISTED = "(SELECT value FROM json_each(?))"
 
 # What is left of a room when no session and no memory is.
 _EVERYTHING = (
@@ -39,8 +262,8 @@ _EVERYTHING = (
 
 
 def forget(conn: Connection, target: Target) -> Affected:
-    """Raises as `targets.choose`."""
-    chosen = targets.choose(conn, target)
+    """Raises as `choose`."""
+    chosen = choose(conn, target)
     held_in = conn.execute(
         f"SELECT DISTINCT session_id FROM messages WHERE id IN {_LISTED}", (json.dumps(chosen.messages),)
     )
@@ -53,8 +276,8 @@ def forget(conn: Connection, target: Target) -> Affected:
         (*chosen.sessions, *(row[0] for row in held_in)),
     )
     last_change.drop(conn)
-    same = [] if target.everything else copies.of(conn, chosen.sessions, chosen.messages)
-    titled = titles.own(conn, affected.touched, chosen.messages)
+    same = [] if target.everything else erasure.copies_of(conn, chosen.sessions, chosen.messages)
+    titled = erasure.own_titles(conn, affected.touched, chosen.messages)
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}
     done: list[Erased] = []
     if chosen.sessions:
@@ -74,7 +297,7 @@ def forget(conn: Connection, target: Target) -> Affected:
     erased = replace(
         erased,
         recalled_in=tuple(one for one in erased.recalled_in if one in there),
-        copies=tuple(dict.fromkeys([*copies.left(conn, same), *copies.titled(conn, titled)])),
+        copies=tuple(dict.fromkeys([*erasure.copies_left(conn, same), *erasure.titled_copies(conn, titled)])),
     )
     left = {row[0] for row in conn.execute("SELECT id FROM memories")}
     gone = [Excerpt(key, beginning(text)) for key, text in known.items() if key not in left]
@@ -85,7 +308,7 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     """Clears what else speaks of it; where words were taken away by time or project, the others stay."""
     if target.project is not None or target.since is not None or target.before is not None:
         return erased
-    cleared = about.clear(conn, target.about)
+    cleared = text_matches.clear(conn, target.about)
     return replace(
         erased,
         versions=erased.versions + cleared.versions,
@@ -93,7 +316,7 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
         stale=tuple(dict.fromkeys([*erased.stale, *cleared.stale])),
         untitled=tuple(dict.fromkeys([*erased.untitled, *cleared.untitled])),
         recalled_in=tuple(dict.fromkeys([*erased.recalled_in, *cleared.told_in])),
-        verified=erased.verified and not about.still_in(conn, target.about),
+        verified=erased.verified and not text_matches.still_in(conn, target.about),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from memory.memories.entities import FINDABLE
 from memory.memories.wording import reading, rests_on
 from memory.storage.connection import Connection
-from memory.storage.queries import indices, memories_log
-from memory.storage.queries.leftovers import Entry
+from memory.storage.queries import full_text, memory_changes
+from memory.storage.queries.erasure_check import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
         (ids, json.dumps(losing)),
     )
     gone = erase(conn, going)
-    memories_log.strip(conn, message_ids)
+    memory_changes.strip(conn, message_ids)
     return replace(gone, losing=losing, versions=gone.versions + earlier)
 
 
@@ -196,10 +196,10 @@ def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
         """,
         (ids,),
     )
-    with indices.purged(conn, "memories", len(found)):
+    with full_text.purged(conn, "memories", len(found)):
         conn.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (ids,))
-    memories_log.strip(conn, found)
-    memories_log.drop_names(conn, found)
+    memory_changes.strip(conn, found)
+    memory_changes.drop_names(conn, found)
     return Gone(
         ids=found,
         versions=int(versions),

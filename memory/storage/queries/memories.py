@@ -1,4 +1,4 @@
-"""Memories as rows: how they are found, stored and changed. Nothing here writes the change log."""
+"""Memories as rows: how they are found, stored, changed and used. Nothing here writes the change log."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -9,22 +9,73 @@ from typing import Any
 from memory.clock import micros, moment
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound
 from memory.memories.entities import (
+    FINDABLE,
     Memory,
     MemoryCounts,
     MemoryFilter,
     MemoryKind,
     MemoryOrigin,
+    MemoryPatch,
     MemorySource,
     MemoryState,
     MemoryTier,
+    MemoryUse,
     MemoryVersion,
     NewMemory,
+    Unlearned,
+    Unset,
+    UseKind,
 )
-from memory.storage.connection import Connection
-from memory.storage.queries.belongings import project_id as known_project
-from memory.storage.queries.memories_finding import containing
+from memory.storage.connection import Connection, fold
+from memory.storage.queries import sessions
+from memory.storage.queries.projects import project_id as known_project
 from memory.storage.queries.sessions import project_named
 from memory.storage.values import id_range, new_id, storable
+from memory.storage.words import Term, beginnings, is_unspaced
+
+_TEXT = "m.subject || ' ' || m.text"
+_LEAST_PIECE = 3
+
+
+def containing(text: str) -> tuple[str, list[object]]:
+    """A condition on `memories AS m`, and its parameters: every word of `text` begins a word of the memory.
+
+    Words of scripts without spaces may stand anywhere. The index of pieces leads to the few memories that are
+    looked at; those that are not in it, because nothing finds them any more, are all looked at.
+    """
+    words = beginnings(text)
+    if not words:
+        return "0", []
+    conditions: list[str] = []
+    parameters: list[object] = []
+    long = [word for word in words if len(word) >= _LEAST_PIECE]
+    if long:
+        conditions.append(
+            """
+            (m.state NOT IN ('inbox', 'kept')
+                OR m.seq IN (SELECT rowid FROM memories_pieces WHERE memories_pieces MATCH ?))
+            """
+        )
+        parameters.append(" AND ".join(Term(word).fts() for word in long))
+    for word in words:
+        unspaced = is_unspaced(word)
+        conditions.append(f"instr({'fold' if unspaced else 'spaced'}({_TEXT}), ?) > 0")
+        parameters.append(fold(word) if unspaced else f" {fold(word)}")
+    return "(" + " AND ".join(conditions) + ")", parameters
+
+
+def said_at(conn: Connection, memory_ids: Collection[str]) -> dict[str, datetime]:
+    """When the newest message was said that each rests on."""
+    rows = conn.execute(
+        """
+        SELECT s.memory_id, max(m.created_at) FROM memory_sources AS s
+        JOIN messages AS m ON m.id = s.message_id AND m.session_id = s.session_id
+        WHERE s.memory_id IN (SELECT value FROM json_each(?)) GROUP BY s.memory_id
+        """,
+        (json.dumps(list(memory_ids)),),
+    )
+    return {memory_id: moment(at) for memory_id, at in rows}
+
 
 _COLUMNS = """
     m.id, m.kind, m.tier, m.state, m.origin, m.subject, m.text, m.confidence, m.importance, m.created_at,
@@ -293,3 +344,156 @@ def versions(conn: Connection, memory_id: str) -> list[MemoryVersion]:
         MemoryVersion(memory_id, version, subject, text, moment(created))
         for version, subject, text, created in rows
     ]
+
+
+KEPT_VERSIONS = 10
+"""Earlier versions of a procedure that are kept."""
+
+
+def apply(conn: Connection, memory_id: str, patch: MemoryPatch, now: datetime) -> None:
+    """Changes what the patch gives; nothing, when it is so already. Raises `MemoryNotFound`."""
+    memory = get(conn, memory_id)
+    changes = _columns(memory, patch)
+    if not changes:
+        return
+    if "text" in changes or "subject" in changes:
+        conn.execute(
+            """
+            INSERT INTO memory_versions (memory_id, version, subject, text, created_at)
+            SELECT id, version, subject, text, worded_at FROM memories WHERE id = ?
+            """,
+            (memory_id,),
+        )
+        changes["version"] = memory.version + 1
+        changes["worded_at"] = micros(now)
+    if patch.state in FINDABLE:
+        changes["superseded_by"] = None
+    changes["updated_at"] = micros(now)
+    set_columns(conn, [memory_id], changes)
+    after = get(conn, memory_id)
+    if after.kind is MemoryKind.PROCEDURE or after.tier is MemoryTier.PROCEDURAL:
+        conn.execute(
+            "DELETE FROM memory_versions WHERE memory_id = ? AND version < ?",
+            (memory_id, after.version - KEPT_VERSIONS),
+        )
+
+
+def _columns(memory: Memory, patch: MemoryPatch) -> dict[str, object]:
+    """The columns that will hold something else."""
+    changes: dict[str, object] = {}
+    for name in ("kind", "tier", "state"):
+        value = getattr(patch, name)
+        if value is not None and value is not getattr(memory, name):
+            changes[name] = value.value
+    for name in ("subject", "text"):
+        words = getattr(patch, name)
+        if words is not None and storable(words) != getattr(memory, name):
+            changes[name] = storable(words)
+    for name in ("confidence", "importance"):
+        number = getattr(patch, name)
+        if number is not None and number != getattr(memory, name):
+            changes[name] = number
+    if patch.pinned is not None and patch.pinned is not memory.pinned:
+        changes["pinned"] = int(patch.pinned)
+    for name in ("valid_from", "valid_until", "expires_at"):
+        at = getattr(patch, name)
+        if not isinstance(at, Unset) and _whole(at) != getattr(memory, name):
+            changes[name] = None if at is None else micros(at)
+    return changes
+
+
+def _whole(at: datetime | None) -> datetime | None:
+    return None if at is None else moment(micros(at))
+
+
+def use(
+    conn: Connection,
+    memory_ids: Collection[str],
+    *,
+    reply_id: str,
+    session_id: str,
+    how: UseKind,
+    now: datetime,
+) -> None:
+    """Memories that are gone are left out. Raises `MessageNotFound`."""
+    reply = conn.execute(
+        "SELECT 1 FROM messages WHERE id = ? AND session_id = ?", (reply_id, session_id)
+    ).fetchone()
+    if reply is None:
+        raise MessageNotFound(reply_id)
+    ids = json.dumps(list(memory_ids))
+    if how is not UseKind.RECALLED:
+        # Counted before it is noted: once a reply, however often it was of use there.
+        conn.execute(
+            """
+            UPDATE memories SET uses = uses + 1, used_at = ?
+            WHERE id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
+                SELECT 1 FROM memory_uses AS u
+                WHERE u.memory_id = memories.id AND u.reply_id = ? AND u.how <> 'recalled'
+            )
+            """,
+            (micros(now), ids, reply_id),
+        )
+    conn.execute(
+        """
+        INSERT INTO memory_uses (memory_id, reply_id, session_id, how, used_at)
+        SELECT m.id, ?, ?, ?, ? FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))
+        ON CONFLICT DO NOTHING
+        """,
+        (reply_id, session_id, how.value, micros(now), ids),
+    )
+
+
+def uses(conn: Connection, memory_id: str) -> list[MemoryUse]:
+    """The latest first. Raises `MemoryNotFound`."""
+    require(conn, memory_id)
+    rows = conn.execute(
+        """
+        SELECT reply_id, session_id, how, used_at FROM memory_uses WHERE memory_id = ?
+        ORDER BY used_at DESC, reply_id DESC, how
+        """,
+        (memory_id,),
+    )
+    return [
+        MemoryUse(memory_id, reply, session, UseKind(how), moment(at)) for reply, session, how, at in rows
+    ]
+
+
+# A place in the index is passed over without a look at its row.
+_SAID_SINCE = """
+    SELECT m.seq, m.id FROM messages AS m
+    WHERE m.session_id = ? AND m.seq > ? AND m.role = 'user' AND m.status IN ('complete', 'partial')
+        AND trim(m.content, char(9, 10, 13, 32)) <> ''
+"""
+
+
+def unlearned(conn: Connection, limit: int, session: str | None) -> list[Unlearned]:
+    """The session that was used last first."""
+    places = conn.execute(
+        """
+        SELECT s.id, coalesce(l.seq, 0) FROM sessions AS s LEFT JOIN learned AS l ON l.session_id = s.id
+        WHERE s.memory_mode = 'normal' AND s.deleted_at IS NULL AND (?1 IS NULL OR s.id = ?1)
+        ORDER BY s.updated_at DESC, s.id DESC
+        """,
+        (session,),
+    ).fetchall()
+    found: list[Unlearned] = []
+    for session_id, seq in places:
+        if len(found) >= limit:
+            break
+        said = conn.execute(f"{_SAID_SINCE} ORDER BY m.seq", (session_id, seq)).fetchall()
+        if said:
+            found.append(Unlearned(session_id, said[-1][0], tuple(row[1] for row in said)))
+    return found
+
+
+def mark_learned(conn: Connection, session_id: str, seq: int) -> None:
+    """Raises `SessionNotFound`."""
+    sessions.require(conn, session_id)
+    conn.execute(
+        """
+        INSERT INTO learned (session_id, seq) VALUES (?, ?)
+        ON CONFLICT (session_id) DO UPDATE SET seq = max(seq, excluded.seq)
+        """,
+        (session_id, seq),
+    )

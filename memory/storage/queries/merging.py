@@ -6,15 +6,279 @@ a message counts as being written: that takes it out of the full-text indices, a
 """
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from memory.clock import micros
 from memory.errors import CannotMerge
 from memory.organising.entities import Merged
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs, merge_notes, parting, sessions
-from memory.storage.queries.belonging import tables
+from memory.storage.queries import epochs, sessions
+from memory.storage.queries.statistics import TIMING
+from memory.storage.queries.table_ownership import tables
+
+_KEY = "merged:"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeNote:
+    """Ids of what a session gave away: its messages in order, those without one above, its head, its
+    attachments. `tags` are digests of those that the other session was given with it: not their words."""
+
+    into: str
+    messages: tuple[str, ...]
+    roots: tuple[str, ...]
+    head: str | None
+    attachments: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def digest(tag: str) -> str:
+    return hashlib.sha256(tag.encode()).hexdigest()
+
+
+def keep_note(conn: Connection, session_id: str, note: MergeNote) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+        (f"{_KEY}{session_id}", json.dumps(asdict(note))),
+    )
+
+
+def take_note(conn: Connection, session_id: str) -> MergeNote | None:
+    """The note on a session, which is there no longer; None when there is none."""
+    note = look_at_note(conn, session_id)
+    drop_note(conn, [session_id])
+    return note
+
+
+def look_at_note(conn: Connection, session_id: str) -> MergeNote | None:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (f"{_KEY}{session_id}",)).fetchone()
+    if row is None:
+        return None
+    read: dict[str, Any] = json.loads(row[0])
+    lists = ("messages", "roots", "attachments", "tags")
+    return MergeNote(into=read["into"], head=read["head"], **{name: tuple(read[name]) for name in lists})
+
+
+def now_in(conn: Connection, session_id: str) -> str:
+    """The session that holds now what this one held: itself, unless it was merged into another one."""
+    while (note := look_at_note(conn, session_id)) is not None:
+        session_id = note.into
+    return session_id
+
+
+def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
+    """Whether a message of `holder`, which holds what the session held, was the session's own."""
+    note = look_at_note(conn, session_id)
+    others = {
+        message
+        for one in merged_into(conn, [session_id])
+        if (taken := look_at_note(conn, one)) is not None
+        for message in taken.messages
+    }
+    if note is None or holder == session_id:
+        return lambda message: message not in others
+    own = set(note.messages) - others
+    return lambda message: message in own
+
+
+def drop_note(conn: Connection, session_ids: Collection[str]) -> None:
+    conn.executemany("DELETE FROM meta WHERE key = ?", [(f"{_KEY}{one}",) for one in session_ids])
+
+
+def merged_into(conn: Connection, session_ids: Collection[str]) -> list[str]:
+    """Sessions that were merged into these, or into such ones."""
+    found: list[str] = []
+    wanted = list(session_ids)
+    while wanted:
+        rows = conn.execute(
+            """
+            SELECT substr(key, ?) FROM meta
+            WHERE key BETWEEN 'merged:' AND 'merged;'
+                AND json_extract(value, '$.into') IN (SELECT value FROM json_each(?))
+            """,
+            (len(_KEY) + 1, json.dumps(wanted)),
+        ).fetchall()
+        wanted = [row[0] for row in rows if row[0] not in found and row[0] not in session_ids]
+        found += wanted
+    return found
+
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def take_apart(conn: Connection, session_id: str) -> None:
+    """Does nothing to a session that was not merged. What was said since the merging stays where it was said.
+
+    Summaries that stand for messages of both sides go: they are made anew from what each has.
+    """
+    note = take_note(conn, session_id)
+    if note is None:
+        return
+    place = conn.execute(
+        f"SELECT session_id FROM messages WHERE id IN {_LISTED} ORDER BY seq LIMIT 1",
+        (json.dumps(note.messages),),
+    ).fetchone()
+    if place is None or place[0] == session_id:
+        return
+    conn.execute("PRAGMA defer_foreign_keys = ON")
+    _take_out(conn, session_id, place[0], note)
+
+
+def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -> None:
+    own = [
+        row[0]
+        for row in conn.execute(
+            f"SELECT id FROM messages WHERE session_id = ? AND id IN {_LISTED} ORDER BY seq",
+            (source, json.dumps(note.messages)),
+        )
+    ]
+    ids, roots = json.dumps(own), json.dumps(note.roots)
+    (before,) = conn.execute(
+        f"SELECT parent_id FROM messages WHERE session_id = ? AND id IN {_LISTED} ORDER BY seq LIMIT 1",
+        (source, roots),
+    ).fetchone() or (None,)
+    _part_summaries(conn, session_id, source, ids)
+    for name, column in _made_from_messages(conn):
+        conn.execute(
+            f'UPDATE "{name}" SET session_id = ? WHERE session_id = ? AND "{column}" IN {_LISTED}',
+            (session_id, source, ids),
+        )
+    conn.execute(
+        f"UPDATE attachments SET session_id = ? WHERE session_id = ? AND id IN {_LISTED}",
+        (session_id, source, json.dumps(note.attachments)),
+    )
+    summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
+    owners = json.dumps([*own, *(row[0] for row in summed)])
+    move_vectors(conn, session_id, f"session_id = ? AND owner_id IN {_LISTED}", source, owners)
+    # What has been said since goes on from where the other one's words began.
+    conn.execute(
+        f"""
+        UPDATE messages SET parent_id = ? WHERE session_id = ?
+            AND parent_id IN {_LISTED} AND id NOT IN {_LISTED}
+        """,
+        (before, source, ids, ids),
+    )
+    conn.execute(
+        f"""
+        UPDATE messages SET session_id = ?, parent_id = CASE WHEN id IN {_LISTED} THEN NULL ELSE parent_id END
+        WHERE session_id = ? AND id IN {_LISTED}
+        """,
+        (session_id, roots, source, ids),
+    )
+    _settle_apart(conn, session_id, source, own, note.head, before)
+    own_tags = conn.execute("SELECT tag FROM session_tags WHERE session_id = ?", (session_id,)).fetchall()
+    conn.executemany(
+        "DELETE FROM session_tags WHERE session_id = ? AND tag = ?",
+        [(source, tag) for (tag,) in own_tags if digest(tag) in note.tags],
+    )
+    # A remembered result may rest on words of both.
+    conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))
+    for one in (session_id, source):
+        epochs.drop(conn, one)
+
+
+def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
+    """Tables of which each row goes with one message, and the column that names it."""
+    return [
+        (name, key.columns[0])
+        for name, table in tables(conn).items()
+        for key in table.foreign
+        if key.parent == "messages" and key.columns[1:] == ("session_id",) and name != "messages"
+    ]
+
+
+def _part_summaries(conn: Connection, session_id: str, source: str, ids: str) -> None:
+    """Those of these messages alone go along; those of both go for good."""
+    mixed = """
+        SELECT summary_id FROM summary_messages WHERE session_id = ?1
+        GROUP BY summary_id
+        HAVING sum(message_id IN (SELECT value FROM json_each(?2))) BETWEEN 1 AND count(*) - 1
+    """
+    conn.execute(f"DELETE FROM summaries WHERE id IN ({mixed})", (source, ids))
+    conn.execute(
+        """
+        UPDATE summaries SET session_id = ?3 WHERE session_id = ?1 AND id IN (
+            SELECT summary_id FROM summary_messages
+            WHERE session_id = ?1 AND message_id IN (SELECT value FROM json_each(?2))
+        )
+        """,
+        (source, ids, session_id),
+    )
+    # What was merged into a summary that is gone stands for itself again.
+    conn.execute(
+        """
+        UPDATE summaries SET state = 'current'
+        WHERE session_id IN (?, ?) AND state = 'merged' AND merged_into IS NULL
+        """,
+        (source, session_id),
+    )
+
+
+def _settle_apart(
+    conn: Connection, session_id: str, source: str, own: Sequence[str], head: str | None, before: str | None
+) -> None:
+    conn.execute(
+        "UPDATE sessions SET message_count = ?, head_id = ? WHERE id = ?",
+        (len(own), head if head in own else (own[-1] if own else None), session_id),
+    )
+    conn.execute("UPDATE sessions SET message_count = message_count - ? WHERE id = ?", (len(own), source))
+    (at,) = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (source,)).fetchone()
+    if at in own:
+        conn.execute("UPDATE sessions SET head_id = ? WHERE id = ?", (before, source))
+    conn.execute(
+        """
+        INSERT INTO learned (session_id, seq) SELECT ?, seq FROM learned WHERE session_id = ?
+        ON CONFLICT DO UPDATE SET seq = excluded.seq
+        """,
+        (session_id, source),
+    )
+    rename_in_log(conn, source, session_id, own)
+
+
+def move_vectors(conn: Connection, target: str, where: str, *parameters: str) -> None:
+    """Gives vectors to another session. They come anew, so that whoever holds them in memory hears of it."""
+    rows = conn.execute(
+        f"SELECT kind, owner_id, part, model, data FROM vectors WHERE {where}", parameters
+    ).fetchall()
+    conn.execute(f"DELETE FROM vectors WHERE {where}", parameters)
+    conn.executemany(
+        "INSERT INTO vectors (kind, owner_id, part, session_id, model, data) VALUES (?, ?, ?, ?, ?, ?)",
+        [(kind, owner, part, target, model, data) for kind, owner, part, model, data in rows],
+    )
+
+
+def rename_in_log(conn: Connection, old: str, new: str, messages: Sequence[str] | None = None) -> None:
+    """In what is known of how memories were: their sources are in another session now. With `messages` only
+    sources that are among these."""
+    changes = conn.execute(
+        "SELECT id, before, after FROM memory_changes WHERE instr(before, ?1) OR instr(after, ?1)",
+        (f'"{old}"',),
+    ).fetchall()
+    moved = None if messages is None else set(messages)
+    for change_id, *states in changes:
+        renamed = [_renamed(json.loads(state), old, new, moved) for state in states]
+        conn.execute(
+            "UPDATE memory_changes SET before = ?, after = ? WHERE id = ?",
+            (*map(json.dumps, renamed), change_id),
+        )
+
+
+def _renamed(
+    states: dict[str, dict[str, list[list[str]]] | None], old: str, new: str, moved: set[str] | None
+) -> object:
+    for state in states.values():
+        if state is not None:
+            state["sources"] = [
+                [message, new if session == old and (moved is None or message in moved) else session, quote]
+                for message, session, quote in state["sources"]
+            ]
+    return states
+
 
 _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}
@@ -66,20 +330,20 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
     for name, table in tables(conn).items():
         if "session_id" in table.columns and name not in _STAYS:
             conn.execute(f'UPDATE "{name}" SET session_id = ? WHERE session_id = ?', (target, other))
-    parting.move_vectors(conn, target, "session_id = ?", other)
+    move_vectors(conn, target, "session_id = ?", other)
     conn.execute("DELETE FROM jobs WHERE session_id = ?", (other,))
     conn.execute("DELETE FROM tag_suggestions WHERE session_id = ?", (other,))
-    parting.rename_in_log(conn, other, target)
+    rename_in_log(conn, other, target)
     _settle(conn, target, other, len(said), now)
-    note = merge_notes.MergeNote(
+    note = MergeNote(
         into=target,
         messages=tuple(row[0] for row in said),
         roots=tuple(row[0] for row in said if row[1] is None),
         head=end,
         attachments=tuple(held),
-        tags=tuple(map(merge_notes.digest, tags)),
+        tags=tuple(map(digest, tags)),
     )
-    merge_notes.keep(conn, other, note)
+    keep_note(conn, other, note)
     return len(said)
 
 

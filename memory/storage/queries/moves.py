@@ -1,14 +1,26 @@
-"""Parcels of sessions that have left the room, as rows; and the key that seals what comes to this room."""
+"""Sessions that move between rooms, as parcels: packed, kept until they have arrived, unpacked."""
+# ruff: noqa: S608  # the names put into SQL come from the schema
 
+import json
 import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from memory.clock import micros, moment
-from memory.entities import RoomKind
+from memory.context.entities import TOLD, TierUse
+from memory.entities import Erased, RoomKind
 from memory.errors import SessionNotFound
 from memory.rooms.entities import Move
 from memory.rooms.sealing import KEY_BYTES
 from memory.storage.connection import Connection
+from memory.storage.queries import erasure, projects
+from memory.storage.queries.epochs import pack_parts, unpack_parts
+from memory.storage.queries.forgetting import combined
+from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
 
 _KEY = "parcel_key"
 
@@ -46,3 +58,277 @@ def parcel(conn: Connection, session_id: str) -> bytes:
 
 def end(conn: Connection, session_id: str) -> None:
     conn.execute("DELETE FROM moves WHERE session_id = ?", (session_id,))
+
+
+Row = dict[str, Any]
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+class Parcel(msgspec.Struct, frozen=True):
+    """Rows by table, each with the names of its columns, in the order in which they are to be stored.
+
+    `learned_from` is the newest message that was learned from: the room counts its messages by itself.
+    """
+
+    session_id: str
+    tables: dict[str, list[Row]]
+    learned_from: str | None
+
+    def rows(self, table: str) -> list[Row]:
+        return self.tables.get(table, [])
+
+
+def encode(parcel: Parcel) -> bytes:
+    return msgspec.msgpack.encode(parcel)
+
+
+def decode(data: bytes) -> Parcel:
+    return msgspec.msgpack.decode(data, type=Parcel)
+
+
+def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
+    """Takes the session with all that goes with it out of the room. Raises `SessionNotFound`.
+
+    Memories go with it that would be erased with it (those that no other source speaks for), and those that
+    were kept in it.
+    """
+    known = tables(conn)
+    session = _session_rows(conn, known, session_id)
+    learned = _learned_from(conn, session_id)
+    kept = _kept_in(conn, session_id)
+    candidates = _memories_of(conn, session_id) | kept
+    memory = _memory_rows(conn, known, candidates)
+    projects = _projects(conn, session, memory)
+    erased = erasure.erase_session(conn, session_id)
+    if kept:
+        erased = combined([erased, erasure.take_memories(conn, kept)])
+    gone = candidates - _still_there(conn, candidates)
+    rows = {**session, "projects": projects}
+    for name, found in _only(memory, gone).items():
+        rows[name] = [*rows.get(name, []), *found]
+    _keep_own_words(rows)
+    _cut_what_points_out(rows, known)
+    _drop_empty_projects(conn, known, projects)
+    return Parcel(session_id, {name: found for name, found in rows.items() if found}, learned), erased
+
+
+def _session_rows(conn: Connection, known: dict[str, Table], session_id: str) -> dict[str, list[Row]]:
+    found = {
+        table.name: _select(conn, table, '"session_id" = ?', session_id)
+        for table in known.values()
+        if table.lineage is Lineage.SESSION and table.name not in ("sessions", "learned")
+    }
+    found["sessions"] = _select(conn, known["sessions"], "id = ?", session_id)
+    return found
+
+
+def _learned_from(conn: Connection, session_id: str) -> str | None:
+    row = conn.execute(
+        """
+        SELECT id FROM messages
+        WHERE session_id = ?1 AND seq <= (SELECT seq FROM learned WHERE session_id = ?1)
+        ORDER BY seq DESC LIMIT 1
+        """,
+        (session_id,),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+# --- memories ---------------------------------------------------------------------------------------
+
+
+def _memories_of(conn: Connection, session_id: str) -> set[str]:
+    rows = conn.execute("SELECT DISTINCT memory_id FROM memory_sources WHERE session_id = ?", (session_id,))
+    return {row[0] for row in rows}
+
+
+def _kept_in(conn: Connection, session_id: str) -> set[str]:
+    """Memories that the user put into words in the session, and that no other session speaks for."""
+    rows = conn.execute(
+        """
+        SELECT k.memory_id FROM memory_kept_in AS k JOIN memories AS m ON m.id = k.memory_id
+        WHERE k.session_id = ?1 AND m.own_words = 1 AND NOT EXISTS (
+            SELECT 1 FROM memory_sources AS s WHERE s.memory_id = k.memory_id AND s.session_id <> ?1
+        )
+        """,
+        (session_id,),
+    )
+    return {row[0] for row in rows}
+
+
+def _still_there(conn: Connection, ids: Collection[str]) -> set[str]:
+    rows = conn.execute(f"SELECT id FROM memories WHERE id IN {_LISTED}", (json.dumps(list(ids)),))
+    return {row[0] for row in rows}
+
+
+def _memory_rows(conn: Connection, known: dict[str, Table], ids: Collection[str]) -> dict[str, list[Row]]:
+    listed = json.dumps(sorted(ids))
+    found = {
+        table.name: _select(conn, table, f'"memory_id" IN {_LISTED}', listed)
+        for table in known.values()
+        if table.lineage is Lineage.MEMORY and table.name != "memories"
+    }
+    found["memories"] = _select(conn, known["memories"], f"id IN {_LISTED}", listed)
+    found["vectors"] = _select(
+        conn, known["vectors"], f"kind = 'memory' AND session_id IS NULL AND owner_id IN {_LISTED}", listed
+    )
+    return found
+
+
+def _only(memory: dict[str, list[Row]], gone: Collection[str]) -> dict[str, list[Row]]:
+    owner = {"memories": "id", "vectors": "owner_id"}
+    return {
+        name: [row for row in rows if row[owner.get(name, "memory_id")] in gone]
+        for name, rows in memory.items()
+    }
+
+
+# --- projects ---------------------------------------------------------------------------------------
+
+
+def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
+    ids = {
+        row["project_id"]
+        for group in groups
+        for rows in group.values()
+        for row in rows
+        if row.get("project_id") is not None
+    }
+    return _select(conn, tables(conn)["projects"], f"id IN {_LISTED}", json.dumps(sorted(ids)))
+
+
+def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> None:
+    """A project whose last session leaves goes with it: its name tells of it."""
+    users = [
+        (table.name, key.columns[0])
+        for table in known.values()
+        for key in table.foreign
+        if key.parent == "projects"
+    ]
+    for project in projects:
+        used = any(
+            conn.execute(f'SELECT 1 FROM "{table}" WHERE "{column}" = ? LIMIT 1', (project["id"],)).fetchone()
+            for table, column in users
+        )
+        if not used:
+            conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
+
+
+# --- what does not go -------------------------------------------------------------------------------
+
+
+def _keep_own_words(rows: dict[str, list[Row]]) -> None:
+    """Takes out what prompts hold of anything that stays: it would be out of the reach of forgetting there,
+    or in the reach of people who must not see it."""
+    owners = ("sessions", "messages", "summaries", "memories", "attachments")
+    own = {row["id"] for name in owners for row in rows.get(name, [])}
+    asked = {row["id"]: row["parent_id"] for row in rows["messages"]}
+    emptied: set[str | None] = set()
+    for turn in rows["turns"]:
+        parts = unpack_parts(turn["parts"])
+        if any(part.tier in TOLD and not own.issuperset(part.ids) for part in parts):
+            emptied.add(asked[turn["reply_id"]])
+        turn["parts"] = pack_parts([_own_part(part, own) for part in parts])
+    for message in rows["messages"]:
+        if message["id"] in emptied:
+            message["preface"] = ""
+    rows["considered"] = [row for row in rows["considered"] if row["item_id"] in own]
+    # An epoch goes on with the prefaces of its session, as they were.
+    rows["epochs"] = [
+        epoch
+        for epoch in rows["epochs"]
+        if not emptied and all(own.issuperset(part.ids) for part in unpack_parts(epoch["parts"]))
+    ]
+
+
+def _own_part(part: TierUse, own: Collection[str]) -> TierUse:
+    return replace(part, ids=tuple(held for held in part.ids if held in own))
+
+
+def _cut_what_points_out(rows: dict[str, list[Row]], known: dict[str, Table]) -> None:
+    """Until every row refers only to what is in the parcel: other rows go, or refer to nothing."""
+    changed = True
+    while changed:
+        changed = False
+        for name, key in _keys(rows, known):
+            there = {tuple(row[column] for column in key.parent_columns) for row in rows.get(key.parent, [])}
+            kept: list[Row] = []
+            for row in rows[name]:
+                refers = tuple(row[column] for column in key.columns)
+                if None in refers or refers in there:
+                    kept.append(row)
+                    continue
+                changed = True
+                if key.optional:
+                    kept.append({**row, **dict.fromkeys(key.columns)})
+            rows[name] = kept
+
+
+def _keys(rows: dict[str, list[Row]], known: dict[str, Table]) -> Iterator[tuple[str, ForeignKey]]:
+    return ((name, key) for name in list(rows) for key in known[name].foreign if rows[name])
+
+
+def _select(conn: Connection, table: Table, where: str, value: str) -> list[Row]:
+    order = f'ORDER BY "{table.order}"' if table.order else ""
+    names = ", ".join(f'"{column}"' for column in table.columns)
+    rows = conn.execute(f'SELECT {names} FROM "{table.name}" WHERE {where} {order}', (value,))
+    return [dict(zip(table.columns, row, strict=True)) for row in rows]
+
+
+# Work that is done anew where it is wanted, and results that another session may have led to already.
+_EITHER = ("jobs", "job_results")
+
+
+def unpack(conn: Connection, parcel: Parcel) -> bool:
+    """False, and nothing is stored, when the session is here."""
+    if conn.execute("SELECT 1 FROM sessions WHERE id = ?", (parcel.session_id,)).fetchone() is not None:
+        return False
+    known = tables(conn)
+    projects = {row["id"]: _project(conn, known["projects"], row) for row in parcel.rows("projects")}
+    # Heads, parents and merged summaries point both ways.
+    conn.execute("PRAGMA defer_foreign_keys = ON")
+    # Triggers count a session's messages: it comes first, and without any.
+    _insert(
+        conn, known["sessions"], [{**row, "message_count": 0} for row in parcel.rows("sessions")], projects
+    )
+    for name, rows in parcel.tables.items():
+        if name not in ("sessions", "projects") and name in known:
+            _insert(conn, known[name], [_settled(name, row) for row in rows], projects)
+    if parcel.learned_from is not None:
+        conn.execute(
+            """
+            INSERT INTO learned (session_id, seq) SELECT session_id, seq FROM messages
+            WHERE session_id = ? AND id = ?
+            """,
+            (parcel.session_id, parcel.learned_from),
+        )
+    return True
+
+
+def _settled(name: str, row: Row) -> Row:
+    """A job that was under way when its session left is begun again."""
+    return {**row, "state": "queued"} if name == "jobs" and row["state"] == "running" else row
+
+
+def _project(conn: Connection, table: Table, row: Row) -> str:
+    """The id here of the project of that name, in any capitals, which is made when there is none."""
+    found = projects.project_id(conn, row["name"])
+    if found is None:
+        _insert(conn, table, [row], {})
+        return str(row["id"])
+    return found
+
+
+def _insert(conn: Connection, table: Table, rows: list[Row], projects: Mapping[str, str]) -> None:
+    if not rows:
+        return
+    columns = [name for name in table.columns if name in rows[0] and name != table.order]
+    verb = "INSERT OR IGNORE" if table.name in _EITHER else "INSERT"
+    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" for _ in columns)
+    conn.executemany(
+        f'{verb} INTO "{table.name}" ({names}) VALUES ({marks})',
+        [
+            [projects.get(row[name], row[name]) if name == "project_id" else row[name] for name in columns]
+            for row in rows
+        ],
+    )

@@ -1,6 +1,7 @@
 """What a room tells of its own use, counted where it lies. What is in the bin counts nowhere."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from functools import cache
 from itertools import accumulate
 
 from memory.clock import micros, moment
-from memory.insights.entities import DayCount, Growth, Stored, Topic, Totals, Used, by_month, monday
+from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used, by_month, monday
 from memory.storage.connection import Connection
 
 _QUARTER = 900_000_000
@@ -294,3 +295,44 @@ def _typical(conn: Connection, table: str, measure: str) -> float:
         is not None
     ]
     return sum(sizes) / len(sizes) if sizes else 0.0
+
+
+TIMING = "timing"
+
+
+def note_timing(conn: Connection, session_id: str, timed: Timed) -> None:
+    text = json.dumps(
+        [
+            timed.message_id,
+            timed.model,
+            round(timed.first_token_ms, 1),
+            round(timed.tokens_per_second, 2),
+            timed.prompt_tokens,
+            timed.completion_tokens,
+        ]
+    )
+    conn.execute(
+        """
+        INSERT INTO job_results (kind, hash, session_id, result, created_at) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (kind, hash) DO UPDATE SET result = excluded.result, created_at = excluded.created_at
+        """,
+        (TIMING, hashlib.sha256(timed.message_id.encode()).digest(), session_id, text, micros(timed.at)),
+    )
+
+
+def timings(conn: Connection, since: int | None, limit: int) -> list[Timed]:
+    """The latest `limit`, the earliest first; of sessions outside the bin."""
+    rows = conn.execute(
+        """
+        SELECT result, created_at FROM job_results
+        WHERE kind = ? AND created_at >= ?
+            AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
+        ORDER BY created_at DESC LIMIT ?
+        """,
+        (TIMING, since or 0, max(limit, 0)),
+    ).fetchall()
+    found = []
+    for text, at in reversed(rows):
+        message, model, first, speed, read, written = json.loads(text)
+        found.append(Timed(message, model, moment(at), first, speed, read, written))
+    return found

@@ -11,7 +11,7 @@ from memory.errors import SessionNotFound
 from memory.learning.evidence import found
 from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection
-from memory.storage.queries import attachments, belongings, bulk, memories, merge_notes, sessions
+from memory.storage.queries import attachments, full_text, memories, merging, projects, sessions
 from memory.storage.values import new_id, one_line, storable
 from memory.summaries.evidence import fold
 from memory.transfer.entities import (
@@ -45,7 +45,7 @@ def take(
         conn.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_IN_LOG}")
     if sum(len(session.messages) for session in given) < _MANY:
         return [_take_one(conn, session, None, learn=learn) for session in given]
-    with bulk.many(conn) as many:
+    with full_text.many(conn) as many:
         return [_take_one(conn, session, many, learn=learn) for session in given]
 
 
@@ -83,12 +83,12 @@ def _find(conn: Connection, session: TravellingSession) -> _Found:
     ).fetchone()
     if row is None:
         return _Found(None, 0, {})
-    session_id, used = merge_notes.now_in(conn, row[0]), row[1]
+    session_id, used = merging.now_in(conn, row[0]), row[1]
     if session_id != row[0]:
         (used,) = conn.execute("SELECT updated_at FROM sessions WHERE id = ?", (session_id,)).fetchone()
     rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (session_id,))
     # In a session that was merged only what came from its own origin goes by that one's ids.
-    own_ids = merge_notes.own_messages(conn, row[0], session_id)
+    own_ids = merging.own_messages(conn, row[0], session_id)
     ids = {external or own: own for own, external in rows if own_ids(own)}
     return _Found(str(session_id), int(used), ids)
 
@@ -107,7 +107,7 @@ def _missing(session: TravellingSession, found: _Found) -> str | None:
 
 
 def _take_one(
-    conn: Connection, session: TravellingSession, many: bulk.Many | None, *, learn: bool
+    conn: Connection, session: TravellingSession, many: full_text.Many | None, *, learn: bool
 ) -> Arrival | Refused:
     found = _find(conn, session)
     missing = _missing(session, found)
@@ -315,7 +315,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     own, external = _identity(conn, "sessions", session.id)
     project = None
     if session.project is not None:
-        project = belongings.project_id(conn, session.project) or sessions.project_named(
+        project = projects.project_id(conn, session.project) or sessions.project_named(
             conn, session.project, session.created_at
         )
     conn.execute(

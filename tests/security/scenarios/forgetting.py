@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.storage.connection import Connection
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from tests.security.crash import Said, Say, Scenario
 from tests.security.stage import Stage
 from tests.storage.conftest import Place, database_of
@@ -13,7 +13,7 @@ TURNS = 3
 KEPT = "something else entirely"
 
 
-async def tables_with(store: SqlSessionStore, *words: str) -> set[str]:
+async def tables_with(store: Store, *words: str) -> set[str]:
     def look(conn: Connection) -> set[str]:
         return holding(conn, *words)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from atlas_desktop.importing.entities import ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 
@@ -37,7 +37,7 @@ class Importing(Scenario):
                 line = {"id": f"s{number}.{n}", "title": "t", "created_at": "2024-02-03T04:05:06Z"}
                 file.write(json.dumps({**line, "messages": said}) + "\n")
 
-    async def take(self, store: SessionStore) -> ImportReport:
+    async def take(self, store: Store) -> ImportReport:
         return await Importer(store.transfer).take([self.file], ImportOptions(learn=True))
 
     async def act(self, given: str, say: Say) -> None:

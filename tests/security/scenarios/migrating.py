@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory.storage.connection import create_file
-from memory.storage.migrations import ALL, LATEST, m0004_vectors, m0011_vectors_in_rows
-from memory.storage.schema import migrate
+from memory.storage.migrations import ALL, LATEST, m0004_vectors, m0011_vectors_in_rows, migrate
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 from tests.storage.test_upgrade import ANSWER, NOW, QUESTION, SESSION, WORDS, fill

@@ -13,15 +13,14 @@ import pytest
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import SessionNotFound, SummaryNotFound
-from memory.ports import SessionStore
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.security.crash import Said, Say, Scenario
 
 LENGTH = 12
 
 
-async def begin(store: SessionStore, say: Say) -> Session:
+async def begin(store: Store, say: Say) -> Session:
     """The newest session, alone in the room, or a first one."""
     sessions = await store.list_sessions()
     for session in sessions[1:]:
@@ -79,7 +78,7 @@ class Rewriting(Scenario):
             await store.close()
 
 
-async def look_for(store: SqlSessionStore, said: Sequence[Said], present: set[str]) -> None:
+async def look_for(store: Store, said: Sequence[Said], present: set[str]) -> None:
     for what, ref, *rest in said:
         if what == "erased":
             with pytest.raises(SessionNotFound):
@@ -102,14 +101,14 @@ def is_whole(summary: Summary) -> bool:
     return summary.text == f"{summary.topics[0]} " + "word " * 500
 
 
-async def contents(store: SqlSessionStore, session: Session) -> list[object]:
+async def contents(store: Store, session: Session) -> list[object]:
     """What a fork has in common with the session that it was made from."""
     told = [(m.role, m.content, m.created_at) for m in await store.branch(session.id)]
     summed = [(one.text, one.level, one.state) for one in await store.context.summaries(session.id)]
     return [told, summed]
 
 
-async def kept(store: SqlSessionStore, summary_id: str) -> Summary | None:
+async def kept(store: Store, summary_id: str) -> Summary | None:
     """None when its session has been erased."""
     try:
         return await store.context.summary(summary_id)

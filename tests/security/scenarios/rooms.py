@@ -8,9 +8,9 @@ from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
-from memory.storage.store import SqlSessionStore
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.security.crash import Said, Say, Scenario
 from tests.security.scenarios.forgetting import tables_with
 from tests.storage.conftest import Place
@@ -24,7 +24,7 @@ _ROOM_AFTER = {"private": RoomKind.PRIVATE, "back": RoomKind.OPEN}
 class Pair:
     """Both rooms, open, with the service that moves sessions between them."""
 
-    def __init__(self, stores: dict[RoomKind, SqlSessionStore], home: Path) -> None:
+    def __init__(self, stores: dict[RoomKind, Store], home: Path) -> None:
         self.stores = stores
         self.two = TwoRooms(home, lambda room: stores[room])
 

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from itertools import count
 
-from memory.storage.snapshots import SqlSnapshotStore, open_snapshots
+from memory.storage.snapshots import SnapshotStore, open_snapshots
 from models.messages import ModelState
-from models.testing import sealed_state
+from tests.fakes.models import sealed_state
 from tests.security.crash import Said, Say, Scenario
 
 MIB = 1024 * 1024
 
 
-async def loaded(store: SqlSnapshotStore, session: str) -> ModelState | None:
+async def loaded(store: SnapshotStore, session: str) -> ModelState | None:
     info = await store.find(session, "m")
     return None if info is None else await store.load(info)
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from memory.context.entities import SummaryState
 from memory.entities import NewMessage, NewSession
-from memory.storage.store import SqlSessionStore
+from memory.storage.store import Store
 from memory.summaries.active_summaries import active_summaries
 from memory.summaries.compaction import Compactor
 from memory.summaries.planning import PlanLimits
 from memory.summaries.summarise import Summariser
 from models.messages import Role
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.models import ScriptedChatModel, WordCounter
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 
@@ -18,7 +18,7 @@ LIMITS = PlanLimits(target_tokens=100_000)
 TOLD = "They speak of the garden."
 
 
-def compactor_of(store: SqlSessionStore) -> Compactor:
+def compactor_of(store: Store) -> Compactor:
     summariser = Summariser(ScriptedChatModel([TOLD]), WordCounter(), results=store.jobs)
     return Compactor(store, summariser, WordCounter())
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from memory.jobs.foreground_gate import ForegroundGate, Throttle
 from memory.jobs.queue import Job
 from memory.jobs.runner import JobRunner, Stage
-from memory.testing import InMemorySessionStore
-from memory.testing.jobs import InMemoryJobStore
+from memory.storage.jobs import JobStore
+from tests.stores import InMemoryStore
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -86,7 +86,7 @@ class Bench:
     task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
-        self.store: InMemoryJobStore = InMemorySessionStore(self.time).jobs
+        self.store: JobStore = InMemoryStore(self.time).jobs
         self.handlers["note"] = self.note
         self.runner = self.make_runner()
 

@@ -7,7 +7,7 @@ import pytest
 from memory.errors import StorageFull
 from memory.jobs.queue import Job, JobState
 from memory.jobs.runner import LOOK_S, MAX_ATTEMPTS, JobRunner, Stage
-from memory.testing import InMemorySessionStore
+from tests.stores import InMemoryStore
 from tests.unit.background.bench import Bench, quiet
 
 
@@ -49,7 +49,7 @@ async def test_a_job_that_ends_the_process_each_time_is_given_up(bench: Bench) -
 
 
 async def test_the_runner_ends_with_its_room(bench: Bench) -> None:
-    room = InMemorySessionStore(bench.time)
+    room = InMemoryStore(bench.time)
     runner = JobRunner(room.jobs, bench.time, bench.gate, bench.handlers, sleep=bench.time.sleep)
     ending = asyncio.create_task(runner.run_forever())
     await quiet()

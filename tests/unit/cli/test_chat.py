@@ -18,7 +18,7 @@ from atlas_desktop.services.turns import TurnOptions
 from memory.personas.entities import NewPersona
 from models.errors import UnknownModel
 from models.messages import GenerationParams
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
 OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50))

@@ -16,8 +16,8 @@ from atlas_desktop.paths import Paths
 from atlas_desktop.services.vault import VaultService
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
-from memory.ports import SessionStore
 from memory.storage.room import open_room
+from memory.storage.store import Store
 from memory.vault import recovery
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
@@ -51,7 +51,7 @@ def run(
     """Runs a command; returns its exit status and what it printed (a value with `--json`, else text)."""
 
     def build_vault(paths: Paths) -> VaultService:
-        async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+        async def open_store(key: RoomKey, room: RoomKind, create: bool) -> Store:
             return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
 
         opened = Vault(paths.rooms, RoomKind.OPEN, CHEAP, keyring)

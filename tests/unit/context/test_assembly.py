@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memory.context.assembly import Prompt, TokenSizes, alternating, assemble, make_head, sendable
 from memory.entities import Message, MessageStatus
 from models.messages import ChatMessage, ModelInfo, PromptShape, Role
-from models.testing import WordCounter
+from tests.fakes.models import WordCounter
 
 INFO = ModelInfo("m", "f1", "a", 100, 100, 0, 0, True, PromptShape(3, dict.fromkeys(Role, 2)), "words")
 

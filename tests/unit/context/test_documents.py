@@ -13,9 +13,10 @@ from memory.context.documents import DocumentReading, Documents
 from memory.context.engine import ContextEngine
 from memory.context.prepared import Prepared
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession
-from memory.testing import CountingFolder, InMemorySessionStore
 from models.messages import Completion, Role, StopReason, Timings
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.folding import CountingFolder
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 
 SMALL = Limits(max_tokens=900, summary_target=600, immediate_turns=10, date_and_time=False)
 FILLER = "The harbour was built of grey stone and stands beside the river. "
@@ -39,7 +40,7 @@ class Talk:
     """One session in which things are said and attached."""
 
     def __init__(self, context: int = 2400, limits: Limits = SMALL) -> None:
-        self.store = InMemorySessionStore()
+        self.store = InMemoryStore()
         self.engine = ContextEngine(
             self.store,
             ScriptedChatModel(context_length=context),

@@ -18,9 +18,10 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.errors import ContextTooSmall
-from memory.testing import CountingFolder, InMemorySessionStore
 from models.messages import ChatMessage, Completion, Role, StopReason, Timings
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.folding import CountingFolder
+from tests.fakes.models import ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 
 SMALL = Limits(max_tokens=512, summary_target=300, immediate_turns=10, date_and_time=False)
 
@@ -29,7 +30,7 @@ class Talk:
     """One session, one engine, a model that only says how much it may read."""
 
     def __init__(self, *, context: int = 400, limits: Limits = SMALL, system: str = "Be kind.") -> None:
-        self.store = InMemorySessionStore()
+        self.store = InMemoryStore()
         self.model = ScriptedChatModel(context_length=context)
         self.folder = CountingFolder(self.store)
         self.limits = limits

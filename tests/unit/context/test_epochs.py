@@ -9,7 +9,7 @@ from memory.context.entities import Epoch, Summary
 from memory.context.epochs import on_branch, usable
 from memory.entities import Message
 from models.messages import PromptShape, Role
-from models.testing import WordCounter
+from tests.fakes.models import WordCounter
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHAPE = PromptShape(3, dict.fromkeys(Role, 2))

@@ -15,11 +15,12 @@ from memory.context.recalling import ContextRecall
 from memory.entities import Message, NewMessage, NewSession, Session
 from memory.errors import ContextTooSmall
 from memory.recall.entities import Hit, RawScores, Recalled, Source
-from memory.testing import CountingFolder, InMemorySessionStore
-from memory.testing.clock import FakeClock
 from models.errors import WorkerCrashed
 from models.messages import Role
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.folding import CountingFolder
+from tests.fakes.models import ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 
 WHEN = datetime(2026, 1, 3, tzinfo=UTC)
 
@@ -44,7 +45,7 @@ class Scene:
     """An older session with a secret, and a chat that recalls it."""
 
     def __init__(self, script: Sequence[str] = ("Yes.",)) -> None:
-        self.store = InMemorySessionStore(FakeClock(WHEN))
+        self.store = InMemoryStore(FakeClock(WHEN))
         self.model = ScriptedChatModel(script)
         self.older: Session
         self.chat: TurnService

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.context.long_messages import in_parts
-from models.testing import WordCounter
+from tests.fakes.models import WordCounter
 
 words = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=12)
 borders = st.sampled_from([" ", "\n", "\n\n", ". ", "  \n \n", "! "])

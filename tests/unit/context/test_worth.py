@@ -12,10 +12,10 @@ from memory.context.entities import NewEpoch
 from memory.context.recalling import MOST_HITS, ContextRecall, RecalledContext, asks, novel_hits, worthwhile
 from memory.entities import Message, NewMessage, NewSession
 from memory.recall.entities import Hit, RawScores, Source
-from memory.testing import InMemorySessionStore
-from memory.testing.clock import FakeClock
 from models.messages import Role
-from models.testing import WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import WordCounter
+from tests.stores import InMemoryStore
 
 WHEN = datetime(2026, 1, 3, tzinfo=UTC)
 ASKED = "When is my sister's appointment?"
@@ -143,7 +143,7 @@ class Asked:
 
 
 async def preface_for(text: str, recall: Asked) -> RecalledContext:
-    store = InMemorySessionStore(FakeClock(WHEN))
+    store = InMemoryStore(FakeClock(WHEN))
     session, message = await store.create_session(NewSession("now"), NewMessage(Role.USER, text))
     recalling = ContextRecall(WordCounter(), FakeClock(WHEN), recall=recall, zone=UTC)  # type: ignore[arg-type]
     epoch = NewEpoch(session.id, "m", "", (), message.id)

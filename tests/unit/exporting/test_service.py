@@ -17,15 +17,16 @@ from atlas_desktop.importing.lines import read_line
 from memory.attachments.entities import NewAttachment
 from memory.errors import SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.testing import FakeClock, InMemorySessionStore
 from tests.contract.talk import talk
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 REDACT = Redaction(frozenset(KINDS))
 
 
-async def room(talks: int = 2) -> tuple[InMemorySessionStore, list[str]]:
+async def room(talks: int = 2) -> tuple[InMemoryStore, list[str]]:
     """A room with conversations; the first is remembered by its first message."""
-    store = InMemorySessionStore(FakeClock())
+    store = InMemoryStore(FakeClock())
     ids = []
     for number in range(talks):
         session, said = await talk(store, 3)
@@ -42,7 +43,7 @@ def left_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def chosen(store: InMemorySessionStore, ids: Sequence[str], **more: Any) -> list[Chosen]:
+def chosen(store: InMemoryStore, ids: Sequence[str], **more: Any) -> list[Chosen]:
     return [Chosen(store, tuple(ids), **more)]
 
 
@@ -143,7 +144,7 @@ async def test_files_that_were_attached_are_named_and_lines_stay_the_same(tmp_pa
         assert "plan *b*.pdf" in text
         assert "long text" not in text
     # Taken in elsewhere it is attached there, and goes out as it came.
-    other = InMemorySessionStore(FakeClock())
+    other = InMemoryStore(FakeClock())
     taken = await other.transfer.take(read_line(line.encode()))
     assert [one.text for one in await other.attachments.attached(taken.session_id)] == ["long text"]
     await ExportService(chosen(other, [taken.session_id])).write(

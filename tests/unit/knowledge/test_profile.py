@@ -16,9 +16,10 @@ from memory.memories.entities import (
     NewMemory,
 )
 from memory.memories.profile import Profile, ProfileMaker, candidates
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import PromptShape, Role
-from models.testing import WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import WordCounter
+from tests.stores import InMemoryStore
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -82,7 +83,7 @@ def test_a_person_who_wants_to_be_asked_is() -> None:
 
 
 async def test_the_page_fits_its_budget_and_follows_its_memories() -> None:
-    store = InMemorySessionStore(FakeClock(NOW))
+    store = InMemoryStore(FakeClock(NOW))
     maker = ProfileMaker(store.memories, WordCounter(), FakeClock(NOW))
     assert await maker.page(100) == Profile()
     likes = await store.memories.add(

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.memories.consolidation import Rewording, faithful
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
 
 NOTES = ("I like hiking with Anna", "I like hiking at 7 on Sundays")
 

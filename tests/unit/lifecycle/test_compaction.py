@@ -11,9 +11,9 @@ from memory.summaries.active_summaries import active_summaries
 from memory.summaries.compaction import IMPROVE, SUMMARISE, Compactor, Handler, register_summaries
 from memory.summaries.planning import PlanLimits
 from memory.summaries.summarise import Summariser
-from memory.testing import InMemorySessionStore
 from models.messages import ChatMessage, ModelInfo, Role
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 
 LIMITS = PlanLimits(target_tokens=100_000)
 FAITHFUL = "They speak of the garden and of the harbour."
@@ -23,7 +23,7 @@ class Room:
     """A store with one long session, and what works on it."""
 
     def __init__(self, model: ScriptedChatModel) -> None:
-        self.store = InMemorySessionStore()
+        self.store = InMemoryStore()
         self.model = model
         self.session = ""
 

@@ -15,7 +15,7 @@ from memory.summaries.summarise import Draft, Summariser
 from memory.summaries.summary_validation import longest
 from models.errors import ModelLoadFailed
 from models.messages import ChatMessage, Lane, Role
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 
 START = datetime(2026, 11, 3, 9, tzinfo=UTC)
 TALK = (

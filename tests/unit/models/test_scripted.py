@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import PromptTooLong, StateNotHeld, StateRefused
 from models.messages import ChatMessage, Completion, GenerationParams, Role, common_tokens, hash_tokens
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
 
 OPENING = [ChatMessage(Role.SYSTEM, "Be kind."), ChatMessage(Role.USER, "One two three")]
 

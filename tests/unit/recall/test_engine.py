@@ -7,27 +7,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.entities import MemoryMode, MessagePatch, NewMessage, NewSession, SessionPatch
-from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector, RawScores, Wording
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock, InMemorySessionStore
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingMessage, TravellingSession
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
-from models.testing import HashEmbedder
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemoryStore
 
 MAY = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
 @pytest.fixture(params=["fake", "real"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[SessionStore]:
-    opened: SessionStore
-    opened = (
-        InMemorySessionStore(FakeClock()) if request.param == "fake" else await open_off_record(FakeClock())
-    )
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    opened: Store
+    opened = InMemoryStore(FakeClock()) if request.param == "fake" else await open_off_record(FakeClock())
     yield opened
     await opened.close()
 
@@ -42,11 +41,11 @@ class Questions:
         return QueryVector(self._embedder.fingerprint, tuple((await self._embedder.embed([text]))[0]))
 
 
-def by_words(store: SessionStore) -> RecallEngine:
+def by_words(store: Store) -> RecallEngine:
     return RecallEngine(store.evidence, FakeClock())
 
 
-async def with_meaning(store: SessionStore) -> RecallEngine:
+async def with_meaning(store: Store) -> RecallEngine:
     embedder = HashEmbedder()
     await VectorMaker(store.vectors, embedder).make_missing()
     mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
@@ -54,7 +53,7 @@ async def with_meaning(store: SessionStore) -> RecallEngine:
     return RecallEngine(store.evidence, FakeClock(), mirror=mirror, vectors=Questions(embedder))
 
 
-async def say(store: SessionStore, *texts: str, project: str | None = None, title: str = "a") -> str:
+async def say(store: Store, *texts: str, project: str | None = None, title: str = "a") -> str:
     """A session of a person's messages; returns its id."""
     session, _ = await store.create_session(
         NewSession(title, project=project), NewMessage(Role.USER, texts[0])
@@ -64,7 +63,7 @@ async def say(store: SessionStore, *texts: str, project: str | None = None, titl
     return session.id
 
 
-async def travelled(store: SessionStore, name: str, *said: tuple[Role, str, str], at: datetime = MAY) -> str:
+async def travelled(store: Store, name: str, *said: tuple[Role, str, str], at: datetime = MAY) -> str:
     messages: list[TravellingMessage] = []
     for n, (role, speaker, text) in enumerate(said):
         parent = messages[-1].id if messages else None
@@ -78,7 +77,7 @@ def texts(hits: list[Hit]) -> list[str]:
     return [hit.text for hit in hits]
 
 
-async def test_words_find_without_vectors(store: SessionStore) -> None:
+async def test_words_find_without_vectors(store: Store) -> None:
     session = await say(store, "my bicycle is green", "the weather is fine", "I had soup for lunch")
     found = await by_words(store).answer("which bicycle", k=1)
     (hit,) = found.hits
@@ -94,7 +93,7 @@ async def test_words_find_without_vectors(store: SessionStore) -> None:
     assert 0 <= hit.score <= 1
 
 
-async def test_meaning_joins_in(store: SessionStore) -> None:
+async def test_meaning_joins_in(store: Store) -> None:
     await say(store, "green bicycle shop", "weather report", "soup for lunch")
     found = await (await with_meaning(store)).answer("bicycle shop", k=3)
     assert found.semantic
@@ -103,7 +102,7 @@ async def test_meaning_joins_in(store: SessionStore) -> None:
     assert found.took_ms > 0
 
 
-async def test_a_hit_says_what_speaks_for_it_by_itself(store: SessionStore) -> None:
+async def test_a_hit_says_what_speaks_for_it_by_itself(store: Store) -> None:
     await say(store, "green bicycle shop", "weather report for the shop", "how will you")
     engine = by_words(store)
     whole, part = await engine.recall("bicycle shop", k=2)
@@ -118,7 +117,7 @@ async def test_a_hit_says_what_speaks_for_it_by_itself(store: SessionStore) -> N
     assert near.grounds.cosine == pytest.approx(1.0, abs=1e-5)
 
 
-async def test_what_is_said_later_edited_or_forgotten_is_followed(store: SessionStore) -> None:
+async def test_what_is_said_later_edited_or_forgotten_is_followed(store: Store) -> None:
     session = await say(store, "my bicycle is green", "soup")
     engine = await with_meaning(store)
     assert texts(await engine.recall("bicycle", k=1)) == ["my bicycle is green"]
@@ -136,7 +135,7 @@ async def test_what_is_said_later_edited_or_forgotten_is_followed(store: Session
     assert await engine.recall("boat") == []
 
 
-async def test_projects_and_sessions_bound_what_is_found(store: SessionStore) -> None:
+async def test_projects_and_sessions_bound_what_is_found(store: Store) -> None:
     home = await say(store, "the bicycle at home", project="Home")
     await say(store, "the bicycle at work", project="Work")
     engine = await with_meaning(store)
@@ -147,7 +146,7 @@ async def test_projects_and_sessions_bound_what_is_found(store: SessionStore) ->
     assert len(await engine.recall("bicycle")) == 2
 
 
-async def test_widening_adds_after_the_project_and_a_reference_sets_it_aside(store: SessionStore) -> None:
+async def test_widening_adds_after_the_project_and_a_reference_sets_it_aside(store: Store) -> None:
     await say(store, "the bicycle at home", project="Home")
     await say(store, "a bicycle bicycle bicycle race", project="Work")
     engine = by_words(store)
@@ -157,7 +156,7 @@ async def test_widening_adds_after_the_project_and_a_reference_sets_it_aside(sto
     assert texts(back) == ["a bicycle bicycle bicycle race"]
 
 
-async def test_what_adds_no_memory_is_found_only_when_named(store: SessionStore) -> None:
+async def test_what_adds_no_memory_is_found_only_when_named(store: Store) -> None:
     session = await say(store, "a secret bicycle")
     engine = by_words(store)
     for mode in (MemoryMode.READS, MemoryMode.BLANK):
@@ -171,7 +170,7 @@ async def test_what_adds_no_memory_is_found_only_when_named(store: SessionStore)
     assert len(await engine.recall("bicycle")) == 1
 
 
-async def test_exclusions_and_times(store: SessionStore) -> None:
+async def test_exclusions_and_times(store: Store) -> None:
     old = await travelled(store, "old", (Role.USER, "Ann", "my bicycle is green"))
     new = await travelled(store, "new", (Role.USER, "Ann", "my bicycle is red"), at=MAY + timedelta(days=60))
     engine = by_words(store)
@@ -185,7 +184,7 @@ async def test_exclusions_and_times(store: SessionStore) -> None:
     assert await engine.recall("   ") == []
 
 
-async def test_the_time_a_question_speaks_of_decides_between_equals(store: SessionStore) -> None:
+async def test_the_time_a_question_speaks_of_decides_between_equals(store: Store) -> None:
     await travelled(store, "may", (Role.USER, "Ann", "we went to the lake"))
     await travelled(store, "july", (Role.USER, "Ann", "we went to the lake"), at=MAY + timedelta(days=70))
     engine = by_words(store)
@@ -197,7 +196,7 @@ async def test_the_time_a_question_speaks_of_decides_between_equals(store: Sessi
     assert hit.source.created_at.month == 7
 
 
-async def test_whoever_is_named_speaks(store: SessionStore) -> None:
+async def test_whoever_is_named_speaks(store: Store) -> None:
     await travelled(
         store,
         "talk",
@@ -210,7 +209,7 @@ async def test_whoever_is_named_speaks(store: SessionStore) -> None:
 
 
 async def test_a_person_is_believed_before_a_model_unless_the_model_is_asked_for(
-    store: SessionStore,
+    store: Store,
 ) -> None:
     await travelled(
         store,
@@ -224,7 +223,7 @@ async def test_a_person_is_believed_before_a_model_unless_the_model_is_asked_for
     assert hit.source.speaker == "assistant"
 
 
-async def test_an_old_answer_is_not_hidden_by_fresh_talk(store: SessionStore) -> None:
+async def test_an_old_answer_is_not_hidden_by_fresh_talk(store: Store) -> None:
     await travelled(store, "old", (Role.USER, "Ann", "the safe's code is in the blue teapot"))
     for n in range(20):
         await travelled(store, f"new{n}", (Role.USER, "Ann", f"talk number {n} about the teapot"), at=NEW)
@@ -235,7 +234,7 @@ async def test_an_old_answer_is_not_hidden_by_fresh_talk(store: SessionStore) ->
 NEW = MAY + timedelta(days=900)
 
 
-async def test_the_passage_that_answers_is_named(store: SessionStore) -> None:
+async def test_the_passage_that_answers_is_named(store: Store) -> None:
     filler = " ".join(f"Word{n} is said about nothing." for n in range(60))
     await say(store, f"{filler} The lighthouse keeper lives alone. {filler}", "something else")
     engine = await with_meaning(store)
@@ -244,7 +243,7 @@ async def test_the_passage_that_answers_is_named(store: SessionStore) -> None:
     assert len(hit.passage) < len(hit.text) / 3
 
 
-async def test_vectors_of_another_model_are_not_compared(store: SessionStore) -> None:
+async def test_vectors_of_another_model_are_not_compared(store: Store) -> None:
     await say(store, "green bicycle", "soup")
     engine = await with_meaning(store)
     other = HashEmbedder("another")
@@ -255,13 +254,13 @@ async def test_vectors_of_another_model_are_not_compared(store: SessionStore) ->
     assert found.hits[0].text == "green bicycle"
 
 
-async def test_scripts_without_spaces(store: SessionStore) -> None:
+async def test_scripts_without_spaces(store: Store) -> None:
     await say(store, "昨日は東京タワーに行きました。", "今日は雨です。", "京都の寺が好きです。")
     assert texts(await by_words(store).recall("東京タワー", k=1)) == ["昨日は東京タワーに行きました。"]
     assert texts(await by_words(store).recall("京都", k=1)) == ["京都の寺が好きです。"]
 
 
-async def test_hits_are_values(store: SessionStore) -> None:
+async def test_hits_are_values(store: Store) -> None:
     await say(store, "private words")
     (hit,) = await by_words(store).recall("private")
     assert "private" not in repr(hit)
@@ -269,7 +268,7 @@ async def test_hits_are_values(store: SessionStore) -> None:
 
 
 async def test_the_wording_of_messages_is_read_for_the_questions_that_need_it(
-    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
     wordings = store.evidence.wordings

@@ -16,10 +16,10 @@ from memory.memories.entities import (
     NewMemory,
     UseKind,
 )
-from memory.ports import SessionStore
 from memory.recall.entities import Hit
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.unit.recall.test_engine import by_words, say, store, with_meaning
 
 __all__ = ["store"]
@@ -37,7 +37,7 @@ def texts(hits: list[Hit]) -> list[str]:
 
 
 @pytest.mark.parametrize("meaning", [False, True])
-async def test_a_memory_is_found_with_its_reasons_and_its_source(store: SessionStore, meaning: bool) -> None:
+async def test_a_memory_is_found_with_its_reasons_and_its_source(store: Store, meaning: bool) -> None:
     session, message = await store.create_session(
         NewSession("a"), NewMessage(Role.USER, "my boat is called Marigold")
     )
@@ -57,7 +57,7 @@ async def test_a_memory_is_found_with_its_reasons_and_its_source(store: SessionS
     assert together[0].parts.keys() == hit.parts.keys()
 
 
-async def test_what_is_out_of_use_is_never_found(store: SessionStore) -> None:
+async def test_what_is_out_of_use_is_never_found(store: Store) -> None:
     memories = store.memories
     old = await memories.add(known("The boat is green."))
     await memories.add(known("The boat is blue.", supersedes=(old.id,)))
@@ -76,7 +76,7 @@ async def test_what_is_out_of_use_is_never_found(store: SessionStore) -> None:
     assert way.text in texts(await engine.recall("boat", kinds=MEMORY))
 
 
-async def test_changes_of_memories_are_followed(store: SessionStore) -> None:
+async def test_changes_of_memories_are_followed(store: Store) -> None:
     engine = await with_meaning(store)
     assert await engine.recall("boat", kinds=MEMORY) == []
     made = await store.memories.add(known("The boat is blue."))
@@ -88,7 +88,7 @@ async def test_changes_of_memories_are_followed(store: SessionStore) -> None:
     assert await engine.recall("barge", kinds=MEMORY) == []
 
 
-async def test_projects_sessions_and_exclusions_bound_memories(store: SessionStore) -> None:
+async def test_projects_sessions_and_exclusions_bound_memories(store: Store) -> None:
     session = await say(store, "my boat is at home", project="Home")
     message = (await store.branch(session))[0]
     source = MemorySource(message.id, session, "boat")
@@ -111,7 +111,7 @@ async def test_projects_sessions_and_exclusions_bound_memories(store: SessionSto
     assert await found() == {work.id, anywhere.id}
 
 
-async def test_a_memory_that_served_is_before_its_equal(store: SessionStore) -> None:
+async def test_a_memory_that_served_is_before_its_equal(store: Store) -> None:
     session = await say(store, "hello")
     reply = await store.append_message(session, NewMessage(Role.ASSISTANT, "yes"))
     await store.memories.add(known("The boat is blue."))
@@ -123,7 +123,7 @@ async def test_a_memory_that_served_is_before_its_equal(store: SessionStore) -> 
     assert hits[0].parts["importance"] > hits[1].parts["importance"]
 
 
-async def test_summaries_are_found_when_they_are_asked_for(store: SessionStore) -> None:
+async def test_summaries_are_found_when_they_are_asked_for(store: Store) -> None:
     session = await say(store, "the boat leaks", "and the pump is broken")
     first, second = await store.branch(session)
     made = await store.context.add_summary(session, NewSummary("The boat leaks.", (first.id, second.id)))

@@ -5,23 +5,23 @@ from collections.abc import AsyncIterator
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.ports import SessionStore
 from memory.recall import gathering, rows, searching
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
-from models.testing import HashEmbedder
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder
 
 LONG = 90
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[SessionStore]:
+async def store() -> AsyncIterator[Store]:
     opened = await open_off_record(FakeClock())
     yield opened
     await opened.close()
@@ -39,7 +39,7 @@ class Questions:
         return QueryVector(self.embedder.fingerprint, tuple((await self.embedder.embed([text]))[0]))
 
 
-async def chat(store: SessionStore, *said: str) -> None:
+async def chat(store: Store, *said: str) -> None:
     """A session of a person's messages, each with a model's reply."""
     session, _ = await store.create_session(NewSession("a"), NewMessage(Role.USER, said[0]))
     for text in said[1:]:
@@ -47,7 +47,7 @@ async def chat(store: SessionStore, *said: str) -> None:
         await store.append_message(session.id, NewMessage(Role.USER, text))
 
 
-async def engine(store: SessionStore, questions: Questions, *, refined: bool = True) -> RecallEngine:
+async def engine(store: Store, questions: Questions, *, refined: bool = True) -> RecallEngine:
     await VectorMaker(store.vectors, questions.embedder).make_missing()
     mirror = IndexMirror(store.vectors, FlatVectorIndex())
     await mirror.fill(questions.embedder.fingerprint)
@@ -58,7 +58,7 @@ def semantic(hits: list[Hit], text: str) -> float:
     return next(hit.parts["semantic"] for hit in hits if hit.text == text)
 
 
-async def test_a_long_answer_asks_once_more(store: SessionStore) -> None:
+async def test_a_long_answer_asks_once_more(store: Store) -> None:
     long = "zebra " + "alpha beta " * (LONG // 2)
     kin, other = "alpha beta", "gamma delta"
     await chat(store, long.strip(), other, kin)
@@ -70,7 +70,7 @@ async def test_a_long_answer_asks_once_more(store: SessionStore) -> None:
     assert {hit.id: hit.grounds for hit in once} == {hit.id: hit.grounds for hit in twice}
 
 
-async def test_a_short_answer_does_not(store: SessionStore) -> None:
+async def test_a_short_answer_does_not(store: Store) -> None:
     await chat(store, "zebra alpha beta", "gamma delta", "alpha beta")
     once = await (await engine(store, Questions(), refined=False)).recall("zebra")
     twice = await (await engine(store, Questions())).recall("zebra")
@@ -78,7 +78,7 @@ async def test_a_short_answer_does_not(store: SessionStore) -> None:
 
 
 async def test_a_plain_search_looks_for_the_question_as_it_is_and_keeps_nothing_for_others(
-    store: SessionStore,
+    store: Store,
 ) -> None:
     await chat(store, "I love zebra alpha", "gamma delta")
     questions = Questions()
@@ -86,7 +86,7 @@ async def test_a_plain_search_looks_for_the_question_as_it_is_and_keeps_nothing_
     assert questions.asked == ["Can you recommend a zebra?"]
 
 
-async def test_requests_for_advice_find_what_is_said_about_their_topic(store: SessionStore) -> None:
+async def test_requests_for_advice_find_what_is_said_about_their_topic(store: Store) -> None:
     await chat(store, "I hate cucumbers.", "I never liked studying.", "I love gardening.")
     questions = Questions()
     found = await engine(store, questions)
@@ -100,9 +100,7 @@ async def test_requests_for_advice_find_what_is_said_about_their_topic(store: Se
     assert not any(hit.parts["topic"] for hit in plain)
 
 
-async def test_in_a_large_room_the_same_is_found(
-    store: SessionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_in_a_large_room_the_same_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await chat(store, *[f"common thing number{n} word{n % 7}" for n in range(40)])
     monkeypatch.setattr(searching, "NEAREST", 6)
     monkeypatch.setattr(rows, "BACKGROUND", 2)

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
-from memory.ports import SessionStore
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.window import Span
-from memory.testing import FakeClock
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.storage.store import Store
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
-from models.testing import HashEmbedder
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder
+from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.unit.recall.test_engine import MAY, store, travelled
 
 __all__ = ["store"]
@@ -34,7 +34,7 @@ class Counting:
         return QueryVector(self._embedder.fingerprint, tuple((await self._embedder.embed([text]))[0]))
 
 
-async def engine_of(store: SessionStore, span: Span = USUAL) -> tuple[RecallEngine, Counting]:
+async def engine_of(store: Store, span: Span = USUAL) -> tuple[RecallEngine, Counting]:
     embedder, questions = HashEmbedder(), Counting()
     await VectorMaker(store.vectors, embedder).make_missing()
     mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
@@ -45,7 +45,7 @@ async def engine_of(store: SessionStore, span: Span = USUAL) -> tuple[RecallEngi
     )
 
 
-async def test_what_was_said_just_now_answers_without_an_embedding(store: SessionStore) -> None:
+async def test_what_was_said_just_now_answers_without_an_embedding(store: Store) -> None:
     await travelled(store, "old", (Role.USER, "user", "the train to Lyon leaves at seven"))
     await travelled(store, "far", *((Role.USER, "user", f"other {n}") for n in range(8)))
     _, said = await store.create_session(
@@ -66,7 +66,7 @@ async def test_what_was_said_just_now_answers_without_an_embedding(store: Sessio
     assert questions.asked == 1
 
 
-async def test_what_is_no_answer_old_or_shown_already_does_not_answer(store: SessionStore) -> None:
+async def test_what_is_no_answer_old_or_shown_already_does_not_answer(store: Store) -> None:
     session, said = await store.create_session(
         NewSession("now"), NewMessage(Role.USER, "the train to Lyon leaves at nine")
     )

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.search.entities import AnyOf, Words
-from memory.storage.finding.lens import Lens
-from memory.storage.finding.plan import surface_of
-from memory.storage.finding.ranking import Sought, plain, rarity, scores, surface
+from memory.storage.search.match_locator import Lens
+from memory.storage.search.plan import surface_of
+from memory.storage.search.ranking import Sought, plain, rarity, scores, surface
 
 _FAMILIES = (
     "pony ponies", "hope hoping hoped", "relate relational relation relating", "sky skies", "die dies died",

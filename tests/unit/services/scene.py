@@ -9,12 +9,11 @@ from atlas_desktop.settings.file import parse
 from atlas_desktop.settings.schema import Settings
 from memory.entities import Session
 from memory.jobs.foreground_gate import ForegroundGate
-from memory.testing import InMemorySessionStore
-from memory.testing.clock import FakeClock
-from memory.testing.snapshots import InMemorySnapshots
-from memory.testing.vectors import BruteForceVectorIndex
 from models.ports import Model
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemorySnapshots, InMemoryStore
 
 
 class Scene:
@@ -28,7 +27,7 @@ class Scene:
         snapshots: bool = True,
     ) -> None:
         self.clock = FakeClock()
-        self.store = InMemorySessionStore(self.clock)
+        self.store = InMemoryStore(self.clock)
         self.model = model or ScriptedChatModel()
         self.embedder = HashEmbedder()
         self.counter = WordCounter()

@@ -16,8 +16,8 @@ from memory.errors import RoomDamaged
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.jobs.queue import Job, JobState
 from memory.jobs.runner import Duty, Held, Stage
-from memory.testing import InMemorySessionStore
 from models.messages import Completion, Role, StopReason, Timings
+from tests.stores import InMemoryStore
 
 
 class OnBattery:
@@ -51,7 +51,7 @@ class Place:
 
     def __init__(self, settings: JobSettings | None = None, power: OnBattery | None = None) -> None:
         self.gate = ForegroundGate()
-        self.store = InMemorySessionStore(SystemClock())
+        self.store = InMemoryStore(SystemClock())
         self.background = BackgroundService(
             self.store, SystemClock(), self.gate, settings or JobSettings(), power=power
         )

@@ -11,17 +11,18 @@ from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
 from memory.errors import ContextTooSmall, MessageNotFound, StorageFull
-from memory.testing import CountingFolder, InMemorySessionStore
 from models.errors import ModelsError, PromptTooLong, WorkerCrashed
 from models.messages import GenerationParams, ModelInfo, Role, StopReason
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.folding import CountingFolder
+from tests.fakes.models import ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 
 
-def service(store: InMemorySessionStore, model: ScriptedChatModel) -> TurnService:
+def service(store: InMemoryStore, model: ScriptedChatModel) -> TurnService:
     return TurnService(TurnParts(store, model, engine(store, model)))
 
 
-def engine(store: InMemorySessionStore, model: ScriptedChatModel) -> ContextEngine:
+def engine(store: InMemoryStore, model: ScriptedChatModel) -> ContextEngine:
     return ContextEngine(
         store, model, WordCounter(), CountingFolder(store), default_system=lambda: "Be kind.", limits=Limits
     )
@@ -37,7 +38,7 @@ def end(events: list[TurnEvent]) -> Replied:
 
 
 async def test_a_turn_accepts_streams_and_ends_with_what_was_stored() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(["Hello to you."])
+    store, model = InMemoryStore(), ScriptedChatModel(["Hello to you."])
     events = await run(service(store, model).turn("Hi there"))
     assert isinstance(events[0], Accepted)
     assert "".join(e.text for e in events if isinstance(e, Delta)) == "Hello to you."
@@ -55,7 +56,7 @@ async def test_a_turn_accepts_streams_and_ends_with_what_was_stored() -> None:
 
 
 async def test_the_words_are_stored_before_the_model_is_asked() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     seen: list[list[str]] = []
 
     class Looking(ScriptedChatModel):
@@ -69,7 +70,7 @@ async def test_the_words_are_stored_before_the_model_is_asked() -> None:
 
 
 async def test_the_next_turn_sends_the_conversation_so_far() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(["One.", "Two."])
+    store, model = InMemoryStore(), ScriptedChatModel(["One.", "Two."])
     chat = service(store, model)
     first = end(await run(chat.turn("a")))
     second = end(await run(chat.turn("b", session=first.session.id)))
@@ -80,7 +81,7 @@ async def test_the_next_turn_sends_the_conversation_so_far() -> None:
 
 
 async def test_control_sequences_never_reach_the_store_or_the_screen() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(["\x1b[2Jboo \x1b]0;x\x07"])
+    store, model = InMemoryStore(), ScriptedChatModel(["\x1b[2Jboo \x1b]0;x\x07"])
     events = await run(service(store, model).turn("hi\x1b[31m"))
     text = "".join(e.text for e in events if isinstance(e, Delta))
     branch = await store.branch(end(events).session.id)
@@ -90,7 +91,7 @@ async def test_control_sequences_never_reach_the_store_or_the_screen() -> None:
 
 async def test_stop_keeps_what_came_marked_partial() -> None:
     gate = asyncio.Event()
-    store, model = InMemorySessionStore(), ScriptedChatModel(["one two three"], gate=gate)
+    store, model = InMemoryStore(), ScriptedChatModel(["one two three"], gate=gate)
     turn = service(store, model).turn("go")
     events: list[TurnEvent] = []
     async for event in turn:
@@ -104,7 +105,7 @@ async def test_stop_keeps_what_came_marked_partial() -> None:
 
 async def test_a_consumer_that_goes_away_leaves_no_reply_streaming() -> None:
     gate, streaming = asyncio.Event(), asyncio.Event()
-    store, model = InMemorySessionStore(), ScriptedChatModel(["one two"], gate=gate)
+    store, model = InMemoryStore(), ScriptedChatModel(["one two"], gate=gate)
 
     async def consume() -> None:
         turn: Any = aiter(service(store, model).turn("go"))
@@ -123,7 +124,7 @@ async def test_a_consumer_that_goes_away_leaves_no_reply_streaming() -> None:
 
 
 async def test_a_crash_in_mid_reply_keeps_the_part_and_the_session_goes_on() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     model = ScriptedChatModel(["one two three"], fail_after=2, failure=WorkerCrashed(-11))
     chat = service(store, model)
     with pytest.raises(WorkerCrashed):
@@ -136,7 +137,7 @@ async def test_a_crash_in_mid_reply_keeps_the_part_and_the_session_goes_on() -> 
 
 
 async def test_a_crash_before_the_first_word_is_tried_once_more() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
 
     class Recovering(ScriptedChatModel):
         def generate(self, *args, **kwargs):  # type: ignore[no-untyped-def]
@@ -151,7 +152,7 @@ async def test_a_crash_before_the_first_word_is_tried_once_more() -> None:
 
 @pytest.mark.parametrize("failure", [WorkerCrashed(-9), PromptTooLong(9, 5)])
 async def test_a_reply_that_never_began_is_marked_failed(failure: ModelsError) -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     model = ScriptedChatModel(["x"], fail_after=0, failure=failure)
     with pytest.raises(type(failure)):
         await run(service(store, model).turn("go"))
@@ -163,14 +164,14 @@ async def test_a_reply_that_never_began_is_marked_failed(failure: ModelsError) -
 
 
 async def test_a_message_too_long_for_the_model_is_saved_and_refused() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(context_length=64)
+    store, model = InMemoryStore(), ScriptedChatModel(context_length=64)
     with pytest.raises(ContextTooSmall):
         await run(service(store, model).turn("word " * 100))
     assert len(await store.list_sessions()) == 1
 
 
 async def test_a_long_session_never_overflows_and_says_what_was_summarised() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(["ok " * 10], context_length=128)
+    store, model = InMemoryStore(), ScriptedChatModel(["ok " * 10], context_length=128)
     chat = service(store, model)
     options = TurnOptions(params=GenerationParams(max_tokens=20))
     session = end(await run(chat.turn("hi " * 10, options=options))).session.id
@@ -183,7 +184,7 @@ async def test_a_long_session_never_overflows_and_says_what_was_summarised() -> 
 
 
 async def test_regenerating_keeps_both_answers_as_variants() -> None:
-    store, model = InMemorySessionStore(), ScriptedChatModel(["One.", "Two."])
+    store, model = InMemoryStore(), ScriptedChatModel(["One.", "Two."])
     chat = service(store, model)
     first = end(await run(chat.turn("a")))
     again = end(await run(chat.regenerate(first.session.id)))
@@ -193,7 +194,7 @@ async def test_regenerating_keeps_both_answers_as_variants() -> None:
     assert [m.content for m in model.prompts[1]] == ["Be kind.", "a"]
 
 
-class StubbornStore(InMemorySessionStore):
+class StubbornStore(InMemoryStore):
     """Refuses the first `failures` changes of a message."""
 
     def __init__(self, failures: int) -> None:
@@ -224,7 +225,7 @@ async def test_a_reply_cut_short_is_kept_whole_though_a_save_before_it_failed() 
 
 
 async def test_stop_does_not_wait_for_a_model_that_loads() -> None:
-    store, asked, loaded = InMemorySessionStore(), asyncio.Event(), asyncio.Event()
+    store, asked, loaded = InMemoryStore(), asyncio.Event(), asyncio.Event()
 
     class Loading(ScriptedChatModel):
         async def info(self) -> ModelInfo:
@@ -246,7 +247,7 @@ async def test_stop_does_not_wait_for_a_model_that_loads() -> None:
 
 async def test_a_cancelled_turn_is_stored_as_cancelled_not_as_an_error() -> None:
     gate, streaming = asyncio.Event(), asyncio.Event()
-    store = InMemorySessionStore()
+    store = InMemoryStore()
 
     async def consume() -> None:
         turn: Any = aiter(service(store, ScriptedChatModel(["one two"], gate=gate)).turn("go"))
@@ -264,7 +265,7 @@ async def test_a_cancelled_turn_is_stored_as_cancelled_not_as_an_error() -> None
 
 
 async def test_the_memory_mode_of_a_session_changes_when_a_turn_asks_for_it() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     chat = service(store, ScriptedChatModel())
     session = end(await run(chat.turn("a"))).session
     assert session.memory_mode is MemoryMode.NORMAL
@@ -274,7 +275,7 @@ async def test_the_memory_mode_of_a_session_changes_when_a_turn_asks_for_it() ->
 
 
 async def test_a_message_that_was_too_long_does_not_brick_its_conversation() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     chat = service(store, ScriptedChatModel(["fine"], context_length=64))
     with pytest.raises(ContextTooSmall):
         await run(chat.turn("word " * 100))
@@ -283,7 +284,7 @@ async def test_a_message_that_was_too_long_does_not_brick_its_conversation() -> 
 
 
 async def test_a_reply_that_was_cut_goes_on_from_its_last_word_with_its_tokens() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     model = ScriptedChatModel(["one two three", " and four."])
     chat = service(store, model)
     short = TurnOptions(params=GenerationParams(max_tokens=2))
@@ -305,7 +306,7 @@ async def test_a_reply_that_was_cut_goes_on_from_its_last_word_with_its_tokens()
 
 
 async def test_going_on_that_fails_keeps_what_was_there() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     model = ScriptedChatModel(["one two three"])
     chat = service(store, model)
     first = end(await run(chat.turn("Count", options=TurnOptions(params=GenerationParams(max_tokens=2)))))
@@ -319,7 +320,7 @@ async def test_going_on_that_fails_keeps_what_was_there() -> None:
 async def test_a_file_that_cannot_be_attached_costs_neither_the_words_nor_a_row_that_streams_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
 
     async def full(_session_id: str, _new: NewAttachment) -> None:
         raise StorageFull

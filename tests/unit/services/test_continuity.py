@@ -10,7 +10,7 @@ from atlas_desktop.services.turns import TurnOptions
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode
 from models.errors import ModelsError
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
 SEA = "the sea is wide and the gulls are loud"

@@ -4,13 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 from atlas_desktop.services.demo import fill, sample_conversations
 from memory.memories.entities import MemoryFilter, MemoryKind, MemoryState
-from memory.ports import Clock, SessionStore
-from memory.testing import InMemorySessionStore
+from memory.ports import Clock
+from memory.storage.store import Store
+from tests.stores import InMemoryStore
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-class LastingStore(InMemorySessionStore):
+class LastingStore(InMemoryStore):
     """Can be looked at when it has been closed."""
 
     async def close(self) -> None:
@@ -20,7 +21,7 @@ class LastingStore(InMemorySessionStore):
 async def test_there_is_something_to_see_in_every_place() -> None:
     made: list[LastingStore] = []
 
-    async def opened(clock: Clock) -> SessionStore:
+    async def opened(clock: Clock) -> Store:
         made.append(LastingStore(clock))
         return made[0]
 

@@ -9,8 +9,8 @@ from atlas_desktop.services.search import FindingService
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
 from memory.organising.entities import MarksPatch
-from memory.ports import SessionStore
 from memory.search.entities import Order, Query
+from memory.storage.store import Store
 from models.messages import Role
 from tests.unit.services.two_rooms import TwoRooms
 
@@ -20,7 +20,7 @@ def two(tmp_path: Path) -> TwoRooms:
     return TwoRooms(tmp_path)
 
 
-async def said(store: SessionStore, title: str, text: str) -> Session:
+async def said(store: Store, title: str, text: str) -> Session:
     session, _ = await store.create_session(NewSession(title), NewMessage(Role.USER, text))
     return session
 
@@ -43,7 +43,7 @@ async def test_all_rooms_that_are_open_are_searched_together(two: TwoRooms) -> N
     assert await titles(finding, "") == ["third", "second", "first"]
     best = await finding.messages((await finding.understand("kayak")).query, limit=2)
     assert ([hit.session.title for hit in best.hits], best.total, best.next_offset) == (
-        ["third", "second"],
+        ["second", "third"],
         3,
         2,
     )

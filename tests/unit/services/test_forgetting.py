@@ -8,10 +8,10 @@ from memory.context.entities import NewSummary, SummaryState, TierUse, TurnRecor
 from memory.errors import SessionNotFound, StorageFull
 from memory.forgetting import Target
 from memory.summaries.compaction import IMPROVE
-from memory.testing.snapshots import InMemorySnapshots
 from models.errors import WorkerUnresponsive
 from models.messages import ModelState
-from models.testing import ScriptedChatModel, WordCounter
+from tests.fakes.models import ScriptedChatModel, WordCounter
+from tests.stores import InMemorySnapshots
 from tests.unit.services.scene import Scene
 
 LONG = "heliotrope " + "word " * 300

@@ -7,12 +7,12 @@ import pytest
 from memory.entities import NewMessage, NewSession, Session
 from memory.errors import AmbiguousId, MemoryNotFound, ProjectNotFound
 from memory.forgetting import Target
-from memory.ports import SessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.unit.services.two_rooms import TwoRooms
 
 
-async def said(store: SessionStore, text: str) -> Session:
+async def said(store: Store, text: str) -> Session:
     session, _ = await store.create_session(NewSession("A talk"), NewMessage(Role.USER, text))
     return session
 

@@ -24,9 +24,10 @@ from memory.memories.entities import (
     TimesOutOfOrder,
 )
 from memory.memories.lifetime import Retention, Why
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
-from models.testing import ScriptedChatModel
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import ScriptedChatModel
+from tests.stores import InMemoryStore
 
 
 class Place:
@@ -34,7 +35,7 @@ class Place:
 
     def __init__(self, settings: MemorySettings | None = None) -> None:
         self.clock = FakeClock()
-        self.store = InMemorySessionStore(self.clock)
+        self.store = InMemoryStore(self.clock)
         self.embedded = 0
         chosen = settings or MemorySettings()
 

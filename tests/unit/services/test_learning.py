@@ -16,11 +16,12 @@ from atlas_desktop.settings.schema import JobSettings, MemorySettings
 from memory.entities import MemoryMode, NewMessage, NewSession, SessionPatch
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.memories.entities import MemoryKind, MemoryState
-from memory.testing import FakeClock, InMemorySessionStore
 from models.errors import NoModel
 from models.messages import Role
 from models.ports import Model
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.stores import InMemoryStore
 from tests.unit.services.test_background import FakeTurn
 
 
@@ -34,7 +35,7 @@ class Place:
 
     def __post_init__(self) -> None:
         clock = FakeClock()
-        self.store = InMemorySessionStore(clock)
+        self.store = InMemoryStore(clock)
         self.background = BackgroundService(self.store, clock, ForegroundGate(), JobSettings())
         self.service = LearningService(
             self.store, clock, self.background, self.settings, self.parts, self.changed

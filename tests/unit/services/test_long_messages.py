@@ -7,8 +7,8 @@ from memory.context.long_messages import in_parts
 from memory.entities import Message
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.storage.room import open_off_record
-from memory.testing.vectors import BruteForceVectorIndex
-from models.testing import WordCounter
+from tests.fakes.models import WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.tui.watchdog import watched
 from tests.unit.services.scene import Scene
 

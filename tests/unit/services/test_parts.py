@@ -7,7 +7,7 @@ from atlas_desktop.services.turns import ACKNOWLEDGEMENT, TurnOptions, part_opti
 from memory.entities import MessageStatus
 from memory.errors import AmbiguousId, ContextTooSmall, MessageNotFound
 from models.messages import GenerationParams
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {n} has these words." + " more" * 60 for n in range(30))

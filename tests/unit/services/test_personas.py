@@ -10,8 +10,9 @@ from atlas_desktop.services.personas import PersonaService, filled, variables
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import PersonaNotFound
 from memory.personas.entities import NewPersona
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 
 def test_variables_are_words_in_braces() -> None:
@@ -22,7 +23,7 @@ def test_variables_are_words_in_braces() -> None:
 
 
 def room(kind: RoomKind) -> Any:
-    store = InMemorySessionStore(FakeClock(), kind)
+    store = InMemoryStore(FakeClock(), kind)
     return SimpleNamespace(store=store, personas=PersonaService(store, lambda: "Be kind."))
 
 

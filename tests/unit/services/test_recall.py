@@ -10,12 +10,13 @@ from atlas_desktop.services.recall import ALL, KIND, RecallService
 from atlas_desktop.settings.schema import JobSettings
 from memory.entities import NewMessage
 from memory.jobs.foreground_gate import ForegroundGate
-from memory.testing import FakeClock, InMemorySessionStore
-from memory.testing.vectors import BruteForceVectorIndex
 from models.errors import ModelDamaged, NoModel
 from models.messages import Role
-from models.testing import HashEmbedder
 from tests.contract.talk import begin, talk
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemoryStore
 
 
 class Broken(HashEmbedder):
@@ -31,7 +32,7 @@ class Room:
 
     def __init__(self) -> None:
         clock = FakeClock()
-        self.store = InMemorySessionStore(clock)
+        self.store = InMemoryStore(clock)
         self.index = BruteForceVectorIndex()
         self.embedder: HashEmbedder | None = HashEmbedder()
         self.background = BackgroundService(self.store, clock, ForegroundGate(), JobSettings())

@@ -10,8 +10,8 @@ from atlas_desktop.services.retention import HeldBack
 from memory.attachments.entities import NewAttachment
 from memory.entities import Freshness, MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
-from memory.ports import SessionStore
 from memory.rooms.sealing import KEY_BYTES, RoomSealer
+from memory.storage.store import Store
 from models.messages import Role
 from tests.unit.services.two_rooms import OTHER, PASSPHRASE, OneKey, TwoRooms
 
@@ -21,7 +21,7 @@ def two(tmp_path: Path) -> TwoRooms:
     return TwoRooms(tmp_path)
 
 
-async def said(store: SessionStore, text: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
+async def said(store: Store, text: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
     session, _ = await store.create_session(NewSession(text, memory_mode=mode), NewMessage(Role.USER, text))
     return session
 

@@ -12,10 +12,10 @@ from atlas_desktop.settings.schema import JobSettings
 from memory.clock import SystemClock
 from memory.entities import Message, MessageStatus, NewMessage, NewSession, SessionPatch, TitleSource
 from memory.jobs.foreground_gate import ForegroundGate
-from memory.testing import InMemorySessionStore
 from models.errors import WorkerCrashed
 from models.messages import Completion, Lane, Role, StopReason, Timings
-from models.testing import ScriptedChatModel
+from tests.fakes.models import ScriptedChatModel
+from tests.stores import InMemoryStore
 
 
 @given(st.text(alphabet=st.characters()))
@@ -50,7 +50,7 @@ class Room:
     """A room in dictionaries with its background work, and a model that makes titles."""
 
     def __init__(self, *answers: str, wanted: bool = True) -> None:
-        self.store = InMemorySessionStore(SystemClock())
+        self.store = InMemoryStore(SystemClock())
         self.model = ScriptedChatModel(answers)
         self.background = BackgroundService(self.store, SystemClock(), ForegroundGate(), JobSettings())
         self.titler = Titler(self.store, lambda: self.model, self.background, wanted=lambda: wanted)

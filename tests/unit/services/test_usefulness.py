@@ -5,14 +5,15 @@ from atlas_desktop.services.recall import UsefulnessService
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Completion, Role, StopReason, Timings
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 DONE = Completion("", (), StopReason.STOP, Timings())
 
 
 async def test_brought_back_cited_and_confirmed_are_told_apart() -> None:
-    store = InMemorySessionStore(FakeClock())
+    store = InMemoryStore(FakeClock())
     made = [
         await store.memories.add(NewMemory(MemoryKind.FACT, text, MemoryOrigin.PERSON))
         for text in ("The boat lies in the harbour of Brest.", "The boat was painted green.")

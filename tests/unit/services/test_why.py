@@ -18,15 +18,16 @@ from memory.memories.entities import (
     UseKind,
 )
 from memory.recall.engine import RecallEngine
-from memory.testing import FakeClock, InMemorySessionStore
 from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 
 class Scene:
     """A memory learned from the person's words, a reply for which it was looked at, and another session."""
 
     def __init__(self) -> None:
-        self.store = InMemorySessionStore(FakeClock())
+        self.store = InMemoryStore(FakeClock())
         engine = RecallEngine(self.store.evidence, FakeClock())
         self.service = ProvenanceService(self.store, engine, FakeClock())  # type: ignore[arg-type]
 

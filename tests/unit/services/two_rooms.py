@@ -12,13 +12,14 @@ from atlas_desktop.services.room import RoomServices
 from atlas_desktop.settings.file import SettingsFile
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
-from memory.ports import SessionStore
-from memory.testing import FakeClock, InMemorySessionStore
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.vaults import Keys
 from models.ports import Model
-from models.testing import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemoryStore
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
@@ -62,21 +63,21 @@ class _OneModel:
 
 
 class TwoRooms:
-    """A desk on stores of the test's choice, by room. Those in dictionaries outlive the closing of a room."""
+    """A desk on stores of the test's choice, by room. Those in memory outlive the closing of a room."""
 
     def __init__(
         self,
         home: Path,
-        make_store: Callable[[RoomKind], SessionStore] | None = None,
+        make_store: Callable[[RoomKind], Store] | None = None,
         *,
         vault: OneKey | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.model = ScriptedChatModel()
-        self.stores: dict[RoomKind, InMemorySessionStore] = {}
+        self.stores: dict[RoomKind, InMemoryStore] = {}
         made = make_store or self._in_memory
 
-        async def open_store(_key: RoomKey | None, room: RoomKind) -> SessionStore:
+        async def open_store(_key: RoomKey | None, room: RoomKind) -> Store:
             return made(room)
 
         async def no_snapshots(_key: RoomKey, _room: RoomKind) -> None:
@@ -99,12 +100,12 @@ class TwoRooms:
             clock=self.clock,
         )
 
-    def _in_memory(self, room: RoomKind) -> SessionStore:
+    def _in_memory(self, room: RoomKind) -> Store:
         known = self.stores.get(room)
         if known is None or room is RoomKind.OFF_RECORD:
-            known = self.stores[room] = InMemorySessionStore(self.clock, room)
-        known._rows.closed = False
-        return known
+            known = InMemoryStore(self.clock, room)
+        self.stores[room] = known.reopened() if known.closed else known
+        return self.stores[room]
 
     @property
     def rooms(self) -> RoomsService:

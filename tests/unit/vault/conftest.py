@@ -6,10 +6,10 @@ import pytest
 
 from memory.entities import RoomKind
 from memory.errors import KeyringUnavailable
-from memory.testing import FakeClock
 from memory.vault.keyring import KeyringTrouble
 from memory.vault.passphrase import KdfParams
 from memory.vault.vault import Vault
+from tests.fakes.clock import FakeClock
 
 CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
 PASSPHRASE = "seven small herons"

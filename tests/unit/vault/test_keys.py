@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import KeyslotsDamaged, RecoveryKeyMistyped, StorageFull
-from memory.testing import FakeClock
 from memory.vault import recovery
 from memory.vault.files import write_durably
 from memory.vault.keys import RoomKey
@@ -24,6 +23,7 @@ from memory.vault.keyslots import (
     recovery_slot,
 )
 from memory.vault.passphrase import KdfParams, derive, estimate, to_bytes
+from tests.fakes.clock import FakeClock
 
 NOW = FakeClock().now()
 

@@ -16,13 +16,13 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from memory.ports import SessionStore
 from memory.storage.room import open_room
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault
 from memory.vault.vaults import Vaults
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 
@@ -34,7 +34,7 @@ def vaults(vault: Vault) -> Vaults:
 
 @pytest.fixture
 def service(vault: Vault, vaults: Vaults) -> VaultService:
-    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+    async def open_store(key: RoomKey, room: RoomKind, create: bool) -> Store:
         path = vault.database_path.with_name(f"{room}.db")
         return await open_room(path, key, room, FakeClock(), create=create)
 
@@ -91,7 +91,7 @@ async def test_a_creation_cut_short_is_finished_by_the_next_unlock(
 async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_repeated(
     service: VaultService, vault: Vault, vaults: Vaults
 ) -> None:
-    async def full(_key: RoomKey, _room: RoomKind, create: bool) -> SessionStore:
+    async def full(_key: RoomKey, _room: RoomKind, create: bool) -> Store:
         raise StorageFull("no space")
 
     with pytest.raises(StorageFull):
@@ -107,7 +107,7 @@ async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_r
 async def test_a_room_that_was_made_but_could_not_be_used_keeps_its_keys_and_shows_them(
     service: VaultService, vault: Vault, vaults: Vaults
 ) -> None:
-    async def full_afterwards(key: RoomKey, room: RoomKind, create: bool) -> SessionStore:
+    async def full_afterwards(key: RoomKey, room: RoomKind, create: bool) -> Store:
         path = vault.database_path.with_name(f"{room}.db")
         store = await open_room(path, key, room, FakeClock(), create=create)
         await store.close()

@@ -21,13 +21,13 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from memory.testing import FakeClock
 from memory.vault import recovery
 from memory.vault.files import write_durably
 from memory.vault.keyring import KeyringTrouble
 from memory.vault.keyslots import CopyState
 from memory.vault.passphrase import DEFAULT_KDF, KdfParams
 from memory.vault.vault import Vault
+from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
 

@@ -6,15 +6,15 @@ import struct
 import pytest
 
 from memory.entities import NewMessage
-from memory.testing import InMemorySessionStore
 from memory.vectors.embedding import BATCH, STEP, VectorMaker
 from models.messages import Role
-from models.testing import HashEmbedder
 from tests.contract.talk import begin, talk
+from tests.fakes.models import HashEmbedder
+from tests.stores import InMemoryStore
 
 
 async def test_every_text_gets_its_vector_once() -> None:
-    store, embedder = InMemorySessionStore(), HashEmbedder()
+    store, embedder = InMemoryStore(), HashEmbedder()
     _, said = await talk(store, BATCH + 3)
     maker = VectorMaker(store.vectors, embedder)
     steps = 0
@@ -30,7 +30,7 @@ async def test_every_text_gets_its_vector_once() -> None:
 
 
 async def test_vectors_are_little_endian_and_of_length_1() -> None:
-    store, embedder = InMemorySessionStore(), HashEmbedder()
+    store, embedder = InMemoryStore(), HashEmbedder()
     await begin(store, "hello there")
     await VectorMaker(store.vectors, embedder).make_missing()
     (row,) = (await store.vectors.scan(embedder.fingerprint)).rows()
@@ -39,7 +39,7 @@ async def test_vectors_are_little_endian_and_of_length_1() -> None:
 
 
 async def test_a_long_text_has_a_vector_for_each_passage() -> None:
-    store, embedder = InMemorySessionStore(), HashEmbedder()
+    store, embedder = InMemoryStore(), HashEmbedder()
     await begin(store, " ".join(f"Sentence {number} of several." for number in range(60)))
     await VectorMaker(store.vectors, embedder).make_missing()
     rows = list((await store.vectors.scan(embedder.fingerprint)).rows())
@@ -48,7 +48,7 @@ async def test_a_long_text_has_a_vector_for_each_passage() -> None:
 
 
 async def test_what_is_said_over_and_over_is_embedded_once() -> None:
-    store, embedder = InMemorySessionStore(), HashEmbedder()
+    store, embedder = InMemoryStore(), HashEmbedder()
     await begin(store, "Look at this" + "!" * 20_000)
     await VectorMaker(store.vectors, embedder).make_missing()
     rows = list((await store.vectors.scan(embedder.fingerprint)).rows())
@@ -57,7 +57,7 @@ async def test_what_is_said_over_and_over_is_embedded_once() -> None:
 
 
 async def test_only_one_session_when_it_is_named() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     session, _ = await talk(store, 2)
     await talk(store, 2)
     maker = VectorMaker(store.vectors, HashEmbedder())
@@ -66,7 +66,7 @@ async def test_only_one_session_when_it_is_named() -> None:
 
 
 async def test_stopped_between_batches_it_goes_on_where_it_was() -> None:
-    store, embedder = InMemorySessionStore(), HashEmbedder()
+    store, embedder = InMemoryStore(), HashEmbedder()
     await talk(store, 2 * BATCH)
 
     async def stop() -> None:
@@ -83,7 +83,7 @@ async def test_stopped_between_batches_it_goes_on_where_it_was() -> None:
 
 
 async def test_another_model_takes_over_and_only_then_the_old_vectors_go() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     session, _ = await talk(store, 3)
     await VectorMaker(store.vectors, HashEmbedder("old")).make_missing()
     await VectorMaker(store.vectors, HashEmbedder("new")).make_missing(session=session.id)
@@ -93,7 +93,7 @@ async def test_another_model_takes_over_and_only_then_the_old_vectors_go() -> No
 
 
 async def test_an_edit_meanwhile_is_embedded_the_next_time() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     session, _ = await begin(store, "before")
 
     class Editing(HashEmbedder):

@@ -6,24 +6,23 @@ from collections.abc import AsyncIterator
 import pytest
 
 from memory.entities import MessagePatch, NewMessage, NewSession
-from memory.ports import SessionStore
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock, InMemorySessionStore
-from memory.testing.vectors import BruteForceVectorIndex
+from memory.storage.store import Store
 from memory.vectors.embedding import VectorMaker
 from memory.vectors.entities import Scope, VectorPage
 from memory.vectors.mirror import IndexMirror
 from models.messages import Role
-from models.testing import HashEmbedder
 from tests.contract.talk import begin, talk
+from tests.fakes.clock import FakeClock
+from tests.fakes.models import HashEmbedder
+from tests.fakes.vector_index import BruteForceVectorIndex
+from tests.stores import InMemoryStore
 
 
 @pytest.fixture(params=["fake", "real"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[SessionStore]:
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     clock = FakeClock()
-    opened: SessionStore = (
-        InMemorySessionStore(clock) if request.param == "fake" else await open_off_record(clock)
-    )
+    opened: Store = InMemoryStore(clock) if request.param == "fake" else await open_off_record(clock)
     yield opened
     await opened.close()
 
@@ -33,12 +32,12 @@ async def owners(mirror: IndexMirror, scope: Scope | None = None) -> set[str]:
     return set(near.owners)
 
 
-async def embed(store: SessionStore, fingerprint: str = "hash") -> None:
+async def embed(store: Store, fingerprint: str = "hash") -> None:
     await VectorMaker(store.vectors, HashEmbedder(fingerprint)).make_missing()
 
 
 async def test_it_is_filled_with_the_vectors_of_one_model(
-    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.vectors.mirror.PAGE", 2)
     _, said = await talk(store, 5)
@@ -52,7 +51,7 @@ async def test_it_is_filled_with_the_vectors_of_one_model(
     assert await mirror.fill("hash") == 5
 
 
-async def test_it_follows_new_edited_forgotten_and_erased_messages(store: SessionStore) -> None:
+async def test_it_follows_new_edited_forgotten_and_erased_messages(store: Store) -> None:
     session, said = await talk(store, 3)
     other, kept = await begin(store, "kept")
     await embed(store)
@@ -77,7 +76,7 @@ async def test_it_follows_new_edited_forgotten_and_erased_messages(store: Sessio
     assert other.id
 
 
-async def test_a_new_session_in_a_project_is_found_by_it(store: SessionStore) -> None:
+async def test_a_new_session_in_a_project_is_found_by_it(store: Store) -> None:
     await begin(store, "elsewhere")
     mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
     await mirror.fill("hash")
@@ -87,7 +86,7 @@ async def test_a_new_session_in_a_project_is_found_by_it(store: SessionStore) ->
     assert await owners(mirror, Scope(project="Home")) == {message.id}
 
 
-async def test_another_model_fills_it_anew(store: SessionStore) -> None:
+async def test_another_model_fills_it_anew(store: Store) -> None:
     await talk(store, 3)
     await embed(store, "old")
     mirror = IndexMirror(store.vectors, BruteForceVectorIndex())
@@ -99,7 +98,7 @@ async def test_another_model_fills_it_anew(store: SessionStore) -> None:
     assert await mirror.index.count() == 3
 
 
-async def test_a_question_that_is_given_up_leaves_no_half_change(store: SessionStore) -> None:
+async def test_a_question_that_is_given_up_leaves_no_half_change(store: Store) -> None:
     class Slow(BruteForceVectorIndex):
         def __init__(self) -> None:
             super().__init__()

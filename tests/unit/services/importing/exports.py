@@ -6,21 +6,21 @@ from typing import Any
 
 from atlas_desktop.importing.entities import ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
-from memory.ports import SessionStore
-from memory.testing import InMemorySessionStore
+from memory.storage.store import Store
 from memory.transfer.entities import TravellingSession
+from tests.stores import InMemoryStore
 
 SECOND = 1_700_000_000.0
 
 
-async def take(store: SessionStore, *paths: Path, **options: Any) -> ImportReport:
+async def take(store: Store, *paths: Path, **options: Any) -> ImportReport:
     return await Importer(store.transfer).take(paths, ImportOptions(**options))
 
 
 async def taken(file: Path, data: Any, **options: Any) -> tuple[list[TravellingSession], ImportReport]:
     """What comes of a file with this JSON in it, or these bytes, or this text."""
     write(file, data)
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, file, **options)
     return await everything(store), report
 
@@ -33,7 +33,7 @@ def write(file: Path, data: Any) -> None:
         file.write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
-async def everything(store: SessionStore) -> list[TravellingSession]:
+async def everything(store: Store) -> list[TravellingSession]:
     return [await store.transfer.give(session_id) for session_id in await store.transfer.all_ids()]
 
 

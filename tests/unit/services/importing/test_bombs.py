@@ -15,7 +15,7 @@ from atlas_desktop.importing.entities import ImportReport
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import _Shallow
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock
+from tests.fakes.clock import FakeClock
 
 LINE = (
     b'{"id":"s","title":"t","created_at":"2026-01-01T00:00:00Z",'

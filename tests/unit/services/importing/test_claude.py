@@ -10,8 +10,8 @@ import pytest
 
 from atlas_desktop.importing.claude import words_of
 from atlas_desktop.importing.entities import Format
-from memory.testing import InMemorySessionStore
 from models.messages import Role
+from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import claude, contents, everything, spoken, take, taken
 
 ROOT = "00000000-0000-4000-8000-000000000000"
@@ -150,7 +150,7 @@ async def test_an_archive_brings_projects_with_their_documents(tmp_path: Path) -
             "conversations.json", json.dumps([claude(spoken("m1", "human", "Hi"), project_uuid="p1")])
         )
         out.writestr("projects.json", json.dumps([PROJECT, {"uuid": "p2", "name": "Empty", "docs": []}]))
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, archive)
     assert (report.sessions, report.skipped) == (2, [])
     project, talk = sorted(await everything(store), key=lambda one: one.created_at)

@@ -8,7 +8,7 @@ import pytest
 
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.sources import open_source
-from memory.testing import InMemorySessionStore
+from tests.stores import InMemoryStore
 
 
 async def test_who_stops_an_import_waits_for_the_thread_that_reads_and_hears_of_nothing_else(
@@ -24,7 +24,7 @@ async def test_who_stops_an_import_waits_for_the_thread_that_reads_and_hears_of_
         return open_source(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("atlas_desktop.importing.importer.open_source", slowly)
-    taking = asyncio.create_task(Importer(InMemorySessionStore().transfer).take([file]))
+    taking = asyncio.create_task(Importer(InMemoryStore().transfer).take([file]))
     await asyncio.to_thread(reading.wait, 10)
     taking.cancel()
     asyncio.get_running_loop().call_soon(go_on.set)

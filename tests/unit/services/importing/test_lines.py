@@ -13,11 +13,12 @@ from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.lines import read_line
 from memory.entities import NewMessage, NewSession, SessionPatch
-from memory.ports import SessionStore
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock, InMemorySessionStore
+from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.talk import assistant, begin
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 LINE: dict[str, Any] = {
     "id": "conv/1",
@@ -43,11 +44,11 @@ def line(**changes: Any) -> bytes:
     return json.dumps({**LINE, **changes}).encode()
 
 
-async def take(store: SessionStore, path: Path, **options: Any) -> ImportReport:
+async def take(store: Store, path: Path, **options: Any) -> ImportReport:
     return await Importer(store.transfer).take([path], ImportOptions(Format.JSONL, **options))
 
 
-async def lines_of(store: SessionStore) -> list[str]:
+async def lines_of(store: Store) -> list[str]:
     return [text async for text in Exporter(store.transfer).jsonl()]
 
 
@@ -118,7 +119,7 @@ async def test_good_lines_come_in_and_bad_ones_are_named(tmp_path: Path) -> None
     file = tmp_path / "in.jsonl"
     orphan = line(id="s3", messages=[{"id": "a", "role": "user", "content": "x", "parent": "nobody"}])
     file.write_bytes(b"\n".join([line(), b"", b"broken", orphan, line(id="s2")]))
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     tried = await take(store, file, dry_run=True)
     assert (tried.sessions, tried.messages) == (2, 4)
     assert await lines_of(store) == []
@@ -132,7 +133,7 @@ async def test_good_lines_come_in_and_bad_ones_are_named(tmp_path: Path) -> None
 async def test_a_project_may_be_given(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_bytes(line())
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     await take(store, file, project="Other")
     assert [session.project for session in await store.list_sessions()] == ["Other"]
 
@@ -141,7 +142,7 @@ async def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("atlas_desktop.importing.lines.LONGEST_LINE", 1000)
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"x" * 5000 + b"\n" + line())
-    report = await take(InMemorySessionStore(), file)
+    report = await take(InMemoryStore(), file)
     assert report.sessions == 1
     assert [one.where for one in report.skipped] == ["in.jsonl:1"]
 
@@ -166,7 +167,7 @@ async def test_out_and_in_and_out_again_is_the_same(tmp_path: Path) -> None:
 
 
 async def test_a_usual_session_is_written_as_the_format_says() -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     await store.transfer.take(read_line(line()))
     (text,) = await lines_of(store)
     written = json.loads(text)
@@ -200,7 +201,7 @@ async def test_any_session_survives_the_way_out_and_in(
     title: str, messages: list[dict[str, Any]], starred: bool
 ) -> None:
     numbered = [{"id": f"m{n}", **message} for n, message in enumerate(messages)]
-    first, second = InMemorySessionStore(), InMemorySessionStore()
+    first, second = InMemoryStore(), InMemoryStore()
     await first.transfer.take(read_line(line(title=title, messages=numbered, starred=starred)))
     (text,) = await lines_of(first)
     await second.transfer.take(read_line(text.encode()))

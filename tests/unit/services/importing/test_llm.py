@@ -10,8 +10,8 @@ import pytest
 
 from atlas_desktop.importing.entities import Format, Meter
 from atlas_desktop.importing.importer import Importer
-from memory.testing import InMemorySessionStore
 from memory.transfer.entities import TravellingSession
+from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import contents, everything, take
 
 RESPONSES = """
@@ -86,7 +86,7 @@ def database(path: Path, script: str) -> None:
 
 
 async def from_database(path: Path) -> list[TravellingSession]:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, path)
     assert report.skipped == []
     assert report.formats == {path.name: Format.LLM}
@@ -149,7 +149,7 @@ async def test_what_llm_tells_twice_comes_in_once(tmp_path: Path) -> None:
 
 async def test_llm_of_earlier_schemas(tmp_path: Path) -> None:
     database(tmp_path / "a.db", RESPONSES)
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     await take(store, tmp_path / "a.db")
     named = (await everything(store))[0]
     assert (named.id, named.title, named.system_prompt, named.model) == ("c1", "Named", "Be kind.", "gpt-4o")
@@ -167,7 +167,7 @@ async def test_how_far_it_has_come_is_told_on_the_way(tmp_path: Path, script: st
     database(tmp_path / "logs.db", script)
     told: list[Meter] = []
     importer = Importer(
-        InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=1
+        InMemoryStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=1
     )
     report = await importer.take([tmp_path / "logs.db"])
     shares = [meter.share for meter in told]
@@ -182,7 +182,7 @@ async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> N
     view = "CREATE VIEW responses AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;"
     database(tmp_path / "view.db", view)
     (tmp_path / "torn.db").write_bytes((tmp_path / "view.db").read_bytes()[:300] + b"\xff" * 500)
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, tmp_path / "view.db", tmp_path / "torn.db")
     assert [one.why for one in report.skipped] == [
         "a database without the tables of llm",
@@ -194,6 +194,6 @@ async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> N
 async def test_entries_in_a_log_that_is_not_written_back_are_missed_aloud(tmp_path: Path) -> None:
     database(tmp_path / "logs.db", RESPONSES)
     (tmp_path / "logs.db-wal").write_bytes(b"x")
-    report = await take(InMemorySessionStore(), tmp_path / "logs.db")
+    report = await take(InMemoryStore(), tmp_path / "logs.db")
     assert [one.where for one in report.skipped] == ["logs.db-wal"]
     assert report.sessions == 3

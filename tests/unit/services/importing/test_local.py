@@ -10,8 +10,8 @@ import pytest
 
 from atlas_desktop.importing.entities import Format
 from memory.entities import MessageStatus
-from memory.testing import InMemorySessionStore
 from models.messages import Role
+from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import SECOND, contents, everything, take, taken
 
 
@@ -163,7 +163,7 @@ async def test_lm_studio(file: Path) -> None:
 
 
 async def test_a_conversation_of_lm_studio_that_has_grown_gets_what_is_new(tmp_path: Path) -> None:
-    file, store = tmp_path / "x.conversation.json", InMemorySessionStore()
+    file, store = tmp_path / "x.conversation.json", InMemoryStore()
     file.write_text(json.dumps(studio(said("Hello"))))
     await take(store, file)
     file.write_text(json.dumps(studio(said("Hello"), replied("Hi"), name="Renamed")))
@@ -180,7 +180,7 @@ async def test_a_torn_file_beside_others_is_named(tmp_path: Path) -> None:
     (folder / "a.json").write_text(whole)
     (folder / "b.json").write_text(whole[:-30])
     (folder / "c.json").write_text('{"editor": "settings"}')
-    report = await take(InMemorySessionStore(), folder)
+    report = await take(InMemoryStore(), folder)
     assert [(one.where, one.why) for one in report.skipped] == [
         ("talks/b.json", "the file ends in the middle of it")
     ]
@@ -233,7 +233,7 @@ async def test_jan(tmp_path: Path) -> None:
         jan_line("a", "user", "Hello", 1000),
     ]
     jan(tmp_path / "threads" / "jan_1", *lines, '{"broken": ')
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, tmp_path / "threads")
     (session,) = await everything(store)
     assert [one.where for one in report.skipped] == ["threads/jan_1/messages.jsonl:3"]

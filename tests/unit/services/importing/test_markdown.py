@@ -15,8 +15,8 @@ from atlas_desktop.exporting.markdown import MarkdownWriter
 from atlas_desktop.importing.entities import Format
 from atlas_desktop.importing.markdown import front_matter, is_transcript, talks_of
 from memory.entities import MemoryMode
-from memory.testing import InMemorySessionStore
 from models.messages import Role
+from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, take, taken, write
 
 STYLES = {
@@ -120,7 +120,7 @@ async def test_our_own_export_comes_back(tmp_path: Path) -> None:
 
 
 async def test_an_export_beside_what_it_is_of_changes_nothing(tmp_path: Path) -> None:
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     talk = chatgpt(node("u1", "root", "user", "Hello"), conversation_id="own-id")
     write(tmp_path / "in.json", [talk])
     write(tmp_path / "out.md", '---\nid: "own-id"\n---\n## You\n\nHello\n')
@@ -128,7 +128,7 @@ async def test_an_export_beside_what_it_is_of_changes_nothing(tmp_path: Path) ->
     report = await take(store, tmp_path / "out.md")
     assert (report.messages, [one.where for one in report.skipped]) == (0, ["out.md:1"])
     # Where it came from the transcript itself, what was added to it comes in.
-    other = InMemorySessionStore()
+    other = InMemoryStore()
     await take(other, tmp_path / "out.md")
     write(tmp_path / "out.md", '---\nid: "own-id"\n---\n## You\n\nHello\n\n## Atlas\n\nHi\n')
     assert (await take(other, tmp_path / "out.md")).messages == 1

@@ -20,10 +20,10 @@ from memory.memories.entities import (
     MemoryState,
     NewMemory,
 )
-from memory.ports import SessionStore
 from memory.storage.room import open_off_record
-from memory.testing import FakeClock
+from memory.storage.store import Store
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 
 SAID = "I am allergic to walnuts, and I live in Bergen."
 WORDS = "I am allergic to walnuts."
@@ -33,7 +33,7 @@ SAME = (
 )  # fmt: skip
 
 
-async def furnished() -> SessionStore:
+async def furnished() -> Store:
     """A room with a memory that rests on what was said, one that was told, and one that was rejected."""
     store = await open_off_record(FakeClock())
     session, said = await store.create_session(
@@ -60,18 +60,18 @@ async def furnished() -> SessionStore:
     return store
 
 
-async def exported(store: SessionStore, folder: Path, kind: str) -> list[Path]:
+async def exported(store: Store, folder: Path, kind: str) -> list[Path]:
     ids = tuple(await store.transfer.all_ids())
     service = ExportService([Chosen(store, ids, everything=True)])
     report = await service.write(Order(kind, memories=True), FileTarget(folder / f"out.{kind}"))
     return list(report.files)
 
 
-async def taken(store: SessionStore, files: list[Path], **options: Any) -> ImportReport:
+async def taken(store: Store, files: list[Path], **options: Any) -> ImportReport:
     return await Importer(store.transfer).take(files, ImportOptions(**options))
 
 
-async def known(store: SessionStore) -> dict[str, Memory]:
+async def known(store: Store) -> dict[str, Memory]:
     return {one.text: one for one in await store.memories.select(MemoryFilter(states=None))}
 
 

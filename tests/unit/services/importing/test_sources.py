@@ -17,7 +17,7 @@ from atlas_desktop.importing.entities import Format, ImportReport, Meter, Unknow
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import Piece, pieces
 from atlas_desktop.words.importing import left_out, passed_over
-from memory.testing import InMemorySessionStore
+from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import (
     chatgpt,
     claude,
@@ -46,7 +46,7 @@ async def from_archive(
         for name, data in members.items():
             out.writestr(name, data)
     before = sizes(folder)
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, archive, **options)
     assert sizes(folder) == before
     return [one.id for one in await everything(store)], report
@@ -138,7 +138,7 @@ async def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     (folder / "link.json").symlink_to(outside / "talk.json")
     (folder / "away").symlink_to(outside, target_is_directory=True)
     (folder / "notes.md").write_text("## User\n\nHi\n\n## Assistant\n\nHey")
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     report = await take(store, folder)
     assert sorted(one.title for one in await everything(store)) == ["A trip", "notes"]
     assert report.skipped == []
@@ -148,7 +148,7 @@ async def test_nobody_waits_at_a_pipe_or_reads_a_device(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     write(tmp_path / "chat.json", [talk("a")])
     paths = tmp_path / "pipe", Path(os.devnull), tmp_path / "chat.json"
-    report = await take(InMemorySessionStore(), *paths)
+    report = await take(InMemoryStore(), *paths)
     assert [(one.where, one.why) for one in report.skipped] == [
         (name, "it is not a file") for name in ("pipe", "null")
     ]
@@ -300,7 +300,7 @@ async def test_progress_is_told_and_a_trial_counts_what_comes_twice_once(tmp_pat
     def tell(report: ImportReport, meter: Meter) -> None:
         told.append((report.messages, meter.done, meter.total))
 
-    store = InMemorySessionStore()
+    store = InMemoryStore()
     importer = Importer(store.transfer, tell)
     path = tmp_path / "a.json"
     tried = await take(store, path, path, dry_run=True)
@@ -313,7 +313,7 @@ async def test_progress_is_told_and_a_trial_counts_what_comes_twice_once(tmp_pat
 
 
 async def test_what_is_in_another_room_stays_there(tmp_path: Path) -> None:
-    here, there = InMemorySessionStore(), InMemorySessionStore()
+    here, there = InMemoryStore(), InMemoryStore()
     write(tmp_path / "a.json", [talk("a")])
     await take(there, tmp_path / "a.json")
     write(tmp_path / "a.json", [talk("a"), talk("b")])
@@ -338,7 +338,7 @@ async def test_what_is_read_but_not_stored_is_not_done(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [talk(f"t{n}") for n in range(20)])
     told: list[Meter] = []
     importer = Importer(
-        InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=2
+        InMemoryStore().transfer, lambda _report, meter: told.append(replace(meter)), at_once=2
     )
     await importer.take([tmp_path / "a.json"])
     shares = [meter.share for meter in told]
@@ -358,7 +358,7 @@ async def test_what_is_not_read_does_not_count(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as out:
         for name, held in given.items():
             out.writestr(name, json.dumps(held))
-    importer = Importer(InMemorySessionStore().transfer, lambda _report, meter: told.append(replace(meter)))
+    importer = Importer(InMemoryStore().transfer, lambda _report, meter: told.append(replace(meter)))
     await importer.take([tmp_path / "x.zip"])
     assert (told[-1].share, told[-1].done) == (1.0, told[-1].total)
 
@@ -382,7 +382,7 @@ async def test_many_files_without_anything_are_counted(tmp_path: Path) -> None:
     paths = [tmp_path / f"{n}.json" for n in range(9)]
     for path in paths:
         write(path, b'{"a": [' if path.name < "5" else b"hello")
-    report = await take(InMemorySessionStore(), *paths)
+    report = await take(InMemoryStore(), *paths)
     with pytest.raises(UnknownExport) as caught:
         report.require_known()
     message = explain(caught.value).message

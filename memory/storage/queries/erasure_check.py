@@ -1,0 +1,149 @@
+"""Whether anything is left of what was erased: in any table, and in those beneath the full-text indices."""
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from memory.context.entities import TOLD
+from memory.storage.connection import Connection
+from memory.storage.queries import epochs
+from memory.storage.words import beginnings, pieces
+
+_LISTED = "(SELECT value FROM json_each(?))"
+_LEAST_PIECE = 3
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A text that stood in the full-text indices of its table; `kept` says that its row is there still."""
+
+    owner: str
+    row: int
+    text: str
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What was erased: ids of messages, summaries and sessions; of memories; the texts that were indexed; the
+    sessions that went as a whole."""
+
+    ids: Collection[str]
+    memories: Collection[str]
+    entries: Collection[Entry]
+    sessions: Collection[str] = ()
+
+
+def left(conn: Connection, marks: Marks) -> int:
+    """How many rows of any table still belong to what was erased, name it, or hold its words."""
+    found = _in_indices(conn, marks.entries)
+    found += _owned(conn, ("memory_id", "part_id", "superseded_by"), marks.memories)
+    found += _owned(conn, ("item_id",), [*marks.ids, *marks.memories])
+    found += count(
+        conn, f"SELECT count(*) FROM memories WHERE id IN {_LISTED}", json.dumps(list(marks.memories))
+    )
+    found += count(
+        conn,
+        f"SELECT count(*) FROM vectors WHERE kind <> 'chunk' AND owner_id IN {_LISTED}",
+        json.dumps([*marks.ids, *marks.memories]),
+    )
+    found += _owned_by_sources(conn, marks)
+    gone = {*marks.memories, *(marks.ids if marks.sessions else ())}
+    found += len(epochs.turns_naming(conn, gone))
+    if not marks.sessions:
+        return found + _recalled_still(conn, set(marks.ids))
+    found += count(
+        conn, f"SELECT count(*) FROM sessions WHERE id IN {_LISTED}", json.dumps(list(marks.sessions))
+    )
+    found += _owned(conn, ("session_id",), marks.sessions)
+    return found + len(jobs_naming(conn, marks.sessions))
+
+
+def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
+    """Jobs of which the key or the payload names one of the ids."""
+    gone = set(ids)
+    return [
+        job_id
+        for job_id, key, payload in conn.execute("SELECT id, key, payload FROM jobs")
+        if not gone.isdisjoint(_ID.findall(f"{key} {payload}"))
+    ]
+
+
+def _recalled_still(conn: Connection, ids: set[str]) -> int:
+    """Turns in which one of the ids was recalled, and whose preface is not empty."""
+    return sum(
+        part.tier in TOLD and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
+        for turn in epochs.turns_naming(conn, ids)
+        for part in turn.parts
+    )
+
+
+def _owned(conn: Connection, columns: Collection[str], ids: Collection[str]) -> int:
+    """Rows of any table that name one of the ids in one of these columns."""
+    tables = conn.execute(
+        """
+        SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+        WHERE t.schema = 'main' AND t.type = 'table' AND c.name IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(columns)),),
+    ).fetchall()
+    names = json.dumps(list(ids))
+    return sum(
+        count(conn, f'SELECT count(*) FROM "{table}" WHERE "{column}" IN {_LISTED}', names)
+        for table, column in tables
+    )
+
+
+def _owned_by_sources(conn: Connection, marks: Marks) -> int:
+    return count(
+        conn,
+        f"SELECT count(*) FROM memory_sources WHERE message_id IN {_LISTED}",
+        json.dumps(list(marks.ids)),
+    )
+
+
+def _preface(conn: Connection, reply_id: str) -> bool:
+    row = conn.execute(
+        "SELECT preface FROM messages WHERE id = (SELECT parent_id FROM messages WHERE id = ?)", (reply_id,)
+    ).fetchone()
+    return row is not None and row[0] != ""
+
+
+def _in_indices(conn: Connection, entries: Iterable[Entry]) -> int:
+    """How many of the texts are in a full-text index still: by the table in which it keeps the lengths of its
+    rows, and by looking up every word."""
+    found = 0
+    held = list(entries)
+    for owner in {one.owner for one in held}:
+        own = [one for one in held if one.owner == owner]
+        rows = {one.row for one in own}
+        span = min(rows), max(rows)
+        gone = json.dumps([one.row for one in own if not one.kept])
+        words = beginnings(" ".join({piece for one in own for piece in one.text.split()}))
+        for index, wanted in (
+            (f"{owner}_fts", set(words)),
+            (f"{owner}_pieces", {piece for word in words for piece in _pieces(word)}),
+        ):
+            found += count(conn, f'SELECT count(*) FROM "{index}_docsize" WHERE id IN {_LISTED}', gone)
+            found += sum(_holding(conn, index, word, rows, span) for word in wanted)
+    return found
+
+
+def _pieces(word: str) -> list[str]:
+    """What the index of pieces can find a word by."""
+    return [one for one in pieces(word) if len(one) >= _LEAST_PIECE]
+
+
+def _holding(conn: Connection, index: str, word: str, rows: Collection[int], span: tuple[int, int]) -> int:
+    hits = conn.execute(
+        f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND rowid BETWEEN ? AND ?",
+        (f'"{word}"', *span),
+    )
+    return sum(row in rows for (row,) in hits)
+
+
+def count(conn: Connection, sql: str, parameter: str) -> int:
+    return int(conn.execute(sql, (parameter,)).fetchone()[0])

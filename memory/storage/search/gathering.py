@@ -1,0 +1,268 @@
+"""Gathers messages that fit a query, in as little time as the query allows.
+
+An index tells in a moment where a word stands last, and takes long to tell all of many places; rows that lie
+scattered over the file cost far more than places in an index. So the latest places are taken first, and what
+is asked of sessions decides whether the index is followed or the sessions themselves are read.
+"""
+# ruff: noqa: S608  # the names put into SQL are all written in this package
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memory.search.entities import All, Condition
+from memory.storage.connection import Connection
+from memory.storage.search.match_locator import Lens
+from memory.storage.search.plan import (
+    Parts,
+    Stream,
+    conjunction,
+    plainly,
+    session_conjunction,
+    stream_of,
+    surfaces,
+    told_by_surface,
+)
+from memory.storage.search.ranking import Surface, Typed, plain
+from memory.storage.search.sql import TRUE, Compiler, Sql, only_texts
+
+LOADED = 4000
+"""Characters of a message that ranking looks at."""
+FEW = 1_000
+"""Messages of the sessions that are asked for, up to which these are read and the index is left alone."""
+_WHOLE = 2**31 - 1
+_READ_CLOSELY = 400
+_MOST_PLACES = 5_000
+_MOST_READ = 30_000
+_FROM_SESSIONS = "sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id"
+_FROM_MESSAGES = "messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id"
+_LARGE_SHARE = 0.05
+_AT_ONCE = 200
+_LOOKED_AT_ONCE = 8
+_ENOUGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message that fits, with the beginning of its text."""
+
+    seq: int
+    session_id: str
+    created_at: int
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`complete` says that there are no others; otherwise all that fit from place `low` on are there."""
+
+    rows: list[Row]
+    complete: bool
+    low: int | None = None
+
+
+class Gatherer:
+    """For one query in one state of a room."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        compiler: Compiler,
+        lens: Lens,
+        parts: Parts,
+        *,
+        binned: bool = False,
+        each: int | None = None,
+    ) -> None:
+        """With `each` sessions are what counts: so many messages of one are enough."""
+        self._conn = conn
+        self._compiler = compiler
+        self._lens = lens
+        self.parts = parts
+        self._there = "s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"
+        self._surfaces = surfaces(parts, lens)
+        self._sessions = session_conjunction(compiler, parts)
+        self._exact = any(told_by_surface(one) for one in parts.words)
+        self._held: int | None = None
+        self._each = each
+        # Asked session by session, the index would put together all places of a word for each of them.
+        self._texts = () if compiler.whole else tuple(one for one in parts.others if only_texts(one))
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index answers for any of the words."""
+        return bool(self.parts.indexed or self.parts.unspaced)
+
+    def gather(self, want: int, least: int = 0) -> Gathered:
+        """So many messages (or sessions, when these count), and more of them until `least` are there, the
+        latest first. What more are gathered comes after what fewer would be."""
+        stream, left = stream_of(self.parts)
+        if stream is None or self._few():
+            return self._walked(max(least, min(want, _READ_CLOSELY)))
+        close = (*left, *self.parts.close)
+        found = self._streamed(stream, close, want)
+        while not found.complete and len(found.rows) < least and want < _MOST_PLACES:
+            want = min(4 * want, _MOST_PLACES)
+            found = self._streamed(stream, close, want)
+        return found
+
+    def look_into(self, session_id: str, below: int | None = None) -> list[Row]:
+        """A few messages of a session that fit; with `below` only of those stored before that place."""
+        where = Sql("s.id = ?", (session_id,))
+        if below is not None:
+            where = where & Sql("m.seq < ?", (below,))
+        return list(islice(self._walk(where), _ENOUGH))
+
+    def lacks(self, session_id: str, words: Condition) -> bool:
+        """Whether no message of the session holds them."""
+        found = self._conn.execute(
+            "SELECT content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
+        )
+        likely, exact = surfaces(Parts(indexed=(words,)), self._lens), told_by_surface(words)
+        sure = plainly(words)
+        while batch := [text for (text,) in found.fetchmany(_LOOKED_AT_ONCE)]:
+            near = [text for text in batch if _may_fit(text, likely, exact=exact)]
+            if near and (exact or any(_fits(text, sure) for text in near) or self._lens.fitting(near, words)):
+                return False
+        return True
+
+    def among(self, message_ids: Collection[str]) -> list[Row]:
+        """Those of these messages that fit."""
+        where = Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(message_ids)),))
+        return list(self._walk(where, _FROM_MESSAGES))
+
+    # --- along an index ---------------------------------------------------------------------------
+
+    def _streamed(self, stream: Stream, close: tuple[Condition, ...], want: int) -> Gathered:
+        allowed = self._allowed()
+        places = stream.read(self._conn, want + 1, allowed)
+        complete = len(places) <= want
+        rows = self._load(places[:want], _WHOLE if close else LOADED)
+        if close:
+            rows = self._fitting(rows, close)
+        return Gathered(rows, complete, None if complete else places[want - 1])
+
+    def _load(self, places: list[int], letters: int) -> list[Row]:
+        where = Sql(self._there) & self._sessions & conjunction(self._compiler, self.parts.others)
+        found = self._conn.execute(
+            f"""
+            SELECT m.seq, m.session_id, m.created_at, substr(m.content, 1, ?)
+            FROM json_each(?) AS f CROSS JOIN messages AS m ON m.seq = f.value
+            CROSS JOIN sessions AS s ON s.id = m.session_id
+            WHERE {where.text}
+            """,
+            (letters, json.dumps(places), *where.parameters),
+        )
+        return sorted((Row(*one) for one in found), key=lambda row: -row.seq)
+
+    def _allowed(self) -> Sql | None:
+        """The places of the messages that may be found, when these are so few that the others should be
+        passed over within the index."""
+        if self._sessions == TRUE:
+            return None
+        (newest,) = self._conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
+        if self._allowed_messages() > _LARGE_SHARE * newest:
+            return None
+        return Sql(
+            f"""
+            SELECT m.seq FROM sessions AS s CROSS JOIN messages AS m ON m.session_id = s.id
+            WHERE {self._there} AND {self._sessions.text}
+            """,
+            self._sessions.parameters,
+        )
+
+    def _few(self) -> bool:
+        return self._sessions != TRUE and self._allowed_messages() <= FEW
+
+    def _allowed_messages(self) -> int:
+        """How many messages the sessions hold that may be found."""
+        if self._held is not None:
+            return self._held
+        (self._held,) = self._conn.execute(
+            f"""
+            SELECT coalesce(sum(s.message_count), 0) FROM sessions AS s
+            WHERE {self._there} AND {self._sessions.text}
+            """,
+            self._sessions.parameters,
+        ).fetchone()
+        return int(self._held or 0)
+
+    # --- along the sessions -----------------------------------------------------------------------
+
+    def _walked(self, want: int) -> Gathered:
+        rows: list[Row] = []
+        seen = read = 0
+        every = self._conn.execute(
+            f"""
+            SELECT s.id, s.message_count FROM sessions AS s WHERE {self._there} AND {self._sessions.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            self._sessions.parameters,
+        )
+        for session_id, messages in every:
+            found = list(islice(self._walk(Sql("s.id = ?", (session_id,))), self._each))
+            rows += found
+            seen += bool(found)
+            read += messages
+            if (len(rows) if self._each is None else seen) > want or read > _MOST_READ:
+                return Gathered(rows, complete=False)
+        return Gathered(rows, complete=True)
+
+    def _walk(self, where: Sql, source: str = _FROM_SESSIONS) -> Iterator[Row]:
+        """The messages that fit, of those of which `where` is true; `source` says where to begin with it."""
+        where = (
+            Sql(f"{self._there} AND m.status <> 'streaming'")
+            & where
+            & self._sessions
+            & conjunction(self._compiler, (one for one in self.parts.others if one not in self._texts))
+        )
+        found = self._conn.execute(
+            f"""
+            SELECT m.seq, m.session_id, m.created_at, m.content FROM {source} WHERE {where.text}
+            """,
+            where.parameters,
+        )
+        at_once = _LOOKED_AT_ONCE
+        while batch := [Row(*one) for one in found.fetchmany(at_once)]:
+            yield from self._sure_first(batch, (*self.parts.words, *self._texts))
+            at_once = min(4 * at_once, _AT_ONCE)
+
+    def _sure_first(self, rows: list[Row], wanted: tuple[Condition, ...]) -> Iterator[Row]:
+        """Those whose texts fit what is wanted of words: what is plain to see comes before the lens is asked
+        for the others, which takes longer than all the rest."""
+        likely = [row for row in rows if not wanted or _may_fit(row.text, self._surfaces, exact=self._exact)]
+        asked = tuple(one for one in wanted if not told_by_surface(one))
+        if not asked:
+            yield from likely
+            return
+        whole = All(asked) if len(asked) > 1 else asked[0]
+        sure = plainly(whole)
+        others = []
+        for row in likely:
+            if _fits(row.text, sure):
+                yield row
+            else:
+                others.append(row)
+        if others:
+            fit = self._lens.fitting([row.text for row in others], whole)
+            yield from (row for at, row in enumerate(others) if at in fit)
+
+    def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:
+        """As `_sure_first`, the latest stored first."""
+        return sorted(self._sure_first(rows, wanted), key=lambda row: -row.seq)
+
+
+def _fits(text: str, sure: Sequence[Sequence[Typed]] | None) -> bool:
+    """Whether a text fits for sure, as `plainly` tells."""
+    if sure is None or not text.isascii():
+        return False
+    folded = plain(text)
+    return all(any(one.is_in(folded) for one in choice) for choice in sure)
+
+
+def _may_fit(text: str, wanted: Sequence[Sequence[Surface]], *, exact: bool) -> bool:
+    folded = plain(text)
+    return all(
+        any(one.is_in(folded) if exact else one.may_be_in(folded) for one in choice) for choice in wanted
+    )

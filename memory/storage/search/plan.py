@@ -1,0 +1,225 @@
+"""How a query is looked up: what the full-text index answers, and what is looked at message by message."""
+# ruff: noqa: S608  # the names put into SQL are all written in this package
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memory.search.entities import All, AnyOf, Condition, Has, Is, Not, When, Words
+from memory.search.language import conditions
+from memory.search.words import LETTERS_A_PIECE, is_unspaced
+from memory.storage.connection import Connection
+from memory.storage.search.match_locator import Lens
+from memory.storage.search.ranking import Surface, Typed, plain, surface, typed
+from memory.storage.search.sql import TRUE, Compiler, Sql, expression, of_sessions, only_words
+from memory.storage.values import storable
+
+_SAMPLE = 300
+_FREQUENT = 2_000
+_CHEAP = 15_000
+"""Places of a beginning that the index puts together in a few milliseconds; it does so before the first is
+returned, so that of a common beginning the texts themselves are looked at, where it is soon found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The conditions of a query, all of which must hold.
+
+    `sessions` are about whole sessions. Words are `indexed` when the index answers for them, `close` when the
+    texts have to be looked at, `unspaced` of scripts without spaces, `excluded` when no text may hold them,
+    and `absent` when no text of a session may. `others` are about messages.
+    """
+
+    sessions: tuple[Condition, ...] = ()
+    indexed: tuple[Condition, ...] = ()
+    close: tuple[Condition, ...] = ()
+    unspaced: tuple[Words, ...] = ()
+    excluded: tuple[Condition, ...] = ()
+    absent: tuple[Condition, ...] = ()
+    others: tuple[Condition, ...] = ()
+
+    @property
+    def words(self) -> tuple[Condition, ...]:
+        """All that a text can be asked about."""
+        return (*self.indexed, *self.close, *self.unspaced, *(Not(one) for one in self.excluded))
+
+    @property
+    def looks_for_words(self) -> bool:
+        return bool(self.indexed or self.close or self.unspaced)
+
+    @property
+    def of_messages(self) -> tuple[Condition, ...]:
+        return (*self.words, *self.others)
+
+
+def parts_of(conn: Connection, where: Condition | None, *, whole: bool) -> Parts:
+    """`whole` as in `Compiler`."""
+    given = where.parts if isinstance(where, All) else () if where is None else (where,)
+    groups: dict[str, list[Condition]] = {name: [] for name in Parts.__dataclass_fields__}
+    for part in given:
+        group = _group(conn, part, whole=whole)
+        bare = group in {"excluded", "absent"} and isinstance(part, Not)
+        groups[group].append(part.part if bare and isinstance(part, Not) else part)
+    if groups["excluded"] and not groups["indexed"]:
+        groups["others"] += [Not(one) for one in groups.pop("excluded")]
+    return Parts(**{name: tuple(found) for name, found in groups.items()})  # type: ignore[arg-type]  # by `_group`
+
+
+def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
+    if of_sessions(part):
+        return "sessions"
+    if whole and isinstance(part, Not):
+        # A set of all sessions that hold a common word is long in the making.
+        return "absent" if only_words(part.part) and _is_frequent(conn, part.part) else "sessions"
+    if isinstance(part, Not) and only_words(part.part):
+        return "excluded"
+    if isinstance(part, Words) and is_unspaced(part.text):
+        return "unspaced"
+    if not only_words(part):
+        return "others"
+    beginnings = [one for one in conditions(part) if isinstance(one, Words) and one.prefix]
+    return "close" if any(_is_common(conn, one) for one in beginnings) else "indexed"
+
+
+def _is_frequent(conn: Connection, words: Condition) -> bool:
+    if any(isinstance(one, Words) and one.prefix and _is_common(conn, one) for one in conditions(words)):
+        return True
+    (held,) = conn.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM messages_fts WHERE messages_fts MATCH ? LIMIT ?)",
+        (expression(words), _FREQUENT),
+    ).fetchone()
+    return bool(held == _FREQUENT)
+
+
+def _is_common(conn: Connection, beginning: Words) -> bool:
+    """Whether so many messages hold it that the index would take long; judged by the newest ones."""
+    (newest,) = conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
+    if newest <= _CHEAP:
+        return False
+    looked_for = surface([beginning.text.rsplit(" ", 1)[-1]], prefix=True)
+    texts = conn.execute(
+        "SELECT substr(content, 1, 2000) FROM messages ORDER BY seq DESC LIMIT ?", (_SAMPLE,)
+    )
+    held = sum(looked_for.is_in(plain(text)) for (text,) in texts)
+    return bool(held * newest > _CHEAP * _SAMPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """SQL that gives the places (`seq`) of messages that an index finds, the latest stored first.
+
+    `{allowed}` is where a condition on them goes; the last parameter is the most that are wanted.
+    """
+
+    sql: str
+    parameters: tuple[object, ...]
+
+    def read(self, conn: Connection, most: int, allowed: Sql | None = None) -> list[int]:
+        """At most so many, of `allowed` (SQL that gives places)."""
+        # The plus keeps the index from being asked for each of the allowed by itself.
+        within = Sql("") if allowed is None else Sql(f"AND +{{seq}} IN ({allowed.text})", allowed.parameters)
+        sql = self.sql.replace("{allowed}", within.text.replace("{seq}", self._place))
+        rows = conn.execute(sql, (*self.parameters, *within.parameters, most)).fetchall()
+        return [seq for (seq,) in rows]
+
+    @property
+    def _place(self) -> str:
+        return "d.id" if " AS d " in self.sql else "rowid"
+
+
+def stream_of(parts: Parts) -> tuple[Stream | None, tuple[Condition, ...]]:
+    """The stream that answers for the most of the words, and those words that it does not answer for."""
+    if parts.indexed:
+        wanted = expression(All(parts.indexed) if len(parts.indexed) > 1 else parts.indexed[0])
+        if parts.excluded:
+            wanted = f"{wanted} NOT ({' OR '.join(expression(one) for one in parts.excluded)})"
+        return _full_text("messages_fts", wanted), parts.unspaced
+    if parts.unspaced:
+        longest = max(parts.unspaced, key=lambda one: len(one.text))
+        left = tuple(one for one in parts.unspaced if one is not longest)
+        if len(longest.text) >= LETTERS_A_PIECE:
+            return _full_text("messages_pieces", f'"{storable(longest.text)}"'), left
+        return (
+            Stream(
+                """
+                SELECT d.id FROM messages_pieces_docsize AS d CROSS JOIN messages AS c ON c.seq = d.id
+                WHERE instr(c.content, ?) > 0 {allowed} ORDER BY d.id DESC LIMIT ?
+                """,
+                (storable(longest.text),),
+            ),
+            left,
+        )
+    return None, ()
+
+
+def _full_text(table: str, wanted: str) -> Stream:
+    return Stream(
+        f"SELECT rowid FROM {table} WHERE {table} MATCH ? {{allowed}} ORDER BY rowid DESC LIMIT ?", (wanted,)
+    )
+
+
+def surfaces(parts: Parts, lens: Lens) -> list[list[Surface]]:
+    """Of each condition about words the surfaces of which a text must have one."""
+    found = []
+    for part in (*parts.indexed, *parts.close, *parts.unspaced):
+        for one in part.parts if isinstance(part, All) else (part,):
+            leaves = one.parts if isinstance(one, AnyOf) else (one,)
+            words = [leaf for leaf in leaves if isinstance(leaf, Words)]
+            if len(words) == len(leaves):
+                found.append([surface_of(leaf, lens) for leaf in words])
+    return found
+
+
+@lru_cache(maxsize=16)
+def plainly(part: Condition) -> list[list[Typed]] | None:
+    """Words: a text in ASCII that has one of each list fits for sure; it may fit without. None when words as
+    they are typed do not tell."""
+    match part:
+        case All(parts):
+            each = [plainly(one) for one in parts]
+            return None if None in each else [choice for one in each for choice in one or ()]
+        case AnyOf(parts):
+            found = [plainly(one) for one in parts]
+            # What must hold together is no choice.
+            if any(one is None or len(one) != 1 for one in found):
+                return None
+            return [[words for one in found for choice in one or () for words in choice]]
+        case Words(text, prefix=False) if not is_unspaced(text):
+            words = typed(text)
+            return None if words is None else [[words]]
+        case _:
+            return None
+
+
+def told_by_surface(part: Condition) -> bool:
+    """Whether a text that has the surface of it fits."""
+    return isinstance(part, Words) and (is_unspaced(part.text) or (part.prefix and " " not in part.text))
+
+
+def surface_of(words: Words, lens: Lens) -> Surface:
+    unspaced = is_unspaced(words.text)
+    if unspaced:
+        return surface([words.text], prefix=False, unspaced=True)
+    if not words.prefix:
+        return surface(lens.stems(words.text) or words.text.split(), prefix=False)
+    *whole, last = words.text.split()
+    return surface([*(lens.stems(" ".join(whole)) if whole else ()), last], prefix=True)
+
+
+def conjunction(compiler: Compiler, given: Iterable[Condition]) -> Sql:
+    """SQL that is true of the messages `m` (of sessions `s`) for which all of it holds."""
+    found = TRUE
+    for part in given:
+        found = found & compiler.on_message(part)
+    return found
+
+
+def session_conjunction(compiler: Compiler, parts: Parts) -> Sql:
+    """What must hold of a session for a message of it to be found."""
+    found = TRUE
+    for part in parts.sessions:
+        found = found & compiler.on_session(part)
+    for part in parts.others:
+        if isinstance(part, When | Is | Has):
+            found = found & compiler.on_session(part)
+    return found

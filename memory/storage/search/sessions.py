@@ -1,0 +1,329 @@
+"""Which sessions fit a query, in the order in which they are shown, and a page of them."""
+# ruff: noqa: S608  # the names put into SQL are all written in this package
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memory.entities import RoomKind
+from memory.search.entities import (
+    All,
+    Condition,
+    Not,
+    Order,
+    Page,
+    Query,
+    SaidBy,
+    SessionHit,
+    Snippet,
+    When,
+)
+from memory.search.language import wanted_words
+from memory.search.snippets import merged
+from memory.storage.connection import Connection
+from memory.storage.queries import sessions
+from memory.storage.search import messages
+from memory.storage.search.gathering import Gathered, Gatherer, Row
+from memory.storage.search.match_locator import Lens, occurrences
+from memory.storage.search.plan import conjunction, parts_of, session_conjunction
+from memory.storage.search.sql import FALSE, Compiler, Sql
+
+WINDOW = 600
+"""Messages that fit, the latest stored first, from which sessions are found at once."""
+COUNTED = 1_000
+_MOST_LOOKED_INTO = 150
+_MOST_WALKED = 2_000
+_MOST_PASSED = 3_000
+_EACH = 3
+_RANKED = 60
+_TITLE = 0.5
+"""What a title that fits is worth beside the best message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session that fits, with those of its messages that are known to."""
+
+    id: str
+    updated_at: int
+    rows: list[Row] = field(default_factory=list)
+    titled: bool = False
+
+
+class Candidates:
+    """Of one query, which is not empty, in one state of a room."""
+
+    def __init__(
+        self, conn: Connection, lens: Lens, room: RoomKind, where: Condition, *, binned: bool
+    ) -> None:
+        self._conn = conn
+        self._lens = lens
+        self._compiler = Compiler(room, whole=True)
+        self._parts = parts_of(conn, where, whole=True)
+        self._gatherer = Gatherer(conn, self._compiler, lens, self._parts, binned=binned, each=_EACH)
+        self._scores: dict[int, float] = {}
+        there = "s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"
+        self._allowed = Sql(there) & session_conjunction(self._compiler, self._parts)
+
+    def find(self, order: Order, end: int) -> tuple[list[Found], bool]:
+        """At least the first `end` of them and one more, if there are so many; and whether that is all."""
+        source: Iterable[Found]
+        most: int | None = None
+        complete = True
+        if not self._parts.looks_for_words:
+            source, most = self._filtered(), max(end, COUNTED) + 1
+        else:
+            gathered = self._gathered(order)
+            complete = gathered.complete
+            if order is Order.BEST:
+                source = self._best(gathered)
+            elif complete:
+                source = sorted(self._known(gathered), key=lambda one: (one.updated_at, one.id), reverse=True)
+            else:
+                source = self._in_order(gathered)
+            if not complete:
+                most = end + 1
+        if self._parts.absent:
+            # Sessions are looked into one by one: no more of them than are shown.
+            looked_into = list(islice(source, _MOST_LOOKED_INTO + 1))
+            complete = complete and len(looked_into) <= _MOST_LOOKED_INTO
+            source, most = filter(self._lacks, looked_into[:_MOST_LOOKED_INTO]), end + 1
+        found = list(islice(source, most))
+        return found, complete and (most is None or len(found) < most)
+
+    def every(self) -> list[Found]:
+        """All that fit, the latest used first, however long it takes. Of their messages none is known."""
+        where = self._allowed
+        for words in self._parts.absent:
+            where = where & self._compiler.on_session(Not(words))
+        if given := self._parts.of_messages:
+            where = where & self._compiler.on_session(All(given) if len(given) > 1 else given[0])
+        rows = self._conn.execute(
+            f"""
+            SELECT s.id, s.updated_at FROM sessions AS s WHERE {where.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            where.parameters,
+        )
+        return [Found(session_id, updated_at) for session_id, updated_at in rows]
+
+    def best_row(self, found: Found) -> tuple[float, Row] | None:
+        """That of its messages which fits best, of those that are known, and its score."""
+        self.score([found])
+        scored = [(self._scores[row.seq], row) for row in found.rows]
+        return max(scored, key=lambda one: (one[0], one[1].seq), default=None)
+
+    # --- sources ----------------------------------------------------------------------------------
+
+    def _gathered(self, order: Order) -> Gathered:
+        if order is Order.RECENT and not self._gatherer.has_index:
+            # One message tells enough of a session: they are looked into one by one.
+            return Gathered([], complete=False)
+        return self._gatherer.gather(WINDOW if self._gatherer.has_index else _RANKED)
+
+    def count(self) -> int | None:
+        """How many fit, when no text has to be read for that; else None."""
+        parts = self._parts
+        told = all(isinstance(one, SaidBy | When) for one in parts.others)
+        if parts.looks_for_words or parts.absent or not told:
+            return None
+        where = self._filter()
+        (found,) = self._conn.execute(
+            f"SELECT count(*) FROM sessions AS s WHERE {where.text}", where.parameters
+        ).fetchone()
+        return int(found)
+
+    def _filter(self) -> Sql:
+        """What is asked of sessions and of messages other than by words."""
+        where = self._allowed
+        if others := self._parts.others:
+            titled, said = self._titled(), conjunction(self._compiler, others)
+            where = where & Sql(
+                f"""
+                ({titled.text} OR EXISTS (
+                    SELECT 1 FROM messages AS m
+                    WHERE m.session_id = s.id AND m.status <> 'streaming' AND {said.text}
+                ))
+                """,
+                (*titled.parameters, *said.parameters),
+            )
+        return where
+
+    def _filtered(self) -> Iterator[Found]:
+        """All that fit what is not asked by words, the latest used first."""
+        where = self._filter()
+        rows = self._conn.execute(
+            f"""
+            SELECT s.id, s.updated_at FROM sessions AS s WHERE {where.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            where.parameters,
+        )
+        for session_id, updated_at in rows:
+            yield Found(session_id, updated_at, titled=True)
+
+    def _in_order(self, gathered: Gathered) -> Iterator[Found]:
+        """Goes through all sessions, the latest used first, and looks into those that the latest messages do
+        not tell about."""
+        of = _by_session(gathered.rows)
+        titled = self._titled()
+        every = self._conn.execute(
+            f"""
+            SELECT s.id, s.updated_at, {titled.text} FROM sessions AS s
+            WHERE {self._allowed.text} ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            (*titled.parameters, *self._allowed.parameters),
+        )
+        left = _MOST_LOOKED_INTO if self._gatherer.has_index else _MOST_WALKED
+        passed = _MOST_PASSED
+        for session_id, updated_at, has_title in every:
+            rows = of.get(session_id, [])
+            if not rows and not has_title and left and passed:
+                passed -= 1
+                if self._begins_before(session_id, gathered.low):
+                    left -= 1
+                    rows = self._gatherer.look_into(session_id, gathered.low)
+            if rows or has_title:
+                yield Found(session_id, updated_at, rows, bool(has_title))
+
+    def _begins_before(self, session_id: str, low: int | None) -> bool:
+        """Whether it holds messages that the latest that were gathered do not tell about."""
+        if low is None:
+            return True
+        (first,) = self._conn.execute(
+            "SELECT min(seq) FROM messages WHERE session_id = ?", (session_id,)
+        ).fetchone()
+        return first is not None and first < low
+
+    def _best(self, gathered: Gathered) -> Iterator[Found]:
+        """Those that the latest messages tell about, the best first, and then the others."""
+        found = self._known(gathered)
+        self.score(found)
+        value = {
+            one.id: max((self._scores[row.seq] for row in one.rows), default=0.0) + _TITLE * one.titled
+            for one in found
+        }
+        yield from sorted(found, key=lambda one: (value[one.id], one.updated_at, one.id), reverse=True)
+        if not gathered.complete:
+            yield from (one for one in self._in_order(gathered) if one.id not in value)
+
+    def _known(self, gathered: Gathered) -> list[Found]:
+        """The sessions of what was gathered, and those of which the title fits."""
+        of = _by_session(gathered.rows)
+        titled = self._titled()
+        named = self._conn.execute(
+            f"SELECT s.id, s.updated_at FROM sessions AS s WHERE {self._allowed.text} AND {titled.text}",
+            (*self._allowed.parameters, *titled.parameters),
+        ).fetchall()
+        spoken = self._conn.execute(
+            "SELECT s.id, s.updated_at FROM json_each(?) AS f CROSS JOIN sessions AS s ON s.id = f.value",
+            (json.dumps(list(of)),),
+        ).fetchall()
+        names = {session_id for session_id, _ in named}
+        return [
+            Found(session_id, updated_at, of.get(session_id, []), session_id in names)
+            for session_id, updated_at in {**dict(named), **dict(spoken)}.items()
+        ]
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def _titled(self) -> Sql:
+        """True of the sessions of which the title fits what is asked of messages."""
+        given = self._parts.of_messages
+        if not given:
+            return FALSE
+        return self._compiler.on_title(All(given) if len(given) > 1 else given[0])
+
+    def _lacks(self, found: Found) -> bool:
+        """Whether it holds nothing that is to be absent."""
+        for words in self._parts.absent:
+            titled = self._compiler.on_title(words)
+            if self._conn.execute(
+                f"SELECT 1 FROM sessions AS s WHERE s.id = ? AND {titled.text}",
+                (found.id, *titled.parameters),
+            ).fetchone():
+                return False
+            if not self._gatherer.lacks(found.id, words):
+                return False
+        return True
+
+    def score(self, found: Sequence[Found]) -> None:
+        """Scores the messages of all of them against each other."""
+        rows = [row for one in found for row in one.rows if row.seq not in self._scores]
+        if rows:
+            values = messages.score(self._conn, self._lens, self._parts, rows)
+            self._scores.update(zip((row.seq for row in rows), values, strict=True))
+
+
+def _by_session(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.session_id, []).append(row)
+    return found
+
+
+_EVERY = """
+    SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL)
+        - (SELECT count(*) FROM sessions WHERE archived_at IS NOT NULL AND deleted_at IS NULL)
+"""
+_BINNED = "SELECT count(*) FROM sessions WHERE deleted_at IS NOT NULL"
+
+
+class SessionSearch:
+    """One query in one state of a room."""
+
+    def __init__(
+        self, conn: Connection, lens: Lens, room: RoomKind, query: Query, *, binned: bool = False
+    ) -> None:
+        self._conn = conn
+        self._lens = lens
+        self._room = room
+        self._query = query
+        self._binned = binned
+
+    def page(
+        self, *, limit: int, offset: int, order: Order, snippets: bool, exhaustive: bool = False
+    ) -> Page[SessionHit]:
+        begin, end = max(offset, 0), max(offset, 0) + max(limit, 0)
+        where = self._query.where
+        if where is None:
+            return self._listed(begin, end)
+        candidates = Candidates(self._conn, self._lens, self._room, where, binned=self._binned)
+        found, complete = (candidates.every(), True) if exhaustive else candidates.find(order, end)
+        hits = self._hits(candidates, found[begin:end], snippets=snippets and not exhaustive)
+        further = end if len(found) > end else None
+        if not complete and (counted := candidates.count()) is not None:
+            return Page(tuple(hits), counted, next_offset=further)
+        return Page(tuple(hits), len(found), not complete, further)
+
+    def _listed(self, begin: int, end: int) -> Page[SessionHit]:
+        """All of them, as the list of sessions has them."""
+        listed = sessions.select(
+            self._conn, self._room, limit=end - begin, offset=begin, binned=self._binned, containing=""
+        )
+        (total,) = self._conn.execute(_BINNED if self._binned else _EVERY).fetchone()
+        hits = tuple(SessionHit(one, Snippet(one.title)) for one in listed)
+        return Page(hits, total, next_offset=end if total > end else None)
+
+    def _hits(self, candidates: Candidates, found: Sequence[Found], *, snippets: bool) -> list[SessionHit]:
+        if snippets:
+            candidates.score(found)
+        best = [candidates.best_row(one) if snippets else None for one in found]
+        said = messages.messages_at(self._conn, [row.seq for _, row in filter(None, best)])
+        texts = [said[row.seq].content for _, row in filter(None, best)]
+        pieces = iter(messages.snippets_of(self._lens, self._query, texts))
+        hits = []
+        for one, chosen in zip(found, best, strict=True):
+            session = sessions.get(self._conn, one.id, self._room)
+            title = Snippet(session.title, self._title_marks(session.title))
+            if chosen is None:
+                hits.append(SessionHit(session, title, matches=len(one.rows)))
+                continue
+            value, row = chosen
+            hits.append(SessionHit(session, title, value, said[row.seq], next(pieces), len(one.rows)))
+        return hits
+
+    def _title_marks(self, title: str) -> tuple[tuple[int, int], ...]:
+        wanted = [word for one in wanted_words(self._query.where) for word in one.text.split()]
+        return merged([place for word in wanted for place in occurrences(title, word)])

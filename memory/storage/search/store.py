@@ -1,0 +1,132 @@
+"""Search in one room by the query language."""
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from memory.clock import micros, moment
+from memory.entities import RoomKind
+from memory.errors import SavedSearchNotFound
+from memory.ports import Clock
+from memory.search.entities import MessageHit, Order, Page, Query, SavedSearch, SessionHit
+from memory.storage.connection import Connection, fold
+from memory.storage.database import Database
+from memory.storage.search import messages
+from memory.storage.search.match_locator import Lens
+from memory.storage.search.sessions import SessionSearch
+from memory.storage.values import new_id, storable
+
+
+def saved_searches(conn: Connection) -> list[SavedSearch]:
+    """By name, without regard to case."""
+    rows = conn.execute("SELECT id, name, query, created_at FROM saved_searches ORDER BY fold(name), name")
+    return [_saved(row) for row in rows]
+
+
+def save_search(conn: Connection, name: str, query: str, now: datetime) -> SavedSearch:
+    """In place of one that has the same name but for its case."""
+    kept = SavedSearch(new_id(), storable(name), storable(query), moment(micros(now)))
+    conn.execute("DELETE FROM saved_searches WHERE fold(name) = ?", (fold(kept.name),))
+    conn.execute(
+        "INSERT INTO saved_searches (id, name, query, created_at) VALUES (?, ?, ?, ?)",
+        (kept.id, kept.name, kept.query, micros(now)),
+    )
+    return kept
+
+
+def remove_search(conn: Connection, name: str) -> None:
+    """Raises `SavedSearchNotFound`."""
+    gone = conn.execute("DELETE FROM saved_searches WHERE fold(name) = ?", (fold(storable(name)),)).rowcount
+    if not gone:
+        raise SavedSearchNotFound(name)
+
+
+def _saved(row: Any) -> SavedSearch:
+    return SavedSearch(row[0], row[1], row[2], moment(row[3]))
+
+
+T = TypeVar("T")
+
+
+class Reads(Protocol):
+    """A database, or a second connection to one."""
+
+    async def read(self, work: Callable[[Connection], T]) -> T: ...
+
+
+class FindStore:
+    """What can be found in one room. Raises as `Store`.
+
+    The question of a query is not looked at here: meaning is the business of recall. Awaiting a search can be
+    cancelled: it then ends at once, and nothing waits for it.
+    """
+
+    def __init__(self, database: Database, reads: Reads, room: RoomKind, clock: Clock) -> None:
+        self._database = database
+        self._reads = reads
+        self._room = room
+        self._clock = clock
+        self._local = threading.local()
+
+    async def sessions(
+        self,
+        query: Query,
+        *,
+        limit: int = 50,
+        offset: int = 0,
+        order: Order = Order.RECENT,
+        binned: bool = False,
+        snippets: bool = True,
+        exhaustive: bool = False,
+    ) -> Page[SessionHit]:
+        """Sessions of which one message, or the title, fits. What is excluded must be in no message of them.
+
+        Archived ones are left out only of a list without any condition; pinned ones come first there. Without
+        `snippets` the hits tell no messages, which is faster. `exhaustive` is for whoever does something with
+        all of them: none that fits is left out, the latest used come first, and no messages are told.
+        """
+
+        def work(conn: Connection) -> Page[SessionHit]:
+            search = SessionSearch(conn, self._lens(), self._room, query, binned=binned)
+            return search.page(
+                limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
+            )
+
+        return await self._reads.read(work)
+
+    async def messages(
+        self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
+    ) -> Page[MessageHit]:
+        """Finished messages that fit, of sessions that are not in the bin."""
+        return await self._reads.read(
+            lambda conn: messages.find(
+                conn, self._lens(), self._room, query, limit=limit, offset=offset, order=order
+            )
+        )
+
+    async def among(self, query: Query, message_ids: Sequence[str]) -> list[MessageHit]:
+        """Those of these messages that fit, in the order given, with the score 0."""
+        return await self._reads.read(
+            lambda conn: messages.among(conn, self._lens(), self._room, query, message_ids)
+        )
+
+    async def saved(self) -> list[SavedSearch]:
+        """By name."""
+        return await self._database.read(saved_searches)
+
+    async def save(self, name: str, query: str) -> SavedSearch:
+        """Keeps a query under a name; an older one of that name goes."""
+        now = self._clock.now()
+        return await self._database.write(lambda conn: save_search(conn, name, query, now))
+
+    async def remove_saved(self, name: str) -> None:
+        """Raises `SavedSearchNotFound`."""
+        await self._database.write(lambda conn: remove_search(conn, name))
+
+    def _lens(self) -> Lens:
+        """That of the thread that reads."""
+        lens = getattr(self._local, "lens", None)
+        if lens is None:
+            lens = self._local.lens = Lens()
+        return lens

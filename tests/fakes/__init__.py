@@ -1,0 +1,1 @@
+"""Stand-ins for what is slow or outside: models, clock, vector index, history compaction."""
