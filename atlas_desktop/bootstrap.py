@@ -20,6 +20,7 @@ from models.errors import ModelDamaged, NoModel
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.doctor import Doctor
+    from atlas_desktop.services.loaded_model import Model
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.repairs import RepairService
     from atlas_desktop.services.tuning import TuningService
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from memory.vectors.ports import VectorIndex
     from models.host import ModelHost
     from models.library.installed import ModelLibrary
-    from models.ports import Model
     from models.tuning.plan import RunSettings
 
 
@@ -153,8 +153,8 @@ async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "Store"
 
 
 def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":
+    from atlas_desktop.services.loaded_model import Model
     from models.library.catalog import ModelRole
-    from models.ports import Model
 
     library = model_library(paths)
     host = build_host(paths, library, settings, chosen)

@@ -21,7 +21,7 @@ import psutil
 from textual.events import Key
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.jobs.queue import JobState
@@ -77,7 +77,7 @@ async def room(folder: Path, sessions: tuple[TravellingSession, ...]) -> Store:
 
 def screen_of(place: Stage) -> ChatScreen:
     found = place.app.chat
-    assert found is not None
+    assert isinstance(found, ChatScreen)
     return found
 
 
@@ -102,8 +102,8 @@ def said(label: str, seconds: list[float], unit: str = "ms") -> None:
 
 def pressed(place: Stage) -> None:
     """What is done next is done by a key."""
-    if place.app._sweeper is not None:
-        place.app._sweeper.touched()
+    if place.app.shutdown.sweeper is not None:
+        place.app.shutdown.sweeper.touched()
 
 
 async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> None:
@@ -179,7 +179,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
     sizes, alive = [], []
     swept = gc.get_stats()[2]["collections"]
     for number in range(turns):
-        chat.say(chat.current, f"Question {number} about the tides?")
+        chat.composer.say(chat.current, f"Question {number} about the tides?")
         await until(lambda: not chat.current.busy)
         await painted(pilot)
         # What the scripted model remembers is none of the program's.
@@ -191,7 +191,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
     print(f"{f'memory that {2 * turns:,} messages cost':<44} {sizes[-1] - sizes[0]:+.1f} MB")
     print(f"{'  after one turn, a tenth, and all':<44} {', '.join(f'{one:.0f}' for one in sizes)} MB")
     print(f"{'  objects then':<44} {', '.join(f'{one:,}' for one in alive)}")
-    sweeper = place.app._sweeper
+    sweeper = place.app.shutdown.sweeper
     assert sweeper is not None
     swept = gc.get_stats()[2]["collections"] - swept
     print(f"{f'  longest of {swept} searches for garbage':<44} {1000 * sweeper.longest:.1f} ms")
@@ -203,8 +203,8 @@ async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
     chat, took = screen_of(place), []
     place.model.script = [f"{WORDS}\n\n{CODE}\n\n" * 60]
     place.model.gate = cast("Any", Pace())
-    chat.say(chat.current, "Tell me everything about the tides.")
-    await until(lambda: chat.current.said)
+    chat.composer.say(chat.current, "Tell me everything about the tides.")
+    await until(lambda: chat.current.partial_text)
     async with watched() as dog:
         for _ in range(keys):
             began = time.perf_counter()
@@ -217,7 +217,7 @@ async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
             await asyncio.sleep(0.02)
     said("key press to picture while a reply streams", took)
     said("  gaps of the loop meanwhile", dog.late)
-    chat.turns.stop(chat.current)
+    place.app.turns.stop(chat.current)
     await until(lambda: not chat.current.busy)
 
 
@@ -228,7 +228,7 @@ async def measure(messages: int, turns: int, rounds: int) -> None:
         place = stage(Path(folder), store=cast("Any", store), model=model)
         async with place.app.run_test(size=SIZE) as pilot:
             await until(lambda: place.app.chat is not None and place.app.chat.is_mounted)
-            place.app.keep_watch()
+            place.app.shutdown.watch()
             session = await store.get_session("last")
             await opening(pilot, place, session.id, rounds)
             await scrolling(pilot, place)

@@ -21,7 +21,8 @@ from typing import Any, cast
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.screens.history import HistoryScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.history.screen import HistoryScreen
 from benchmarks.desk import BEGUN, SIZE
 from memory.clock import SystemClock
 from memory.entities import RoomKind
@@ -132,10 +133,11 @@ async def measure(number: int) -> None:
 
 async def browse(pilot: Pilot[None], app: AtlasApp, number: int) -> None:
     chat = app.chat
-    assert chat is not None
+    assert isinstance(chat, ChatScreen)
 
     def listed() -> object:
-        return isinstance(app.screen, HistoryScreen) and app.screen.shown and not app.screen.seeking
+        screen = app.screen
+        return isinstance(screen, HistoryScreen) and screen.search.shown and not screen.search.busy
 
     opening = Lap()
     for _ in range(6):
@@ -155,10 +157,10 @@ async def browse(pilot: Pilot[None], app: AtlasApp, number: int) -> None:
         for letter in text:
             await typing.step(
                 lambda letter=letter: screen.field.insert_text_at_cursor(letter),  # type: ignore[misc]
-                lambda: screen.field.value == screen.sought and not screen.seeking,
+                lambda: screen.field.value == screen.search.text and not screen.search.busy,
             )
         screen.put("")
-        await until(lambda: not screen.sought and not screen.seeking)
+        await until(lambda: not screen.search.text and not screen.search.busy)
     typing.tell("a letter to its list")
     going = Lap()
     for _ in range(20):

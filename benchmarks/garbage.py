@@ -73,7 +73,7 @@ async def used(pilot: Pilot[None], place: Stage, store: Store, pages: int, turns
         await asyncio.sleep(0.3)
         found("left")
         for number in range(turns):
-            chat.say(chat.current, f"Question {number} about the tides?")
+            chat.composer.say(chat.current, f"Question {number} about the tides?")
             await until(lambda: not chat.current.busy)
             await painted(pilot)
         found(f"{turns} turns")

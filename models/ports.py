@@ -1,10 +1,8 @@
 """What the rest of the program may ask of a model. Adapters implement these; nobody else names them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from models.errors import ModelDamaged
 from models.messages import (
     ChatMessage,
     Completion,
@@ -98,19 +96,3 @@ class Embedder(Protocol):
         """Identifies the weights (hex): vectors with different ones cannot be compared. Loads the model when
         need be."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A chat model with what goes with it, and how to let go of all of it.
-
-    `prefixes` reads prompts ahead and keeps states, `embedder` turns text into vectors; either may be
-    missing. `damaged` says that there is no embedder because its file is damaged.
-    """
-
-    chat: ChatModel
-    counter: TokenCounter
-    close: Callable[[], Awaitable[None]]
-    prefixes: PrefixKeeper | None = None
-    embedder: Embedder | None = None
-    damaged: ModelDamaged | None = None

@@ -6,7 +6,6 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from atlas_desktop.cli.chat_commands import ChatCommands
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.cli.lines import Lines
@@ -35,6 +34,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def chat(ctx: Context, args: argparse.Namespace) -> int:
+    # What the commands need is not loaded to print the help.
+    from atlas_desktop.cli.chat_commands import ChatCommands
+
     refuse_what_is_for_new_sessions(args)
     attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)

@@ -11,9 +11,9 @@ from atlas_desktop.cli.personas import line
 from atlas_desktop.cli.search import marked
 from atlas_desktop.cli.session_context import compaction_text
 from atlas_desktop.errors import UsageError
-from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text
 from atlas_desktop.words import modes
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.forgetting import preview_text, receipt_text
 from memory.entities import MemoryMode, RoomKind
 from memory.forgetting import Target
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
-from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text
+from atlas_desktop.words.forgetting import preview_text, receipt_text
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.memory_view import Add

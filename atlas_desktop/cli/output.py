@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from atlas_desktop.services.forgetting_in_rooms import copies, counts, places
+from atlas_desktop.words.forgetting import copies, counts, places
 from memory.forgetting import Affected
 
 if TYPE_CHECKING:

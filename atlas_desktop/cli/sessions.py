@@ -9,9 +9,9 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.services.forgetting_in_rooms import left_text
 from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.forgetting import left_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt

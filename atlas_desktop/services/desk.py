@@ -25,6 +25,7 @@ from models.errors import NoModel
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
+    from atlas_desktop.services.loaded_model import Model
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import RoomFactory, RoomServices
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
     from memory.vectors.ports import VectorIndex
-    from models.ports import Model
 
 
 _LAST = "last"

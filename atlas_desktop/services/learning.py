@@ -21,9 +21,9 @@ from models.errors import ModelsError
 from models.messages import Role
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.loaded_model import Model
     from memory.learning.learner import Learner
     from memory.learning.memory_writer import MemoryWriter
-    from models.ports import Model
 
 LEARN = "learn"
 DIGEST = "digest"

@@ -11,6 +11,7 @@ from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.context import ContinuityService, EpochService
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
@@ -36,7 +37,6 @@ from memory.storage.store import Store
 from memory.summaries.compaction import Compactor, SummaryCompactor
 from memory.summaries.summarise import Summariser
 from memory.vectors.ports import VectorIndex
-from models.ports import Model
 
 if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService

@@ -1,18 +1,26 @@
-"""The application: which screen comes when. What goes on beside it: `reporting`; how it ends: `leaving`."""
+"""The application: which screen comes when, and which part of it answers to what.
+
+It alone imports the screens. What a screen may ask of it is declared in `base`. Appearance, models, crash
+recovery and the end of the program are objects of their own.
+"""
 
 import asyncio
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual.binding import Binding
+from textual.message import Message
+from textual.worker import Worker, WorkerFailed
 
-from atlas_desktop.tui import ahead
+from atlas_desktop.settings.file import KEYS
+from atlas_desktop.tui import preload
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.arrivals import Arrivals
-from atlas_desktop.tui.leaving import Relaunch
-from atlas_desktop.tui.modelling import Modelling
-from atlas_desktop.tui.ports import ModelShelf, Now
-from memory.clock import LocalZone
+from atlas_desktop.tui.appearance import Appearance
+from atlas_desktop.tui.base import BaseApp, Now, local_now
+from atlas_desktop.tui.crash_recovery import CrashRecovery
+from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+from atlas_desktop.tui.models.switcher import ModelSwitcher
+from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -21,15 +29,13 @@ if TYPE_CHECKING:
 
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
-    from atlas_desktop.services.room import RoomServices
-    from atlas_desktop.tui.drafts import Drafts
-    from atlas_desktop.tui.screens.chat import ChatScreen
-    from atlas_desktop.tui.turns import Conversation, Turns
+    from atlas_desktop.tui.models.jobs import ModelJobs
+    from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
 
 
-def _local_now() -> datetime:
-    return datetime.now(LocalZone())
+_SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
+CLEARED = "\x1b[2J"
 
 
 def _action_commands() -> "type[Provider]":
@@ -38,7 +44,7 @@ def _action_commands() -> "type[Provider]":
     return ActionCommands
 
 
-class AtlasApp(Modelling):
+class AtlasApp(BaseApp):
     """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
 
     `off_record` needs no vault: everything said lives in memory and ends with the program. With `private`
@@ -68,93 +74,36 @@ class AtlasApp(Modelling):
         relaunch: Relaunch | None = None,
         demo: Relaunch | None = None,
         is_demo: bool = False,
-        models: ModelShelf | None = None,
-        now: Now = _local_now,
+        models: "ModelOnboarding | None" = None,
+        now: Now = local_now,
     ) -> None:
         super().__init__()
         self.desk = desk
         desk.on_stale = self.say_stale
         desk.on_held_back = self.say_held_back
-        self._shelf = models
+        self._models = models
+        self._model_jobs: ModelJobs | None = None
         self.now = now
-        self.arrivals = Arrivals(self)
-        self.background = ""
-        self.model_name = ""
-        self.model_id = ""
-        self.context_length = 0
+        self.appearance = Appearance(self)
+        self.model_folder = ModelFolderWatcher(self)
+        self.switcher = ModelSwitcher(self, self.choose_model)
+        self.shutdown = Shutdown(self, self.model_folder, relaunch=relaunch, demo=demo)
+        self.recovery = CrashRecovery(
+            self, gather=self.shutdown.gather, begin_anew=self._begin_anew, leave=self.action_quit
+        )
         self._resume = resume
         self._key = key
         self._off_record = off_record
         self._private = private
         self._locked = locked
-        self._relaunch, self._demo = relaunch, demo
         self.is_demo = is_demo
-        self._drafts: Drafts | None = None
-        self.take_settings()
-
-    @property
-    def room(self) -> "RoomServices":
-        """The room of the conversation that is shown. Screens that use it are shown only while there is one.
-
-        Raises `RoomClosed`.
-        """
-        return self.room_of(self.chat.current if self.chat is not None else None)
-
-    def room_of(self, conversation: "Conversation | None") -> "RoomServices":
-        """The room that a conversation is in, or is to begin in. Raises `RoomClosed`."""
-        if conversation is not None and conversation.room is not None:
-            return self.desk.at(conversation.room)
-        if self.desk.room is None:
-            from memory.errors import RoomClosed
-
-            raise RoomClosed
-        return self.desk.room
-
-    def private_seen(self) -> None:
-        """Somebody is there: the private room stays open for another while, if it is what they look at."""
-        shown = None if self.desk.room is None else self.chat
-        if shown is not None and shown.current.room is RoomKind.PRIVATE:
-            self.desk.rooms.used()
-
-    def look_after(self, room: "RoomServices") -> None:
-        """Has a room that was opened work in the background, and tell of it."""
-        room.background.listen(self.turns.job_moved)
-        room.background.listen_waiting(lambda: self.call_later(self._tell_chat))
-        room.epochs.on_compaction = self.turns.compacted
-        room.background.start(self.background_failed)
-
-    @property
-    def models(self) -> ModelShelf:
-        """The models of the home. Made when first asked for: their catalogue is not needed to unlock."""
-        if self._shelf is None:
-            from atlas_desktop.tui.shelf import HomeShelf
-
-            self._shelf = HomeShelf(self.desk.models)
-        return self._shelf
-
-    @property
-    def turns(self) -> "Turns":
-        """The turns of this run, which go on whatever screen is shown."""
-        if self._turns is None:
-            from atlas_desktop.tui.turns import Turns
-
-            self._turns = Turns(self)
-        return self._turns
-
-    @property
-    def drafts(self) -> "Drafts":
-        """What is typed and not sent."""
-        if self._drafts is None:
-            from atlas_desktop.tui.drafts import Drafts
-
-            self._drafts = Drafts(self)
-        return self._drafts
+        self.appearance.apply_all()
 
     # --- which screen comes when -----------------------------------------------------------------
 
     def on_mount(self) -> None:
-        if self._relaunch is not None:
-            self.keep_watch()
+        if self.shutdown.relaunch is not None:
+            self.shutdown.watch()
         self.begin()
 
     def begin(self) -> None:
@@ -167,7 +116,7 @@ class AtlasApp(Modelling):
         try:
             await self._begin()
         except (MemoryFault, OSError) as error:
-            await self.try_again_later(error, self.begin)
+            await self.recovery.try_again_later(error, self.begin)
 
     async def _begin(self) -> None:
         if self._off_record:
@@ -176,29 +125,20 @@ class AtlasApp(Modelling):
             key, self._key = self._key, None
             await self.enter(key)
         elif await self.desk.vault.exists():
-            from atlas_desktop.tui.screens.unlock import UnlockScreen
+            from atlas_desktop.tui.setup.unlock import UnlockScreen
 
             await self.turn_to(UnlockScreen(self, by_itself=not self._locked))
             self._load_ahead()
         else:
-            from atlas_desktop.tui.screens.welcome import WelcomeScreen
+            from atlas_desktop.tui.setup.welcome import WelcomeScreen
 
             await self.turn_to(WelcomeScreen(self))
             self._load_ahead()
 
     def _load_ahead(self) -> None:
         """Imports what the conversation needs while the person types the passphrase."""
-        self.call_after_refresh(ahead.release_the_collector)
-        self.attempt(asyncio.to_thread(ahead.load_conversation), group="ahead")
-
-    async def turn_to(self, screen: "Screen[None]") -> None:
-        """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
-        while len(self.screen_stack) > 2:
-            await self.pop_screen()
-        if len(self.screen_stack) > 1:
-            await self.switch_screen(screen)
-        else:
-            await self.push_screen(screen)
+        self.call_after_refresh(preload.release_the_collector)
+        self.attempt(asyncio.to_thread(preload.load_conversation), group="ahead")
 
     async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none.
@@ -207,7 +147,7 @@ class AtlasApp(Modelling):
         confirmed comes first: whoever closed the program then has never written it down.
         """
         if key is not None and not confirmed and (await self.desk.vault.status()).recovery_unseen:
-            from atlas_desktop.tui.screens.recovery import renewed
+            from atlas_desktop.tui.setup.recovery import renewed
 
             if (screen := await renewed(self, key)) is not None:
                 await self.turn_to(screen)
@@ -217,7 +157,7 @@ class AtlasApp(Modelling):
     async def _enter(self, key: "RoomKey | None") -> None:
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
-        self.attempt(self.arrivals.start(), group="ahead")
+        self.attempt(self.model_folder.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()
         else:
@@ -228,12 +168,12 @@ class AtlasApp(Modelling):
 
         `because` tells why one is needed.
         """
-        from atlas_desktop.tui.screens.model import ModelScreen
+        from atlas_desktop.tui.setup.first_model import ModelScreen
 
         if self.chat is None:
-            await self.turn_to(ModelScreen(self, self.models, because=because))
+            await self.turn_to(ModelScreen(self, self.models, self.model_folder, because=because))
         elif not self.choosing_model:
-            await self.push_screen(ModelScreen(self, self.models, because=because))
+            await self.push_screen(ModelScreen(self, self.models, self.model_folder, because=because))
 
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
@@ -243,10 +183,10 @@ class AtlasApp(Modelling):
         else:
             await self._first_chat()
         if warm:
-            self.attempt(self.warm_up, group="model", exclusive=True)
+            self.switcher.start()
 
     async def _first_chat(self) -> None:
-        from atlas_desktop.tui.screens.chat import ChatScreen
+        from atlas_desktop.tui.chat.screen import ChatScreen
 
         resume, self._resume = self._resume, None
         if self._locked:
@@ -257,35 +197,222 @@ class AtlasApp(Modelling):
         await self.turn_to(chat)
         if private:
             chat.begin_private(None if private is True else private, resume)
-        ahead.calm_the_collector()
-        self.attempt(asyncio.to_thread(ahead.load_highlighter), group="ahead")
+        preload.calm_the_collector()
+        self.attempt(asyncio.to_thread(preload.load_highlighter), group="ahead")
 
-    async def begin_anew(self) -> None:
-        """A fresh screen in the place of one that failed, with the conversation that was shown, if any."""
+    async def _begin_anew(self, resume: str | None) -> None:
+        """A fresh screen in the place of one that failed; `resume` is the conversation that was shown."""
         if self.desk.room is None:
             await self._begin()
             return
-        self._resume, self.left_at = self.left_at, None
+        self._resume = resume
         await self._first_chat()
 
+    # --- models ----------------------------------------------------------------------------------
+
     @property
-    def chat(self) -> "ChatScreen | None":
-        """The conversation, whatever lies over it."""
-        from atlas_desktop.tui.screens.chat import ChatScreen
+    def models(self) -> "ModelOnboarding":
+        """The models of the home. Made when first asked for: their catalogue is not needed to unlock."""
+        if self._models is None:
+            from atlas_desktop.tui.models.onboarding import HomeModelOnboarding
 
-        return next((s for s in self.screen_stack if isinstance(s, ChatScreen)), None)
+            self._models = HomeModelOnboarding(self.desk.models)
+        return self._models
 
-    def _tell_chat(self) -> None:
-        if (chat := self.chat) is not None and chat.is_mounted:
-            chat.tell()
+    @property
+    def model_jobs(self) -> "ModelJobs":
+        """What is done with models beside the interface."""
+        if self._model_jobs is None:
+            from atlas_desktop.tui.models.jobs import ModelJobs
+
+            self._model_jobs = ModelJobs(self, self.model_folder)
+        return self._model_jobs
+
+    @property
+    def choosing_model(self) -> bool:
+        from atlas_desktop.tui.setup.first_model import ModelScreen
+
+        return any(isinstance(screen, ModelScreen) for screen in self.screen_stack)
+
+    async def change_model_soon(self) -> bool:
+        return await self.switcher.change_soon()
+
+    async def model_chosen(self) -> None:
+        await self.desk.switch_model()
+        await self.show_chat()
+
+    def model_needed(self, error: BaseException) -> None:
+        self.switcher.needed(error)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        # Textual calls the handler of the base class, too.
+        if event.worker.is_finished:
+            self.switcher.work_ended()
+
+    # --- settings --------------------------------------------------------------------------------
+
+    async def change_setting(self, key: str, value: object) -> None:
+        await asyncio.to_thread(self.desk.settings_file.set, key, value)
+        self.setting_changed(key)
+
+    def setting_changed(self, key: str) -> None:
+        """Follows a change as far as that can be done while the program runs."""
+        section = key.partition(".")[0]
+        if section == KEYS:
+            self.appearance.apply_keys()
+        elif key == "ui.theme":
+            self.appearance.apply_theme()
+        elif key == "ui.reduced_motion":
+            self.appearance.apply_motion()
+        elif key == "ui.locale":
+            self.appearance.apply_locale()
+        elif section == "privacy":
+            self.shutdown.settings_changed()
+        elif section == "models":
+            self.attempt(self.switcher.settings_changed(), group="settings")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self.appearance.focused(event.widget)
+
+    def get_key_display(self, binding: Binding) -> str:
+        words = self.appearance.words_of(binding)
+        return super().get_key_display(binding) if words is None else words
+
+    # --- how styles are read ---------------------------------------------------------------------
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual declares it
+        # When it starts Textual has every style read once more, for the colours that they were read with.
+        if self._dom_ready:
+            super().refresh_css(animate)
+
+    def _load_screen_css(self, screen: "Screen[Any]") -> None:
+        """Reads the styles of a screen that is shown for the first time, and these alone.
+
+        Textual has all styles there are read anew and every widget styled by them, while nobody can type. The
+        rules of a screen's file are about what is on that screen, which is styled when it is made.
+        """
+        if screen.CSS:
+            super()._load_screen_css(screen)
+            return
+        for path in screen.css_path:
+            if not self.stylesheet.has_source(str(path)):
+                self.stylesheet.read(path)
+
+    # --- failures of the interface ---------------------------------------------------------------
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            if not self.recovery.begun:
+                raise
+            self._remember(error)
+            self.background_failed(error)
+        if isinstance(message, events.Mount):
+            self.recovery.begun = True
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self._closing or not self.recovery.can_go_on:
+            super()._handle_exception(error)
+            return
+        self._remember(error)
+        failed = error.error if isinstance(error, WorkerFailed) else error
+        self.recovery.failed(failed if isinstance(failed, Exception) else error)
+
+    def _remember(self, error: Exception) -> None:
+        # A test of the interface fails with what failed in it, as it would without all this.
+        if self.is_headless and self._exception is None:
+            self._exception = error
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    async def run_async(self, **options: Any) -> Any:
+        """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
+        try:
+            with self.shutdown.listening():
+                return await super().run_async(**options)
+        finally:
+            await self.shutdown.close()
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, _SIGNS_OF_LIFE):
+            self.shutdown.seen()
+            self._private_seen()
+        await super().on_event(event)
+
+    def _private_seen(self) -> None:
+        """Somebody is there: the private room stays open for another while, if it is what they look at."""
+        shown = None if self.desk.room is None else self.chat
+        if shown is not None and shown.current.room is RoomKind.PRIVATE:
+            self.desk.rooms.used()
+
+    def key_read(self, key: str) -> None:
+        """Called in the thread that reads keys, before the loop hears of it."""
+        self.shutdown.key_read(key)
+
+    def on_exit_app(self) -> None:
+        """Empties the screen: a terminal that has been made larger meanwhile may show some of it afterwards,
+        beside what stood there before."""
+        if self.driver is not None:
+            self.driver.write(CLEARED)
+
+    @property
+    def can_lock(self) -> bool:
+        return self.shutdown.can_lock
+
+    @property
+    def can_demo(self) -> bool:
+        return self.shutdown.can_demo
 
     # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("lock", "demo"):
-            can = self.can_lock if action == "lock" else self.can_demo
-            return can and super().check_action(action, parameters) is not False
+        from atlas_desktop.tui.settings.dialogs import KeyScreen
+
+        if self.screen_stack and isinstance(self.screen, KeyScreen):
+            return False
+        match action:
+            case "lock":
+                return self.can_lock
+            case "demo":
+                return self.can_demo
+            case "show_models" | "use_model" | "show_settings":
+                # What is set tells something of what is inside.
+                return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
+
+    async def action_quit(self) -> None:
+        await self.shutdown.quit()
+
+    def action_lock(self) -> None:
+        self.shutdown.lock_if_wanted()
+
+    def action_demo(self) -> None:
+        self.shutdown.start_demo()
+
+    def action_show_models(self) -> None:
+        from atlas_desktop.tui.models.screen import ModelsScreen
+
+        if not isinstance(self.screen, ModelsScreen):
+            self.push_screen(ModelsScreen(self, self.model_jobs, self.switcher))
+
+    def action_use_model(self, name: str) -> None:
+        if not name:
+            self.action_show_models()
+        else:
+            self.attempt(self.switcher.use_named(name), group="model-choice")
+
+    def action_show_settings(self) -> None:
+        from atlas_desktop.tui.settings.screen import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self))
+
+    def action_choose_theme(self) -> None:
+        from atlas_desktop.tui.settings.dialogs import ThemeScreen
+
+        if not isinstance(self.screen, ThemeScreen):
+            self.push_screen(ThemeScreen(self))
 
     def action_command_palette(self) -> None:
         from atlas_desktop.tui.palette import Palette
@@ -294,7 +421,7 @@ class AtlasApp(Modelling):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
-        from atlas_desktop.tui.screens.help import HelpScreen
+        from atlas_desktop.tui.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.keys, self._here()))

@@ -1,19 +1,259 @@
-"""An import that goes on beside the conversation: progress in the status line, a notice at the end."""
+"""The window for importing conversations, and the import that goes on beside the conversation."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Checkbox, Input, Label, Select, Static
+from textual.worker import Worker, WorkerState
+
+from atlas_desktop.error_table import explain
 from atlas_desktop.importing.entities import ImportOptions, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui import importing
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets.inputs import CleanInput, Tick
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.importing import remaining, summary
-from memory.entities import RoomKind
+from atlas_desktop.words.importing import left, passed_over, remaining, summary
+from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
-    from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.base import BaseApp
+
+
+_GROUP = "import-look"
+_SHOWN = 50
+_MODES = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
+
+
+class ImportDialog(Covering, ModalScreen[None]):
+    """Checks the files first and says what they contain; the import itself runs in the background."""
+
+    CSS = """
+    ImportDialog {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 1 2 0 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        .line { height: auto; margin-bottom: 1; }
+        .line > Label { width: 10; }
+        .line > .next { margin-left: 2; }
+        .line > Input, .line > Select { width: 1fr; }
+        .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
+        .line > Input:focus { background: $primary 25%; }
+        Checkbox { height: 1; background: transparent; border: none; padding: 0; }
+        #found { height: auto; max-height: 6; margin-top: 1; display: none; scrollbar-size-vertical: 1; }
+        #found.-on { display: block; }
+        #state { height: auto; color: $quiet; margin-top: 1; }
+        #state.-wrong { color: $error; }
+        .buttons { height: auto; margin: 1 0; align-horizontal: right; }
+        Button { margin-left: 2; min-width: 10; }
+    }
+    """
+    AUTO_FOCUS = "#where"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("importing.cancel")),
+        Binding("ctrl+s", "import", tr("importing.import"), priority=True),
+    ]
+
+    def __init__(self, path: str = "") -> None:
+        super().__init__()
+        self._given = path
+        self._looked_at = ""
+        self._work: Worker[None] | None = None
+
+    @property
+    def atlas(self) -> "BaseApp":
+        return cast("BaseApp", self.app)
+
+    # --- what is shown ----------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = tr("importing.title")
+            yield from self._choices()
+            yield VerticalScroll(Static("", id="found-text", markup=False), id="found", can_focus=False)
+            yield Static(tr("importing.about"), id="state", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(tr("importing.cancel"), id="cancel", compact=True)
+                yield Button(tr("importing.look"), id="look", compact=True)
+                yield Button(tr("importing.import"), id="import", variant="primary", compact=True)
+
+    def _choices(self) -> Iterator[Horizontal | Checkbox]:
+        where = CleanInput(
+            self._given,
+            id="where",
+            compact=True,
+            placeholder=tr("importing.where.hint"),
+            select_on_focus=False,
+        )
+        yield _line("where", where)
+        yield _line(
+            "project", CleanInput(id="project", compact=True, placeholder=tr("importing.project.hint"))
+        )
+        boxes = {"memory": [(tr(f"importing.memory.{mode or 'given'}"), mode) for mode in ("", *_MODES)]}
+        rooms = [one.store.room for one in self._rooms()]
+        if len(rooms) > 1:
+            boxes = {"room": [(tr(f"importing.room.{room}"), str(room)) for room in rooms], **boxes}
+        fields: list[Label | Select[str]] = []
+        for name, options in boxes.items():
+            fields.append(Label(tr(f"importing.{name}"), classes="next" if fields else ""))
+            fields.append(Select(options, value=options[0][1], allow_blank=False, id=name, compact=True))
+        yield Horizontal(*fields, classes="line")
+        yield Tick(tr("importing.learn"), id="learn", compact=True)
+
+    def on_mount(self) -> None:
+        if self._given:
+            self._start(self._look())
+
+    def _tell(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        state.update(clean(text))
+
+    # --- what was chosen --------------------------------------------------------------------------
+
+    def _rooms(self) -> "list[RoomServices]":
+        """Returns the rooms that can be imported into, the open one first."""
+        kept = [one for one in self.atlas.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD]
+        return sorted(kept, key=lambda one: one.store.room is RoomKind.PRIVATE)
+
+    def _room(self) -> "RoomServices":
+        chosen = next((str(box.value) for box in self.query("#room").results(Select)), None)
+        return next((one for one in self._rooms() if str(one.store.room) == chosen), self._rooms()[0])
+
+    def _path(self) -> Path | None:
+        """Returns None, and says so, if nothing has that name."""
+        given = self.query_one("#where", Input).value.strip()
+        if not given:
+            self._tell(tr("importing.no_path"), wrong=True)
+            return None
+        try:
+            path = Path(given).expanduser().absolute()
+            if path.exists():
+                return path
+        except (RuntimeError, OSError, ValueError):
+            path = Path(given)
+        self._tell(tr("importing.not_there", where=path), wrong=True)
+        return None
+
+    def _options(self, *, dry_run: bool) -> ImportOptions:
+        return ImportOptions(
+            project=self.query_one("#project", Input).value.strip() or None,
+            memory_mode=next(
+                (mode for mode in _MODES if mode == self.query_one("#memory", Select).value), None
+            ),
+            dry_run=dry_run,
+            learn=self.query_one("#learn", Checkbox).value,
+        )
+
+    # --- events -----------------------------------------------------------------------------------
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        """Checks the files the first time, imports the next time."""
+        if self._looked_at and self._looked_at == self.query_one("#where", Input).value:
+            self.action_import()
+        else:
+            self._start(self._look())
+
+    @on(Input.Changed, "#where")
+    def _changed(self) -> None:
+        self.query_one("#found").remove_class("-on")
+        self._tell(tr("importing.about"))
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        match event.button.id:
+            case "import":
+                self.action_import()
+            case "look":
+                self._start(self._look())
+            case _:
+                self.action_cancel()
+
+    def action_cancel(self) -> None:
+        """Stops the check, or closes the window."""
+        if self._work is not None and self._work.is_running:
+            self._work.cancel()
+            self._tell(tr("importing.about"))
+        else:
+            self.dismiss(None)
+
+    def action_import(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        if importing.is_under_way(self.atlas):
+            self._tell(tr("importing.busy"), wrong=True)
+            return
+        if self._work is not None:
+            self._work.cancel()
+        work = importing.carry_out(self.atlas, self._room(), [path], self._options(dry_run=False))
+        self.atlas.attempt(work, group=importing.GROUP)
+        self.dismiss(None)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work = self.run_worker(work, group=_GROUP, exclusive=True, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        event.stop()
+        error = event.worker.error
+        if event.state is not WorkerState.ERROR or error is None:
+            return
+        if isinstance(error, OSError):
+            self._tell(tr("importing.cannot", where=error.filename), wrong=True)
+        else:
+            words = explain(error)
+            self._tell(f"{words.title}. {words.message}\n{words.next_step}", wrong=True)
+
+    async def _look(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        self._tell(tr("importing.looking"))
+        given = self.query_one("#where", Input).value
+        importer = Importer(self._room().store.transfer, self._looking)
+        report = await importer.take([path], self._options(dry_run=True))
+        report.require_known()
+        self.query_one("#found-text", Static).update(_found_words(report))
+        self.query_one("#found").add_class("-on")
+        self._looked_at = given
+        self._tell(tr("importing.ready") if report.messages else tr("importing.nothing_new"))
+
+    def _looking(self, _report: ImportReport, meter: Meter) -> None:
+        self._tell(tr("importing.looking.far", share=importing.share_of(meter)))
+
+
+def _found_words(report: ImportReport) -> Content:
+    lines: list[str | tuple[str, str]] = [(clean(summary(report, dry_run=True)), "bold")]
+    told = left(report)
+    if told:
+        lines.append("\n" + tr("importing.left_out", count=len(report.skipped) + report.more_skipped))
+        lines += [f"\n{clean(line)}" for line in told[:_SHOWN]]
+        if len(told) > _SHOWN:
+            lines.append("\n" + tr("importing.and_more", count=len(told) - _SHOWN))
+    lines += [f"\n{clean(line)}" for line in passed_over(report)]
+    return Content.assemble(*lines)
+
+
+def _line(name: str, field: Input) -> Horizontal:
+    return Horizontal(Label(tr(f"importing.{name}")), field, classes="line")
+
 
 GROUP = "import"
 _EVERY_S = 0.25
@@ -21,14 +261,14 @@ _EVERY_S = 0.25
 _AT_ONCE = 300
 
 
-def is_under_way(app: "AtlasApp") -> bool:
+def is_under_way(app: "BaseApp") -> bool:
     return any(worker.group == GROUP and not worker.is_finished for worker in app.workers)
 
 
 async def carry_out(
-    app: "AtlasApp", room: "RoomServices", paths: Sequence[Path], options: ImportOptions
+    app: "BaseApp", room: "RoomServices", paths: Sequence[Path], options: ImportOptions
 ) -> ImportReport:
-    """Takes everything in; what came in by then stays when it is cut short.
+    """Imports everything; what has been imported stays if it is interrupted.
 
     Raises `UnknownExport`, `OSError`, and what the store raises.
     """
@@ -55,7 +295,7 @@ async def carry_out(
 
 
 def _told_at_the_end(report: ImportReport) -> str:
-    """What it came to; whoever did not look before has not seen what is left out."""
+    """Says what was imported, and what was left out."""
     words = tr("importing.done", summary=summary(report, dry_run=False))
     if not report.skipped:
         return words
@@ -65,9 +305,9 @@ def _told_at_the_end(report: ImportReport) -> str:
 
 
 class _Progress:
-    """In the status line, and the list of conversations when it is over."""
+    """Shows progress in the status line; updates the list of conversations at the end."""
 
-    def __init__(self, app: "AtlasApp", room: "RoomServices") -> None:
+    def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
         self._app = app
         self._room = room
         self._told_at = 0.0

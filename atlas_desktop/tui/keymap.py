@@ -1,11 +1,10 @@
-"""The person's own keys: which action answers to which, and what cannot be asked for. Pure functions."""
+"""The user's own keys: which action has which, and which are not allowed. Pure functions."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 from atlas_desktop.settings.file import KEYS, SettingsError
-from atlas_desktop.tui.action import Action, Where
-from atlas_desktop.tui.action_lists import ACTIONS
+from atlas_desktop.tui.actions import ACTIONS, Action, Where
 from atlas_desktop.words.catalogue import tr
 
 Keymap = Mapping[str, str]
@@ -93,7 +92,7 @@ _ALONE = frozenset({Where.SETTINGS, Where.MODELS})
 
 
 class KeyTaken(SettingsError):
-    """The key belongs to another action already; `by` is that action's name."""
+    """The key belongs to another action; `by` is its name."""
 
     def __init__(self, where: str, key: str, other: Action) -> None:
         super().__init__(where, tr("keymap.taken", key=key, id=other.id, name=other.name))
@@ -101,15 +100,15 @@ class KeyTaken(SettingsError):
 
 
 def keys_of(action: Action, keymap: Keymap) -> str:
-    """The keys that an action answers to, separated by commas; empty for none."""
+    """Returns the keys of an action, separated by commas; empty for none."""
     given = keymap.get(action.id)
     return action.key if given is None else ",".join(_normal(given))
 
 
 def check(keymap: Keymap, only: str | None = None) -> None:
-    """Raises `SettingsError` that names the action and the reason, if the keymap cannot be used.
+    """Raises `SettingsError` with the action and the reason if the keymap is invalid.
 
-    With `only`, that action alone is judged, also where it has no keys of the person's own.
+    With `only`, it checks that action alone, even if the user has set no keys for it.
     """
     for action_id in keymap if only is None else (only,):
         action = _BY_ID.get(action_id)
@@ -129,9 +128,9 @@ def check(keymap: Keymap, only: str | None = None) -> None:
 
 
 def bound(keymap: Keymap) -> dict[str, str]:
-    """The keymap as Textual is to be given it.
+    """Returns the keymap for Textual.
 
-    It takes all bindings of a key away when one of them moves, so those that stay are named too.
+    Textual removes all bindings of a key when one of them moves, so the others are listed too.
     """
     made: dict[str, str] = {}
     moved = {key for id_ in keymap if id_ in _BY_ID for key in _BY_ID[id_].key.split(",")}
@@ -164,7 +163,7 @@ def _order(modifier: str) -> int:
 
 
 def _refused(key: str, action: Action) -> str:
-    """Why a key cannot be given to an action; empty when it can."""
+    """Returns why an action cannot have a key; empty if it can."""
     *modifiers, name = key.split("+")
     known = name in _NAMED or _FUNCTION.fullmatch(name) or (len(name) == 1 and name.isprintable())
     if not known or not set(modifiers) <= set(_MODIFIERS):
@@ -180,8 +179,7 @@ def _refused(key: str, action: Action) -> str:
 
 
 def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tuple[Action, str]]:
-    """The other actions of the same place that answer to one of the keys, but for those that share it by
-    default."""
+    """Returns other actions of the same place with one of the keys, except those that share it by default."""
     own = action.key.split(",")
     for other in ACTIONS:
         if other is action or not _together(action.where, other.where):
@@ -195,7 +193,7 @@ def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tu
 
 
 def _together(one: Where, other: Where) -> bool:
-    """Whether both are listened to at once."""
+    """Whether both are active at once."""
     both = {one, other}
     if one is other or Where.EVERYWHERE in both:
         return True

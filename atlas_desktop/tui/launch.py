@@ -1,4 +1,4 @@
-"""From the command line into the interface."""
+"""Starts the interface from the command line."""
 
 import asyncio
 import os
@@ -16,18 +16,17 @@ from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
-    from atlas_desktop.tui.leaving import Relaunch
+    from atlas_desktop.tui.shutdown import Relaunch
     from memory.vault.keys import RoomKey
 
 
 def launch(
     ctx: "Context", *, resume: str | None = None, off_record: bool = False, locked: bool = False
 ) -> int:
-    """Shows the interface until the person leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
+    """Shows the interface until the user leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
-    With a passphrase from a file or descriptor the room is unlocked before anything is drawn, and the private
-    one too where `ctx.private` wants it. `locked` is for the program that a lock has put in the place of
-    another.
+    With a passphrase from a file or descriptor it unlocks the room before it draws anything, and the private
+    room too if `ctx.private` says so. `locked` is for the program that replaces another at a lock.
     """
 
     def relaunch() -> NoReturn:
@@ -61,7 +60,7 @@ def launch(
 
 
 def needs_a_terminal() -> None:
-    """Raises `UsageError` where nobody could see the interface, or type into it: it would wait for ever."""
+    """Raises `UsageError` without a terminal: nobody could see the interface or type into it."""
 
     def is_one(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty()
@@ -72,7 +71,7 @@ def needs_a_terminal() -> None:
 
 @contextmanager
 def held(ctx: "Context") -> Iterator[None]:
-    """Holds the home. In a terminal, who finds it held already is told so on a screen, and can try again.
+    """Locks the home. If another program holds it, a screen in the terminal says so and offers another try.
 
     Raises `AlreadyRunning`.
     """
@@ -83,13 +82,13 @@ def held(ctx: "Context") -> Iterator[None]:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
             from atlas_desktop.settings.file import SettingsFile
-            from atlas_desktop.tui.occupied import OccupiedApp
+            from atlas_desktop.tui.already_running import AlreadyRunningApp
 
             def take() -> None:
                 stack.enter_context(InstanceLock(ctx.paths, wait_s=0))
 
             theme = SettingsFile(ctx.paths.config).settings.ui.theme
-            if not OccupiedApp(theme, refusal, take).run():
+            if not AlreadyRunningApp(theme, refusal, take).run():
                 raise
         yield
 

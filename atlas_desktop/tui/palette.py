@@ -7,7 +7,7 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.tui.screens.covering import Covering
+from atlas_desktop.tui.overlays import Covering
 
 
 class Palette(Covering, CommandPalette):

@@ -1,4 +1,4 @@
-"""Ends the program although its event loop is stuck, when it was asked to lock or to end."""
+"""Ends the program when it was asked to lock or quit but its event loop is stuck."""
 
 import asyncio
 import signal
@@ -28,11 +28,11 @@ class Asked(Enum):
 
 
 class Watchdog:
-    """A thread waits for the answer of the loop; where none comes, it calls `end` with what was asked for.
+    """A thread that waits for the loop to respond; if it does not, the thread calls `end` with the request.
 
-    One call into C that keeps Python's lock, as a search for an expression does, keeps other threads from
-    running, too, but not the handlers of signals: so an alarm, which the loop puts off as long as it runs,
-    lets the others go first for a moment. Used in the main thread of a program on a terminal; not on Windows.
+    A single C call that holds Python's lock, such as a regular expression search, stops other threads too,
+    but not signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. For
+    the main thread of a program on a terminal; not on Windows.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[Asked], None]) -> None:
@@ -43,11 +43,11 @@ class Watchdog:
         self.beat()
 
     def beat(self) -> None:
-        """The loop runs. To be called every few seconds."""
+        """Reports that the loop is running. Call it every few seconds."""
         signal.setitimer(signal.ITIMER_REAL, STUCK_S, BREATH_S)
 
     def asked(self, what: Asked) -> None:
-        """Called in whatever thread hears of it, and in handlers of signals."""
+        """Reports a request. Callable from any thread and from signal handlers."""
         answered = threading.Event()
 
         def answer() -> None:
@@ -70,14 +70,14 @@ class Watchdog:
         signal.setitimer(signal.ITIMER_REAL, ANSWER_S + PAUSE_S, BREATH_S)
 
     def close(self) -> None:
-        """No alarm comes any more, and no end: it has come."""
+        """Stops watching: neither the alarm nor `end` comes any more."""
         self._closed = True
         silence()
         signal.signal(signal.SIGALRM, self._before)
 
 
 def silence() -> None:
-    """Stops the alarm, which would end whatever program takes the place of this one."""
+    """Stops the alarm, which would end the program that replaces this one."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 

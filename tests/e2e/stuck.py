@@ -17,7 +17,7 @@ def in_c() -> None:
 
 
 def get_stuck(how: str) -> None:
-    from atlas_desktop.tui.screens.chat import ChatScreen
+    from atlas_desktop.tui.chat.screen import ChatScreen
 
     stuck = {"python": in_python, "c": in_c}[how]
     ChatScreen.action_show_insights = lambda _: stuck()  # type: ignore[method-assign,assignment]

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from atlas_desktop.services.events import Accepted, Replied
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.services.turns import TurnOptions
 from atlas_desktop.settings.file import parse
@@ -13,7 +14,6 @@ from memory.jobs.foreground_gate import ForegroundGate
 from memory.storage.snapshots import SnapshotStore, open_snapshots
 from memory.storage.store import Store
 from models.messages import GenerationParams
-from models.ports import Model
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.storage.conftest import Place

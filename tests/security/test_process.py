@@ -12,7 +12,7 @@ import pytest
 from atlas_desktop.__main__ import build_parser
 from atlas_desktop.paths import Paths
 from atlas_desktop.process.hardening import remove_private_temporary_folder, use_private_temporary_folder
-from atlas_desktop.tui.failures import report_of
+from atlas_desktop.tui.crash_reports import report_of
 from memory.entities import RoomKind
 from memory.errors import MemoryFault
 from memory.vault.passphrase import KdfParams

@@ -10,11 +10,12 @@ from typing import cast
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import AppContext
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.ports import Offer
+from atlas_desktop.tui.models.onboarding import Offer
 from memory.clock import SystemClock
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
@@ -25,7 +26,6 @@ from memory.vault.passphrase import Strength
 from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Cancelled, Progress, Report
 from models.messages import ModelInfo, Role
-from models.ports import Model
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex

@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from tests.tui.desk import PASSPHRASE, Stage
 
 

@@ -8,16 +8,16 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
+from atlas_desktop.tui.base import reading_s
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.help import HelpScreen
+from atlas_desktop.tui.history.screen import HistoryScreen
+from atlas_desktop.tui.insights.screen import InsightsScreen
+from atlas_desktop.tui.memories.screen import MemoryScreen
+from atlas_desktop.tui.models.screen import ModelsScreen
 from atlas_desktop.tui.palette import fit
-from atlas_desktop.tui.reporting import reading_s
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.help import HelpScreen
-from atlas_desktop.tui.screens.history import HistoryScreen
-from atlas_desktop.tui.screens.insights import InsightsScreen
-from atlas_desktop.tui.screens.memory import MemoryScreen
-from atlas_desktop.tui.screens.models_screen import ModelsScreen
-from atlas_desktop.tui.screens.settings import SettingsScreen
-from atlas_desktop.tui.screens.themes import ThemeScreen
+from atlas_desktop.tui.settings.dialogs import ThemeScreen
+from atlas_desktop.tui.settings.screen import SettingsScreen
 from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text

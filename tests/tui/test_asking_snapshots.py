@@ -4,11 +4,10 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.ask_path import PathScreen
-from atlas_desktop.tui.screens.key_capture import KeyScreen
-from atlas_desktop.tui.screens.passphrase import PassphraseScreen
-from atlas_desktop.tui.screens.pick import PickScreen
-from atlas_desktop.tui.screens.themes import ThemeScreen
+from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.forms import PathScreen
+from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.attachments.entities import NewAttachment
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage

@@ -7,10 +7,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, OptionList
 
-from atlas_desktop.tui.screens.branches import BranchScreen
-from atlas_desktop.tui.screens.exporting import ExportDialog
-from atlas_desktop.tui.screens.importing import ImportDialog
-from atlas_desktop.tui.screens.inspector import InspectorScreen, SummaryScreen
+from atlas_desktop.tui.chat.branches import BranchScreen
+from atlas_desktop.tui.exporting import ExportDialog
+from atlas_desktop.tui.importing import ImportDialog
+from atlas_desktop.tui.provenance.inspector import InspectorScreen, SummaryScreen
 from memory.entities import Session
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.documents import DocumentsScreen
-from atlas_desktop.tui.screens.fields import FieldsScreen
-from atlas_desktop.tui.screens.pick import PickScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.documents import DocumentsScreen
 from memory.attachments.entities import NewAttachment
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

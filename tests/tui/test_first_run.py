@@ -7,11 +7,11 @@ import pytest
 from textual.widgets import Checkbox, Input
 
 from atlas_desktop.error_table import explain
-from atlas_desktop.tui.ports import Offer
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.model import ModelScreen
-from atlas_desktop.tui.screens.recovery import RecoveryScreen
-from atlas_desktop.tui.screens.welcome import CLAIM, WelcomeScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.models.onboarding import Offer
+from atlas_desktop.tui.setup.first_model import ModelScreen
+from atlas_desktop.tui.setup.recovery import RecoveryScreen
+from atlas_desktop.tui.setup.welcome import CLAIM, WelcomeScreen
 from memory.errors import StorageFull
 from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.exporting import ExportDialog
-from atlas_desktop.tui.screens.history import HistoryScreen
-from atlas_desktop.tui.screens.passphrase import PassphraseScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.exporting import ExportDialog
+from atlas_desktop.tui.history.screen import HistoryScreen
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
 from tests.fakes.clock import FakeClock

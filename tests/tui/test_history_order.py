@@ -1,10 +1,10 @@
 """Conversations put in order from the history: tags, marks, projects, saved searches, merging."""
 
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.fields import FieldsScreen
-from atlas_desktop.tui.screens.history import HistoryScreen
-from atlas_desktop.tui.screens.pick import PickScreen
-from atlas_desktop.tui.screens.saved_searches import SavedScreen
+from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.history.filters import SavedScreen
+from atlas_desktop.tui.history.screen import HistoryScreen
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 from tests.tui.test_history import SIZE, Make, furnished, opened, titles
 

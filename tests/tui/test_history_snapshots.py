@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.pick import PickScreen
+from atlas_desktop.tui.dialogs.choices import PickScreen
 from memory.organising.entities import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage

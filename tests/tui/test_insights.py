@@ -7,10 +7,10 @@ from textual_plotext import PlotextPlot
 from textual_plotext.plot import Plot
 
 from atlas_desktop.services.insights import Insights
-from atlas_desktop.tui.insight_texts import TABS, amounts, calendar, level, months_between, told
-from atlas_desktop.tui.plots import draw
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.insights import InsightsScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.insights.plots import draw
+from atlas_desktop.tui.insights.screen import InsightsScreen
+from atlas_desktop.tui.insights.texts import TABS, amounts, calendar, level, months_between, told
 from memory.entities import RoomKind
 from memory.insights.entities import DayCount, Growth, Speed, Stored, Topic, Totals, Used
 from tests.fakes.clock import FakeClock

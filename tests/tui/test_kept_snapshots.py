@@ -4,14 +4,12 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.documents import DocumentsScreen
-from atlas_desktop.tui.screens.fields import FieldsScreen
-from atlas_desktop.tui.screens.personas import PersonasScreen
-from atlas_desktop.tui.screens.projects import ProjectsScreen
-from atlas_desktop.tui.screens.saved_searches import SavedScreen
-from atlas_desktop.tui.screens.templates import TemplatesScreen
-from atlas_desktop.tui.screens.text_edit import NamedTextScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedTextScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.documents import DocumentsScreen
+from atlas_desktop.tui.history.filters import SavedScreen
+from atlas_desktop.tui.history.projects import ProjectsScreen
+from atlas_desktop.tui.personas import PersonasScreen, TemplatesScreen
 from memory.attachments.entities import NewAttachment
 from memory.organising.entities import MarksPatch
 from memory.personas.entities import NewPersona, NewTemplate

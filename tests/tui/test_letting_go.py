@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from textual.widget import Widget
 
+from tests.tui.chat.test_transcript import LONG, long_session
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, chat, say, settle, shown
-from tests.tui.test_transcript import LONG, long_session
 
 Make = Callable[..., Stage]
 

@@ -12,13 +12,13 @@ import pytest
 from textual.pilot import Pilot
 
 from atlas_desktop.services.vault import Attempts
-from atlas_desktop.tui import drafts, leaving
-from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.leaving import CLEARED
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen, Curtain
-from atlas_desktop.tui.screens.unlock import UnlockScreen
-from atlas_desktop.tui.vigil import Vigil
+from atlas_desktop.tui import shutdown
+from atlas_desktop.tui.app import CLEARED, AtlasApp
+from atlas_desktop.tui.chat import drafts
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen, Curtain
+from atlas_desktop.tui.idle_monitor import IdleMonitor
+from atlas_desktop.tui.setup.unlock import UnlockScreen
 from memory.drafts import UNBEGUN
 from memory.entities import RoomKind
 from tests.fakes.clock import FakeClock
@@ -170,12 +170,12 @@ async def test_nobody_there_locks_and_a_reply_that_comes_does_not(make: Make) ->
     app = lockable(place, key=place.vault.key)
 
     async def drive(pilot: Pilot[None]) -> None:
-        app._vigil = Vigil(900, True, awake=lambda: time[0], passed=lambda: time[0])
+        app.shutdown.monitor = IdleMonitor(900, True, awake=lambda: time[0], passed=lambda: time[0])
         time[0] = 899
-        await app.look_around()
+        await app.shutdown.check()
         await pilot.press("a")
         time[0] = 1700
-        await app.look_around()
+        await app.shutdown.check()
         await settle(pilot)
         assert not app.leaving
         # Who waits for a model to arrive is there, without pressing a key.
@@ -183,12 +183,12 @@ async def test_nobody_there_locks_and_a_reply_that_comes_does_not(make: Make) ->
         app.attempt(arriving.wait(), group="pull")
         await pilot.pause()
         time[0] = 2700
-        await app.look_around()
+        await app.shutdown.check()
         assert not app.leaving
         arriving.set()
         await settle(pilot)
         time[0] = 3700
-        await app.look_around()
+        await app.shutdown.check()
         await assert_until(pilot, lambda: not app.is_running)
 
     await run_until_locked(app, drive)
@@ -196,13 +196,13 @@ async def test_nobody_there_locks_and_a_reply_that_comes_does_not(make: Make) ->
 
 def test_sleep_is_told_of_once_and_a_small_jump_is_none() -> None:
     time = {"awake": 100.0, "passed": 500.0}
-    vigil = Vigil(0, True, awake=lambda: time["awake"], passed=lambda: time["passed"])
+    vigil = IdleMonitor(0, True, awake=lambda: time["awake"], passed=lambda: time["passed"])
     time.update(awake=110.0, passed=520.0)
     assert vigil.due() is None
     time.update(awake=112.0, passed=4000.0)
     assert vigil.due() == "slept"
     assert vigil.due() is None
-    assert Vigil(0, False, awake=lambda: 0.0, passed=lambda: 10**9).due() is None
+    assert IdleMonitor(0, False, awake=lambda: 0.0, passed=lambda: 10**9).due() is None
 
 
 async def test_without_a_room_or_a_way_to_start_anew_there_is_no_lock(make: Make) -> None:
@@ -320,18 +320,18 @@ async def test_a_terminal_that_is_gone_untold_ends_the_program_with_its_drafts_k
 ) -> None:
     here = [True]
     ended: list[int] = []
-    monkeypatch.setattr(leaving, "terminal_here", lambda: here[0])
+    monkeypatch.setattr(shutdown, "terminal_here", lambda: here[0])
     monkeypatch.setattr(os, "_exit", ended.append)
     store = InMemoryStore(FakeClock(NOW))
     place = make(store=store)
     async with place.app.run_test() as pilot:
         await settle(pilot)
-        place.app._on_terminal = True
+        place.app.shutdown.on_terminal = True
         await type_text(pilot, "not yet said")
-        await place.app.look_around()
+        await place.app.shutdown.check()
         assert not place.app.leaving
         here[0] = False
-        await place.app.look_around()
+        await place.app.shutdown.check()
         await assert_until(pilot, lambda: ended)
     assert ended == [129]
     assert await store.reopened().drafts.draft(UNBEGUN) == "not yet said"

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.history import HistoryScreen
-from atlas_desktop.tui.widgets.reading_on import PAGE
+from atlas_desktop.tui.chat.virtual_transcript import PAGE
+from atlas_desktop.tui.history.screen import HistoryScreen
 from memory.entities import NewMessage, NewSession, Session
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -62,7 +62,7 @@ async def hear(pilot: Pilot[None], place: Stage) -> None:
     await pilot.press("ctrl+n")
     await settle(pilot)
     place.model.script = [LONG_REPLY]
-    chat(place.app).say(chat(place.app).current, "Tell me everything about the tides.")
+    chat(place.app).composer.say(chat(place.app).current, "Tell me everything about the tides.")
     await type_text(pilot, "and then")
     await settle(pilot)
     assert chat(place.app).prompt.text == "and then"

@@ -8,11 +8,11 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TextArea
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.memory import MemoryScreen
-from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
-from atlas_desktop.tui.widgets.memory_rows import Entry, details, row
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.memories.entries import Entry, details, row
+from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.words.catalogue import tr
 from memory.context.entities import NewSummary
 from memory.memories.entities import (
@@ -202,7 +202,7 @@ async def test_what_a_forgotten_memory_comes_from_is_said_to_stay(make: Make) ->
             one = await known(store, text)
             screen = place.app.screen
             assert isinstance(screen, MemoryScreen)
-            screen.atlas.attempt(screen._forget(one), group="memory")
+            screen.atlas.attempt(screen.changes.forget_one(one), group="memory")
             await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "cannot be" in shown(place))
             assert ("comes from stays" in " ".join(shown(place).replace("│", " ").split())) is stays
             await pilot.click("#yes")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.screens.memory_edit import MemoryEditScreen
+from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, shown

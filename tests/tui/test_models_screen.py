@@ -11,17 +11,17 @@ from typing import Any
 from textual.widgets import OptionList
 
 from atlas_desktop.errors import size
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.settings.schema import Settings
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.models_screen import ModelsScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.models.screen import ModelsScreen
 from models.errors import DownloadCancelled, DownloadFailed
 from models.library.catalog import CatalogEntry, load_catalog
 from models.library.files import Cancelled, Progress, Report, never, silent
 from models.library.hardware import Machine
 from models.library.installed import InstalledModel, ModelLibrary
-from models.ports import Model
 from tests.tui.desk import NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 from tests.unit.models.gguf_files import write_gguf
@@ -106,7 +106,7 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
         await pilot.press("escape")
         assert on(place.app, ChatScreen)
         fetcher.gate.set()
-        await assert_until(pilot, lambda: not place.app.model_work.busy)
+        await assert_until(pilot, lambda: not place.app.model_jobs.busy)
         await pilot.press("f6")
         await assert_until(pilot, lambda: "smollm2-360m-instruct is here" in shown(place))
         assert "t makes it faster" in shown(place)
@@ -150,7 +150,7 @@ async def test_a_download_begins_after_a_question_that_says_how_much_and_from_wh
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, ModelsScreen))
         await settle(pilot)
-        assert not place.app.model_work.busy
+        assert not place.app.model_jobs.busy
         assert fetcher.begun_at == []
         listing.highlighted = listing.get_option_index("first")
         await assert_until(pilot, lambda: "space Choose" in shown(place))
@@ -201,7 +201,7 @@ async def test_why_a_download_failed_stands_under_its_own_row_until_the_screen_i
         await settle(pilot, but="pull")
         assert failed not in shown(place)
         fetcher.gate.set()
-        await assert_until(pilot, lambda: not place.app.model_work.busy)
+        await assert_until(pilot, lambda: not place.app.model_jobs.busy)
 
 
 async def test_another_model_takes_over_once_the_reply_has_ended_and_the_conversation_stays(

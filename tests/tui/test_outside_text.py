@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.ports import Offer
-from atlas_desktop.tui.screens.dialogs import ErrorScreen
-from atlas_desktop.tui.widgets.markdown import SafeMarkdown, parser
+from atlas_desktop.tui.chat.markdown import SafeMarkdown, parser
+from atlas_desktop.tui.dialogs.messages import ErrorScreen
+from atlas_desktop.tui.models.onboarding import Offer
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
 from models.messages import Role
 from tests.fakes.clock import FakeClock

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.confirm import ConfirmScreen
-from atlas_desktop.tui.screens.fields import FieldsScreen
-from atlas_desktop.tui.screens.projects import ProjectsScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.history.projects import ProjectsScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk

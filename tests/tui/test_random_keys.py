@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.actions import ACTIONS, Where
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.screens.chat import ChatScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
 from memory.entities import RoomKind, Session
 from models.messages import Role
 from tests.tui.desk import PASSPHRASE, Stage, talk

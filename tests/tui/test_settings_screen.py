@@ -5,10 +5,10 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.choice import ChoiceScreen
-from atlas_desktop.tui.screens.key_capture import KeyScreen
-from atlas_desktop.tui.screens.settings import SettingsScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.choices import ChoiceScreen
+from atlas_desktop.tui.settings.dialogs import KeyScreen
+from atlas_desktop.tui.settings.screen import SettingsScreen
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -29,7 +29,7 @@ async def find(pilot: Pilot[None], words: str) -> None:
 async def test_every_setting_and_every_action_is_there(make: Make) -> None:
     from atlas_desktop.settings.descriptions import describe
     from atlas_desktop.tui.actions import ACTIONS
-    from atlas_desktop.tui.setting_rows import rows, sections
+    from atlas_desktop.tui.settings.rows import rows, sections
 
     place = make(theme="none")
     keys = {row.key for row in rows(place.desk.settings_file)}
@@ -115,7 +115,7 @@ async def test_a_key_is_taken_at_once_and_a_taken_one_refused(make: Make) -> Non
 async def test_a_still_interface_neither_moves_nor_blinks(make: Make) -> None:
     place = make(theme="none")
     place.desk.settings_file.set("ui.reduced_motion", value=True)
-    place.app.take_settings()
+    place.app.appearance.apply_all()
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("ctrl+o")

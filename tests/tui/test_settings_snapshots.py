@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from atlas_desktop.errors import Explained
-from atlas_desktop.tui.screens.failure import FailureScreen
-from atlas_desktop.tui.screens.themes import ThemeScreen
+from atlas_desktop.tui.crash_recovery import FailureScreen
+from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from tests.tui.desk import Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown
 from tests.tui.test_models_screen import shelf

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.tui.screens.dialogs import RenameScreen
-from atlas_desktop.tui.screens.recovery import RecoveryScreen
+from atlas_desktop.tui.dialogs.messages import RenameScreen
+from atlas_desktop.tui.setup.recovery import RecoveryScreen
 from atlas_desktop.tui.widgets.change_bar import TakeBack
 from models.errors import WorkerCrashed
 from tests.fakes.clock import FakeClock

@@ -96,8 +96,8 @@ async def test_a_key_puts_the_search_off(make: Make) -> None:
     place = make()
     async with place.app.run_test(size=(80, 24)) as pilot:
         await assert_until(pilot, lambda: place.app.chat is not None)
-        place.app.keep_watch()
-        sweeper = place.app._sweeper
+        place.app.shutdown.watch()
+        sweeper = place.app.shutdown.sweeper
         assert sweeper is not None
         before = sweeper._touched
         await pilot.press("a")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from textual.widgets import Input
 
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.dialogs import ErrorScreen
-from atlas_desktop.tui.screens.unlock import UnlockScreen
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.messages import ErrorScreen
+from atlas_desktop.tui.setup.unlock import UnlockScreen
 from memory.errors import FutureSchema
 from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text

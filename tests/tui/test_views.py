@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.history.screen import HistoryScreen
+from atlas_desktop.tui.insights.screen import InsightsScreen
+from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.palette import ActionCommands
-from atlas_desktop.tui.screens.chat import ChatScreen
-from atlas_desktop.tui.screens.history import HistoryScreen
-from atlas_desktop.tui.screens.insights import InsightsScreen
-from atlas_desktop.tui.screens.memory import MemoryScreen
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import on, settle, shown, type_text
 
@@ -62,7 +62,7 @@ async def test_the_palette_offers_the_other_views(make: Make) -> None:
 async def test_a_key_of_ones_own_leads_there_and_back(make: Make) -> None:
     place = make()
     place.app.desk.settings_file.set("keys.memory.show", "f11")
-    place.app.take_settings()
+    place.app.appearance.apply_all()
     async with place.app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("f2")

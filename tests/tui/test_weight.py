@@ -11,7 +11,7 @@ HEAVY = (
 
 def test_the_first_screen_loads_nothing_heavy() -> None:
     code = (
-        "import sys, atlas_desktop.tui.launch, atlas_desktop.tui.app, atlas_desktop.tui.screens.unlock;"
+        "import sys, atlas_desktop.tui.launch, atlas_desktop.tui.app, atlas_desktop.tui.setup.unlock;"
         f"print([m for m in {HEAVY!r}.split() if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from tests.tui.desk import Stage, stage
 from tests.tui.driving import assert_until, shown
+from tests.tui.test_provenance import Past, asked_why
 from tests.tui.test_snapshots import SIZES, Snap, still, taken
-from tests.tui.test_why import Past, asked_why
 
 __all__ = ["still"]
 

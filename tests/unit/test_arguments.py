@@ -51,11 +51,11 @@ def test_the_locked_door_stands_before_what_lies_behind_it_is_loaded() -> None:
     code = (
         "from atlas_desktop.__main__ import _for_the_interface; _for_the_interface(['--locked'])\n"
         "import atlas_desktop.cli.context, atlas_desktop.tui.launch, atlas_desktop.bootstrap\n"
-        "import atlas_desktop.tui.app, atlas_desktop.tui.screens.unlock, sys; print(*sys.modules)"
+        "import atlas_desktop.tui.app, atlas_desktop.tui.setup.unlock, sys; print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "atlas_desktop.tui.screens.unlock" in loaded
+    assert "atlas_desktop.tui.setup.unlock" in loaded
     assert not {"memory.ports", "memory.knowledge", "atlas_desktop.cli.ask", "sqlcipher3", "msgpack"} & loaded
 
 

@@ -325,14 +325,14 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.keymap": {
         "_FUNCTION": ("\n", "f"),
     },
-    "atlas_desktop.tui.screens.chat_completion": {
+    "atlas_desktop.tui.chat.completion": {
         "_COMMAND": ("\n", "/"),
         "_MENTION": (". ", "\n@"),
     },
-    "atlas_desktop.tui.screens.chat_talk": {
+    "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
     },
-    "atlas_desktop.tui.widgets.rows": {
+    "atlas_desktop.tui.chat.markdown_rows": {
         "_SPACE": ("A ", "\nA"),
     },
 }
@@ -389,8 +389,8 @@ INSIDE = {
     "atlas_desktop.services.paths_typed:typed_path": "a path",
     "atlas_desktop.services.paths_typed:pasted_file": "a path",
     "atlas_desktop.services.summaries:tidy": "tidy",
-    "atlas_desktop.tui.history_rows:_wanted": "words that were found",
-    "atlas_desktop.tui.widgets.filter_chips:_place": "a query",
+    "atlas_desktop.tui.history.rows:_wanted": "words that were found",
+    "atlas_desktop.tui.history.filters:_place": "a query",
     "models.library.catalog:clean_id": "the name of a model's file",
 }
 """Expressions that functions make: the scan below that goes through them, or what they are given."""

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.settings.file import SettingsError, SettingsFile
-from atlas_desktop.tui.action import Where
-from atlas_desktop.tui.actions import ACTIONS, BY_ID
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where
 from atlas_desktop.tui.keymap import UNBOUND, KeyTaken, bound, check, keys_of
 
 

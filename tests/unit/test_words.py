@@ -23,7 +23,7 @@ SAID_BY_SERVICES = [
     for folder, names in {
         "": "error_table errors",
         "settings": "descriptions environment file",
-        "services": "doctor events forgetting_in_rooms lending memories personas tuning turns",
+        "services": "doctor events lending memories personas tuning turns",
         "exporting": "formats targets",
         "importing": "chatgpt claude detecting entities importer jan lines lmstudio markdown "
         "memories openwebui json_reading sources tree",
@@ -37,7 +37,6 @@ NAMES_IN_SERVICES |= {"About the person:", "How to answer:"}
 # Names of duties in the log of jobs, what a model is told, and parts of other programs' conversations.
 NAMES_IN_SERVICES |= {"promote memories", "collect faded memories", "consolidate memories"}
 NAMES_IN_SERVICES |= {". Only answer OK, the rest follows.\n\n", ", the last one. Answer now.\n\n"}
-NAMES_IN_SERVICES |= {"it is not said what to forget"}
 NAMES_IN_SERVICES |= {
     "Artifact",
     "Artifact changed",

@@ -1,17 +1,19 @@
-"""A field for one line of text."""
+"""Fields of forms: a line of text, a box to tick, a label beside a field."""
 
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from textual.containers import Horizontal
+from textual.widgets import Checkbox, Input, Label, Select
 
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.words.catalogue import tr
 
 
 class CleanInput(Input):
-    """An input whose pasted text is cleaned of control characters. Tab leaves it at once: what is typed
-    right after it goes to the next field."""
+    """An input that removes control characters from pastes. Tab leaves it at once, so that further keys go to
+    the next field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", show=False, priority=True, system=True),
@@ -21,3 +23,20 @@ class CleanInput(Input):
     def _on_paste(self, event: events.Paste) -> None:
         # Textual calls the handler of the base class, which inserts, after this one.
         event.text = clean(event.text) if self.password else clean_line(event.text)
+
+
+class Tick(Checkbox):
+    """A checkbox that is empty when off: Textual's shows the same sign in another colour."""
+
+    def _get_inner(self) -> str:
+        return "X" if self.value else " "
+
+    BUTTON_INNER = property(_get_inner)
+
+
+def field_line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:
+    """Returns a field with its name before it; with a `margin` there is an empty line above."""
+    line = Horizontal(Label(tr(f"exporting.{name}")), field, classes="line")
+    if margin:
+        line.styles.margin = (1, 0, 1, 0)
+    return line

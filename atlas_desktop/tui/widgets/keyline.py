@@ -38,10 +38,10 @@ class Key(NamedTuple):
 
 
 class KeyLine(Widget):
-    """The keys of a screen, as many as the line holds; the help, which shows all of them, always.
+    """The keys of a screen, as many as fit, and always the help, which lists all.
 
-    One widget that paints all of them: which keys there are changes with every turn, and as many widgets made
-    anew would lay the whole screen out each time.
+    A single widget paints them all: the keys change with every turn, and new widgets would lay the whole
+    screen out again.
     """
 
     ALLOW_SELECT = False
@@ -137,10 +137,9 @@ class KeyLine(Widget):
 
 
 def fitting(keys: Sequence[Key], room: int) -> list[Key]:
-    """Those of `keys` that stand in `room` columns.
+    """Returns those of `keys` that fit into `room` columns.
 
-    What cannot be done goes first, then what is known from elsewhere, then the last of the rest; the way out
-    goes last.
+    It drops disabled keys first, then well-known ones, then from the end; the key to leave goes last.
     """
     kept = list(keys)
     last = [key for key in reversed(keys) if key.verb != _ALWAYS]

@@ -3,13 +3,13 @@
 from contextlib import aclosing
 
 from atlas_desktop.services.events import Notice, Replied, TurnEvent
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.services.turns import Turn, TurnOptions
 from atlas_desktop.settings.file import parse
 from atlas_desktop.settings.schema import Settings
 from memory.entities import Session
 from memory.jobs.foreground_gate import ForegroundGate
-from models.ports import Model
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex

@@ -1,49 +1,31 @@
 """The background work of a room: turns go first, hooks follow replies, and it ends when it is told to."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.events import Accepted, Delta, Replied, TurnEvent
+from atlas_desktop.services.events import Accepted, Replied
+from atlas_desktop.services.turns import Turn
 from atlas_desktop.settings.schema import JobSettings
 from memory.clock import SystemClock
-from memory.entities import Message, NewMessage, NewSession, Session
+from memory.entities import MessageStatus
 from memory.errors import RoomDamaged
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.jobs.queue import Job, JobState
 from memory.jobs.runner import Duty, Held, Stage
-from models.messages import Completion, Role, StopReason, Timings
+from models.errors import ModelsError
+from tests.fakes.models import ScriptedChatModel
 from tests.stores import InMemoryStore
+from tests.unit.services.test_chat import service
 
 
 class OnBattery:
     def on_battery(self) -> bool:
         return True
-
-
-class FakeTurn:
-    """A turn that tells of a reply, unless it fails before; `closed` when it was."""
-
-    def __init__(self, session: Session, said: Message, failure: Exception | None = None) -> None:
-        self.session = session
-        self.said = said
-        self.failure = failure
-        self.closed = False
-
-    async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:
-        try:
-            yield Accepted(self.session, self.said, self.said)
-            if self.failure is not None:
-                raise self.failure
-            yield Delta("Yes.")
-            completion = Completion("Yes.", (), StopReason.STOP, Timings())
-            yield Replied(self.session, self.said, completion, ())
-        finally:
-            self.closed = True
 
 
 class Place:
@@ -52,6 +34,7 @@ class Place:
     def __init__(self, settings: JobSettings | None = None, power: OnBattery | None = None) -> None:
         self.gate = ForegroundGate()
         self.store = InMemoryStore(SystemClock())
+        self.model = ScriptedChatModel(["Yes."])
         self.background = BackgroundService(
             self.store, SystemClock(), self.gate, settings or JobSettings(), power=power
         )
@@ -68,10 +51,8 @@ class Place:
     def busy(self) -> bool:
         return self.background.running is not None
 
-    async def turn(self, failure: Exception | None = None) -> FakeTurn:
-        return FakeTurn(
-            *await self.store.create_session(NewSession("t"), NewMessage(Role.USER, "x")), failure
-        )
+    def turn(self) -> Turn:
+        return service(self.store, self.model, self.background).turn("x")
 
 
 @pytest.fixture
@@ -108,8 +89,7 @@ async def test_during_a_turn_nothing_is_begun_and_hooks_follow_the_reply(place: 
     place.background.register_hook(hook)
     place.start()
     seen: list[str] = []
-    turn = await place.turn()
-    async for event in place.background.attend(turn):
+    async for event in place.turn():
         seen.append(type(event).__name__)
         await place.background.add("note", "during")
         await quiet()
@@ -126,20 +106,19 @@ async def test_a_turn_that_fails_opens_the_gate_and_has_no_hooks(place: Place) -
         raise AssertionError
 
     place.background.register_hook(hook)
-    turn = await place.turn(ValueError("boom"))
-    with pytest.raises(ValueError, match="boom"):
-        _ = [event async for event in place.background.attend(turn)]
+    place.model = ScriptedChatModel(["Yes."], fail_after=0, failure=ModelsError("boom"))
+    with pytest.raises(ModelsError, match="boom"):
+        _ = [event async for event in place.turn()]
     assert not place.gate.busy
-    assert turn.closed
 
 
 async def test_a_turn_that_is_left_is_closed(place: Place) -> None:
-    turn = await place.turn()
-    async with aclosing(place.background.attend(turn)) as events:
-        async for _event in events:
-            break
-    assert turn.closed
+    async with aclosing(aiter(place.turn())) as events:
+        accepted = await anext(events)
     assert not place.gate.busy
+    assert isinstance(accepted, Accepted)
+    reply = (await place.store.branch(accepted.session.id))[-1]
+    assert reply.status is MessageStatus.FAILED
 
 
 async def test_stopping_queues_the_job_under_way_again(place: Place) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.turns import Turn, TurnOptions, TurnParts, TurnService
 from memory.attachments.entities import NewAttachment
@@ -18,8 +19,10 @@ from tests.fakes.models import ScriptedChatModel, WordCounter
 from tests.stores import InMemoryStore
 
 
-def service(store: InMemoryStore, model: ScriptedChatModel) -> TurnService:
-    return TurnService(TurnParts(store, model, engine(store, model)))
+def service(
+    store: InMemoryStore, model: ScriptedChatModel, background: BackgroundService | None = None
+) -> TurnService:
+    return TurnService(TurnParts(store, model, engine(store, model), background=background))
 
 
 def engine(store: InMemoryStore, model: ScriptedChatModel) -> ContextEngine:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from atlas_desktop.services.forgetting import Receipt
-from atlas_desktop.services.forgetting_in_rooms import preview_text, receipt_text, where
+from atlas_desktop.words.forgetting import preview_text, receipt_text, where
 from memory.entities import Copy, Erased
 from memory.forgetting import Affected
 

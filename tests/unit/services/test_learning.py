@@ -1,7 +1,6 @@
 """Learning in a room: at once what is to be remembered, the rest by the job, nothing where it is unwanted."""
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,17 +11,18 @@ from atlas_desktop.importing.entities import ImportOptions
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.learning import LearningService
+from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.turns import TurnOptions
 from atlas_desktop.settings.schema import JobSettings, MemorySettings
 from memory.entities import MemoryMode, NewMessage, NewSession, SessionPatch
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.memories.entities import MemoryKind, MemoryState
 from models.errors import NoModel
 from models.messages import Role
-from models.ports import Model
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.stores import InMemoryStore
-from tests.unit.services.test_background import FakeTurn
+from tests.unit.services.test_chat import service
 
 
 @dataclass
@@ -55,14 +55,9 @@ class Place:
 
     async def say(self, text: str, mode: MemoryMode = MemoryMode.NORMAL) -> list[list[str]]:
         """A turn; returns the texts that were known when each of its events came."""
-        session, said = await self.store.create_session(
-            NewSession("A chat", memory_mode=mode), NewMessage(Role.USER, text)
-        )
-        seen = []
-        async with aclosing(self.background.attend(FakeTurn(session, said))) as events:
-            async for _ in events:
-                seen.append(await self.known())
-        return seen
+        turns = service(self.store, ScriptedChatModel(["Yes."]), self.background)
+        turn = turns.turn(text, options=TurnOptions(memory_mode=mode))
+        return [await self.known() async for _ in turn]
 
     async def known(self) -> list[str]:
         return sorted(one.text for one in await self.store.memories.select())

@@ -1,0 +1,415 @@
+"""The application as screens know it: background work, notices and errors, and navigation.
+
+Screens import this module and never `app`, which imports all of them.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from textual.notifications import Notification, Notify
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
+from textual.worker import Worker, WorkerFailed, WorkerState
+
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.crash_reports import explain_and_note, noted
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.letting_go import LettingGo
+from atlas_desktop.tui.terminal import forgiving
+from atlas_desktop.words.catalogue import tr
+from memory.clock import LocalZone
+from memory.errors import RoomClosed
+from models.errors import NoModel
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+    from textual.screen import ScreenResultType
+
+    from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.retention import HeldBack
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.chat.conversation import Conversation
+    from atlas_desktop.tui.chat.drafts import Drafts
+    from atlas_desktop.tui.chat.turns import Turns
+    from atlas_desktop.tui.models.onboarding import ModelOnboarding
+    from memory.entities import Freshness, RoomKind
+    from memory.vault.keys import RoomKey
+
+STALE_S = 60.0
+SHORTEST_S, LONGEST_S = 2.5, 9.0
+LONGER = 1.5
+_NOTICED_S = 1.5
+_CHARACTERS_A_S = 20
+
+
+def reading_s(text: str) -> float:
+    """Returns the seconds that it takes to notice and read a notice."""
+    return min(max(_NOTICED_S + len(text) / _CHARACTERS_A_S, SHORTEST_S), LONGEST_S)
+
+
+Now = Callable[[], datetime]
+"""The present moment in the person's own time zone (aware)."""
+
+
+def local_now() -> datetime:
+    return datetime.now(LocalZone())
+
+
+class ConversationScreen(SparingScreen[None]):
+    """What the application and other screens may ask of the screen with the conversation."""
+
+    @property
+    def current(self) -> "Conversation":
+        """The conversation that is shown."""
+        raise NotImplementedError
+
+    def tell(self) -> None:
+        """Updates the lines around the conversation."""
+        raise NotImplementedError
+
+    async def tell_error(self, explained: Explained) -> None:
+        """Shows an error at the end of the conversation."""
+        raise NotImplementedError
+
+    def tell_attachments(self) -> None:
+        """Shows what the conversation reads."""
+        raise NotImplementedError
+
+    def refresh_list(self) -> None:
+        """Reads the list of conversations again."""
+        raise NotImplementedError
+
+    async def sessions_changed(self, ids: "Sequence[str]", *, content: bool = False) -> None:
+        """Conversations were marked, deleted or moved; with `content` their messages changed."""
+        raise NotImplementedError
+
+    def keep_typed(self, *, edited: bool = False) -> None:
+        """Keeps the typed text as a draft."""
+        raise NotImplementedError
+
+    async def open_private(self, words: str) -> bool:
+        """Returns whether the private room is open; asks for the passphrase when it is not."""
+        raise NotImplementedError
+
+    def close_or_open_private(self, opened: Callable[[], object] = lambda: None) -> None:
+        """Closes the private room, or asks for its passphrase; calls `opened` once it is open."""
+        raise NotImplementedError
+
+
+class BaseApp(LettingGo):
+    """Runs work in the background; explains errors instead of showing them raw.
+
+    It declares what a screen may ask of the application. `AtlasApp` implements what needs other screens.
+    """
+
+    desk: "AppContext"
+    now: Now
+    is_demo: bool
+    leaving = False
+    background = ""
+    """What is under way beside the conversation, for the status line."""
+    model_name = ""
+    model_id = ""
+    context_length = 0
+    _turns: "Turns | None" = None
+    _drafts: "Drafts | None" = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_on: dict[str, Screen[Any]] = {}
+        self._closings = 0
+        self._begun_at: WeakKeyDictionary[Worker[Any], int] = WeakKeyDictionary()
+
+    # --- rooms and what goes on in them ----------------------------------------------------------
+
+    @property
+    def room(self) -> "RoomServices":
+        """The room of the conversation that is shown. Raises `RoomClosed`."""
+        return self.room_of(self.chat.current if self.chat is not None else None)
+
+    def room_of(self, conversation: "Conversation | None") -> "RoomServices":
+        """The room that a conversation is in, or will begin in. Raises `RoomClosed`."""
+        if conversation is not None and conversation.room is not None:
+            return self.desk.at(conversation.room)
+        if self.desk.room is None:
+            raise RoomClosed
+        return self.desk.room
+
+    def look_after(self, room: "RoomServices") -> None:
+        """Starts the background work of a room that was opened, and listens to it."""
+        room.background.listen(self.turns.job_moved)
+        room.background.listen_waiting(lambda: self.call_later(self.tell_chat))
+        room.epochs.on_compaction = self.turns.compacted
+        room.background.start(self.background_failed)
+
+    @property
+    def turns(self) -> "Turns":
+        """The turns of this run; they continue whatever screen is shown."""
+        if self._turns is None:
+            from atlas_desktop.tui.chat.turns import Turns
+
+            self._turns = Turns(self.desk, self.attempt, self.room_of)
+        return self._turns
+
+    @property
+    def replying(self) -> bool:
+        """Whether a reply is under way in any conversation."""
+        return bool(self.active_conversations)
+
+    @property
+    def active_conversations(self) -> "list[Conversation]":
+        """Those with a reply under way."""
+        return [] if self._turns is None else [*self._turns.active]
+
+    async def stop_turns(self) -> None:
+        """Stops every reply; returns when what was written of them is stored."""
+        if self._turns is not None:
+            await self._turns.stop_all()
+
+    @property
+    def drafts(self) -> "Drafts":
+        """Typed text that has not been sent."""
+        if self._drafts is None:
+            from atlas_desktop.tui.chat.drafts import Drafts
+
+            def is_open() -> bool:
+                return not self.leaving and self.desk.room is not None
+
+            self._drafts = Drafts(self.desk, self.attempt, self.room_of, self.background_failed, is_open)
+        return self._drafts
+
+    @property
+    def chat(self) -> ConversationScreen | None:
+        """The screen with the conversation, also below other screens."""
+        return next((s for s in self.screen_stack if isinstance(s, ConversationScreen)), None)
+
+    def tell_chat(self) -> None:
+        """Updates the lines around the conversation, if it is there."""
+        if (chat := self.chat) is not None and chat.is_mounted:
+            chat.tell()
+
+    # --- where screens can lead ------------------------------------------------------------------
+
+    async def turn_to(self, screen: Screen[None]) -> None:
+        """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
+        while len(self.screen_stack) > 2:
+            await self.pop_screen()
+        if len(self.screen_stack) > 1:
+            await self.switch_screen(screen)
+        else:
+            await self.push_screen(screen)
+
+    async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
+        """Opens the room and shows the conversation, or the choice of a model if there is none."""
+        raise NotImplementedError
+
+    async def show_chat(self, *, warm: bool = True) -> None:
+        """Shows the conversation; `warm` starts the model's process in the background."""
+        raise NotImplementedError
+
+    @property
+    def can_lock(self) -> bool:
+        """Whether there is something to lock, and a way to lock it."""
+        raise NotImplementedError
+
+    @property
+    def can_demo(self) -> bool:
+        """Whether sample conversations can be shown instead, while the home is locked."""
+        raise NotImplementedError
+
+    def action_demo(self) -> None:
+        raise NotImplementedError
+
+    # --- models ----------------------------------------------------------------------------------
+
+    @property
+    def models(self) -> "ModelOnboarding":
+        """The models of the home."""
+        raise NotImplementedError
+
+    @property
+    def choosing_model(self) -> bool:
+        """Whether the choice of a model is shown, also below a window."""
+        raise NotImplementedError
+
+    async def change_model_soon(self) -> bool:
+        """Starts the chosen model now (True), or when the reply under way has ended (False)."""
+        raise NotImplementedError
+
+    async def model_chosen(self) -> None:
+        """Uses a model that has just been downloaded."""
+        raise NotImplementedError
+
+    def model_needed(self, error: BaseException) -> None:
+        """Opens the choice of a model if `error` says that one is missing."""
+        raise NotImplementedError
+
+    # --- settings --------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The user's own keys, by action."""
+        return self.desk.settings.keys
+
+    async def change_setting(self, key: str, value: object) -> None:
+        """Writes a setting and applies it; None restores its default. Raises `SettingsError`."""
+        raise NotImplementedError
+
+    # --- work and what is told of it -------------------------------------------------------------
+
+    def attempt(
+        self,
+        work: Coroutine[Any, Any, Any] | Callable[[], Coroutine[Any, Any, Any]],
+        *,
+        group: str,
+        exclusive: bool = False,
+    ) -> Worker[Any]:
+        """Runs `work` in the background; explains any error to the user.
+
+        Pass a function if the work may be cancelled before it starts, as `exclusive` work may be.
+        """
+        worker = self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+        self._begun_at[worker] = self._closings
+        return worker
+
+    def room_closes(self) -> None:
+        """A room is closing: errors of work that ends because of it are not reported."""
+        self._closings += 1
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            error = event.worker.error
+            if isinstance(error, RoomClosed) and self._begun_at.get(event.worker, 0) < self._closings:
+                return
+            if isinstance(error, NoModel):
+                self.model_needed(error)
+            else:
+                self.say_error(explain_and_note(error, self.desk.paths.logs))
+
+    def background_failed(self, error: BaseException) -> None:
+        """Reports an error, unless the conversation that is shown reports it: the end of a turn is reported
+        there before anything else can fail for the same reason."""
+        if isinstance(error, RoomClosed) and self._closings:
+            return
+        explained = explain_and_note(error, self.desk.paths.logs)
+        chat = self.chat
+        if chat is None or chat is not self.screen or not chat.is_running:
+            self.say_error(explained)
+        else:
+            chat.call_later(self.say_error, explained)
+
+    def say_error(self, explained: Explained) -> None:
+        """Shows an error once: at the end of the conversation, or over another screen. It never opens a
+        window over a text field: the next keys are meant for that field."""
+        from atlas_desktop.tui.dialogs.messages import ErrorScreen
+
+        if self.leaving:
+            return
+        chat = self.chat
+        if chat is not None and chat is self.screen and chat.is_running:
+            chat.call_later(chat.tell_error, explained)
+        elif isinstance(self.focused, Input | TextArea):
+            text = f"{explained.message}\n{explained.next_step}"
+            self.notify(
+                clean(text),
+                title=clean_line(explained.title),
+                severity="error",
+                timeout=LONGER * reading_s(text),
+                markup=False,
+            )
+        elif not any(
+            isinstance(one, ErrorScreen) and one.explained == explained for one in self.screen_stack
+        ):
+            self.push_screen(ErrorScreen(explained))
+
+    async def push_screen_wait(
+        self, screen: "Screen[ScreenResultType] | str", *, mode: str | None = None
+    ) -> "ScreenResultType | Any":
+        """As Textual's, but closes the window when its caller was cancelled. Textual would leave it open, and
+        the answer would be lost."""
+        try:
+            return await super().push_screen_wait(screen, mode=mode)
+        except asyncio.CancelledError:
+            if not isinstance(screen, str) and screen in self.screen_stack:
+                screen.dismiss(None)
+            raise
+
+    def say(self, text: str, *, anywhere: bool = False) -> None:
+        """Shows a notice that disappears by itself, or when another screen opens unless it is useful
+        `anywhere`. A notice from a closing window appears over the screen below."""
+        said = Notification(clean(text), timeout=reading_s(text))
+        if not anywhere and self.screen_stack:
+            self._said_on[said.identity] = self.screen
+        self.post_message(Notify(said))
+
+    def action_hint_quit(self) -> None:
+        """Explains which key quits here, as Ctrl+C does elsewhere, and which key stops a reply."""
+        chat, stop = self.chat, ""
+        if chat is not None and chat is self.screen and chat.current.busy and chat.check_action("stop", ()):
+            stop = key_words(keys_of(BY_ID["chat.stop"], self.keys))
+        leave = key_words(keys_of(BY_ID["app.quit"], self.keys))
+        hint = "program.stop_hint" if stop else "program.quit_hint"
+        self.say(tr(hint, stop=stop, quit=leave))
+
+    def warn(self, text: str) -> None:
+        """Shows a warning, for somewhat longer than a notice."""
+        self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
+
+    def _refresh_notifications(self) -> None:
+        """As Textual's, but also removes notices of screens that are covered or closed, and duplicates."""
+        stack = self.screen_stack
+        newest = {one.message: one for one in self._notifications}
+        for one in [*self._notifications]:
+            on = self._said_on.get(one.identity)
+            left = on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
+            if left or self.leaving or newest[one.message] is not one:
+                self._unnotify(one, refresh=False)
+        there = {one.identity for one in self._notifications}
+        self._said_on = {identity: on for identity, on in self._said_on.items() if identity in there}
+        super()._refresh_notifications()
+
+    def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
+        """Warns that a room is older than it was; long enough to be read."""
+        from atlas_desktop.words.freshness import freshness_text
+
+        self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
+
+    def say_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
+        """Says that retention is paused while the clock may be wrong."""
+        from atlas_desktop.words.freshness import held_back_text
+
+        self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
+
+    @property
+    def driver(self) -> "Driver | None":
+        """Textual's driver, which writes to the terminal; None before the program has taken it."""
+        return self._driver
+
+    def get_driver_class(self) -> "type[Driver]":
+        return forgiving(super().get_driver_class())
+
+    def panic(self, *_: object) -> None:
+        """Textual calls this with a traceback when the thread that reads keys fails: the program cannot
+        continue."""
+        self._fatal_error()
+
+    def _fatal_error(self) -> None:
+        """Replaces Textual's traceback, which prints the values of local variables: they may hold content."""
+        from rich.segment import Segments
+        from rich.text import Text
+
+        failed = self._exception or RuntimeError()
+        error = failed.error if isinstance(failed, WorkerFailed) else failed
+        words = explain(error)
+        text = Text(
+            f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
+        )
+        self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
+        self._close_messages_no_wait()

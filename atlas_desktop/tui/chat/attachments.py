@@ -1,0 +1,275 @@
+"""What a conversation is given to read: files and other conversations."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.chat.conversation import Conversation
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.words.catalogue import tr
+from memory.attachments.entities import NewAttachment
+from memory.entities import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+
+GROUP = "tools"
+LONGEST_NAME = 28
+_CROSS = "×"
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """An attached file: `ref` identifies it; `state` says how much of it is read."""
+
+    ref: str
+    name: str
+    state: str = ""
+
+
+class Chips(Widget):
+    """A line of attached files; hidden while there are none."""
+
+    DEFAULT_CSS = """
+    Chips {
+        height: auto;
+        max-height: 3;
+        margin: 0 2;
+        color: $quiet;
+        display: none;
+        &.-some { display: block; }
+    }
+    """
+
+    @dataclass
+    class Removed(Message):
+        """The user clicked on the cross behind a name."""
+
+        ref: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._chips: tuple[Chip, ...] = ()
+        self._read = ""
+
+    def show(self, chips: Sequence[Chip], read: str = "") -> None:
+        """`read` says how much was read in the newest turn."""
+        self._chips, self._read = tuple(chips), read
+        self.set_class(bool(chips), "-some")
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        parts: list[tuple[str, str] | str] = [("Attached ", "bold")]
+        for chip in self._chips:
+            name = clean_line(chip.name)
+            if cell_len(name) > LONGEST_NAME:
+                name = name[: LONGEST_NAME - 1].rstrip() + "…"
+            state = f" · {chip.state}" if chip.state else ""
+            parts += [
+                (f" {name}", "$foreground on $panel"),
+                (f"{state} ", "on $panel"),
+                (f"{_CROSS} ", "$error on $panel"),
+                " ",
+            ]
+        line = Content.assemble(*parts)
+        return line if not self._read else Content.assemble(line, "\n", (clean_line(self._read), "italic"))
+
+    def on_click(self, event: events.Click) -> None:
+        """Finds the cross by its position, so that no file name can be taken for an action."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y:
+            return
+        place = len("Attached ")
+        for chip in self._chips:
+            name = clean_line(chip.name)
+            shown = name if cell_len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
+            state = f" · {chip.state}" if chip.state else ""
+            end = place + cell_len(f" {shown}{state} {_CROSS} ")
+            if end - 3 <= offset.x < end:
+                self.post_message(self.Removed(chip.ref))
+                return
+            place = end + 1
+
+
+class AttachmentsController:
+    """Attaches files to the conversation that is shown, and shows them as chips above the prompt."""
+
+    def __init__(
+        self, app: "BaseApp", view: ConversationView, chips: Chips, *, open_session: Callable[[str], None]
+    ) -> None:
+        self._app = app
+        self._view = view
+        self._chips = chips
+        self._open_session = open_session
+        self._read = ""
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Shows the attachments of the conversation."""
+        if not self._app.leaving:
+            self._app.attempt(self._show_chips, group="chips", exclusive=True)
+
+    def show_read(self, text: str) -> None:
+        """Shows how much of the files was read in the newest turn."""
+        self._read = text
+        self.refresh()
+
+    async def _show_chips(self) -> None:
+        shown = self._view.current
+        chips: list[Chip] = []
+        if shown.id is not None:
+            stored = await self._view.room.attachments.attached(shown.id)
+            chips = [Chip(one.id, one.name, _size(len(one.text))) for one in stored]
+        known = {chip.name for chip in chips}
+        waiting = [one for one in shown.attached if one.name not in known]
+        chips += [Chip(one.name, one.name, tr("chat.read_next")) for one in waiting]
+        if shown is self._view.current and self._view.is_there:
+            if not chips:
+                self._read = ""
+            self._chips.show(chips, self._read)
+
+    def attach(self, words: str = "") -> None:
+        """Attaches the file at a path; asks for the path if none is given."""
+        self._app.attempt(self._attach_path(words), group=GROUP)
+
+    async def _attach_path(self, words: str) -> None:
+        from atlas_desktop.services.attachments import read_attachment
+        from atlas_desktop.services.paths_typed import typed_path
+        from atlas_desktop.tui.dialogs.forms import FieldsScreen
+
+        shown = self._view.current
+        if not words:
+            hint, field = tr("chat.attach_hint"), tr("chat.path")
+            given = await self._app.push_screen_wait(FieldsScreen(tr("chat.attach"), [field], hint=hint))
+            if not given or not given[field].strip():
+                return
+            words = given[field]
+        await self._take_in(shown, await read_attachment(typed_path(words)))
+
+    async def _take_in(self, shown: Conversation, new: NewAttachment) -> None:
+        """Attaches to the conversation that was shown when the user asked: reading a file takes a while."""
+        if shown.id is None:
+            shown.attached.append(new)
+        else:
+            await self._app.room_of(shown).attachments.attach(shown.id, new)
+        self._app.say(tr("chat.attached", name=clean_line(new.name), size=_size(len(new.text))))
+        self.refresh()
+
+    def attach_session(self, session_id: str) -> None:
+        """Attaches the text of another conversation as a file."""
+        self._app.attempt(self._attach_session(session_id), group=GROUP)
+
+    async def _attach_session(self, session_id: str) -> None:
+        shown = self._view.current
+        room, session = await self._app.desk.rooms.find(session_id)
+        if session.room not in (RoomKind.OPEN, self._app.room_of(shown).store.room):
+            # Private content is not attached to a conversation that is not private.
+            return
+        view = await room.sessions.view(session_id)
+        said = [f"{m.speaker or m.role}: {m.content}" for m in view.messages if m.content.strip()]
+        text = "\n\n".join(said)
+        if text:
+            name = f"{clean_line(view.session.title) or tr('chat.untitled')}.md"
+            await self._take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
+
+    def offer_to_attach(self, path: Path) -> None:
+        """Asks what to do with the path of a file that was pasted."""
+        self._app.attempt(self._offer_to_attach(path), group=GROUP, exclusive=True)
+
+    async def _offer_to_attach(self, path: Path) -> None:
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        choices = [
+            Choice("attach", tr("chat.attach_it"), tr("chat.attach_it_hint")),
+            Choice("paste", tr("chat.paste_path")),
+        ]
+        chosen = await self._app.push_screen_wait(PickScreen(path.name, choices))
+        if chosen == "attach":
+            await self._attach_path(shlex.quote(str(path)))
+        elif chosen == "paste":
+            self._view.prompt.insert(str(path))
+        self._view.prompt.focus()
+
+    def detach(self, words: str = "") -> None:
+        """Removes an attachment; asks which one if none is named."""
+        self._app.attempt(self._take_out(words), group=GROUP)
+
+    async def _take_out(self, ref: str) -> None:
+        shown = self._view.current
+        if shown.busy:
+            self._app.say(tr("chat.busy"))
+            return
+        ref = ref or await self._which_attachment()
+        waiting = [one for one in shown.attached if one.name.casefold() == ref.casefold()]
+        if waiting:
+            shown.attached.remove(waiting[0])
+            self._app.say(tr("chat.taken_out", name=clean_line(waiting[0].name)))
+        elif shown.id is not None and ref:
+            gone = await self._app.room_of(shown).attachments.detach(shown.id, ref)
+            self._read = ""
+            self._app.say(tr("chat.detached", name=clean_line(gone.name)))
+        self.refresh()
+
+    async def _which_attachment(self) -> str:
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        shown = self._view.current
+        stored = await self._view.room.attachments.attached(shown.id) if shown.id is not None else []
+        choices = [Choice(one.id, one.name, _size(len(one.text))) for one in stored]
+        choices += [Choice(one.name, one.name, _size(len(one.text))) for one in shown.attached]
+        if not choices:
+            self._app.say(tr("chat.nothing_attached"))
+            return ""
+        return await self._app.push_screen_wait(PickScreen(tr("chat.take_out_which"), choices)) or ""
+
+    # --- all files of the room --------------------------------------------------------------------
+
+    def show_documents(self) -> None:
+        """Shows the files that are attached to conversations."""
+        self._app.attempt(self._show_documents(), group=GROUP)
+
+    async def _show_documents(self) -> None:
+        from atlas_desktop.tui.documents import DocumentsScreen
+
+        shown = self._view.current
+        screen = DocumentsScreen(self._app, self._view.room, shown.id)
+        chosen = await self._app.push_screen_wait(screen)
+        if screen.adding:
+            await self._attach_path("")
+        elif chosen is not None and screen.here:
+            session, attachment = chosen.document.places[0]
+            stored = await screen.room.attachments.attached(session)
+            text = next(one for one in stored if one.id == attachment)
+            await self._take_in(shown, NewAttachment(text.name, text.media_type, text.size, text.text))
+        elif chosen is not None and (session_id := await self._which_reader(screen.room, chosen.sessions)):
+            self._open_session(session_id)
+
+    async def _which_reader(self, room: "RoomServices", sessions: Sequence[str]) -> str:
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        if len(sessions) == 1:
+            return sessions[0]
+        readers = [await room.store.get_session(session) for session in sessions]
+        now = self._app.now()
+        choices = [
+            Choice(one.id, clean_line(one.title) or tr("chat.untitled"), long(one.updated_at, now))
+            for one in readers
+        ]
+        return await self._app.push_screen_wait(PickScreen(tr("documents.which"), choices)) or ""
+
+
+def _size(characters: int) -> str:
+    return tr("chat.characters", count=characters)

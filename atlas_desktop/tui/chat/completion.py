@@ -1,0 +1,215 @@
+"""Completes what is typed: commands after `/`; conversations, memories and attachments after `@`."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.actions import SLASH, Action
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.words.catalogue import tr
+from memory.entities import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+GROUP = "completion"
+_COMMAND = re.compile(r"/[\w-]*")
+_MENTION = re.compile(r"(?:^|(?<=\s))@([^\s@][^@\n]{0,40}|)$")
+_OF_EACH = 8
+_SHORT = 60
+MOST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`insert` replaces the word that is being typed; `whole` means that it can be sent as it is."""
+
+    insert: str
+    label: str
+    help: str = ""
+    whole: bool = False
+    key: str = ""
+
+
+class CompletionMenu(OptionList):
+    """Never takes the focus: the prompt keeps it and passes on the keys for the list."""
+
+    can_focus = False
+    DEFAULT_CSS = """
+    CompletionMenu {
+        height: auto;
+        max-height: 8;
+        margin: 0 2;
+        padding: 0;
+        border: none;
+        background: $panel;
+        scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        display: none;
+        &.-open { display: block; }
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+    }
+    """
+
+    @dataclass
+    class Picked(Message):
+        """An offer was clicked on."""
+
+        offer: Offer
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self._offers: tuple[Offer, ...] = ()
+        self.offered_for = ""
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._offers)
+
+    @property
+    def picked(self) -> Offer | None:
+        """The offer under the cursor."""
+        at = self.highlighted
+        return None if at is None or at >= len(self._offers) else self._offers[at]
+
+    def offer(self, offers: Sequence[Offer], typed: str = "") -> None:
+        """Shows the offers that match what is `typed` and marks the first; closes an empty list."""
+        self.offered_for = typed
+        some = tuple(offers[:MOST])
+        if some == self._offers:
+            return
+        self._offers = some
+        self.set_class(bool(some), "-open")
+        width = max((len(one.label) for one in some), default=0) + 2
+        self.clear_options()
+        self.add_options(
+            [
+                Option(Content.assemble((clean_line(one.label).ljust(width), "bold"), clean_line(one.help)))
+                for one in some
+            ]
+        )
+        self.highlighted = 0 if some else None
+
+    def step(self, by: int) -> None:
+        """Moves the mark; wraps around at the ends."""
+        if self._offers:
+            self.highlighted = ((self.highlighted or 0) + by) % len(self._offers)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Picked(self._offers[event.option_index]))
+
+
+class CompletionController:
+    """Offers completions in a list above the prompt and inserts the one that is picked."""
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        view: ConversationView,
+        menu: CompletionMenu,
+        *,
+        send: Callable[[str], None],
+        attach_session: Callable[[str], None],
+        can_run: Callable[[Action, tuple[str, ...]], bool],
+    ) -> None:
+        self._app = app
+        self._view = view
+        self._menu = menu
+        self._send = send
+        self._attach_session = attach_session
+        self._can_run = can_run
+
+    def complete(self) -> None:
+        """Offers completions for the text before the cursor."""
+        text = self._view.prompt.text
+        if _COMMAND.fullmatch(text):
+            self._menu.offer(self._commands(text), text)
+        elif (match := _MENTION.search(self._view.prompt.before_cursor)) is not None:
+            wanted = match.group(1).strip().casefold()
+            self._app.attempt(self._mention(wanted), group=GROUP, exclusive=True)
+        else:
+            self._app.workers.cancel_group(self._app, GROUP)
+            self._menu.offer(())
+
+    def _commands(self, typed: str) -> list[Offer]:
+        """Returns the commands that begin with `typed` and can be run now."""
+        now: list[Offer] = []
+        for slash, action in sorted(SLASH.items()):
+            can = self._can_run(action, ("",) if action.words else ())
+            if slash.startswith(typed) and can:
+                now.append(Offer(slash + (" " if action.words else ""), slash, action.help, not action.words))
+        return [] if len(now) == 1 and now[0].insert == typed and not now[0].whole else now
+
+    async def _mention(self, wanted: str) -> None:
+        """Offers conversations, memories and attachments that contain the words."""
+        typed = self._view.prompt.text
+        here = self._view.room
+        offers: list[Offer] = []
+        if self._view.current.id is not None:
+            attached = await here.attachments.attached(self._view.current.id)
+            names = [clean_line(one.name) for one in attached if wanted in one.name.casefold()]
+            offers += [Offer(f"“{name}” ", name, tr("chat.attached_here")) for name in names]
+        for room in self._app.desk.open_rooms:
+            # Private content is not offered in a conversation that is not private.
+            if room is not here and room.store.room is not RoomKind.OPEN:
+                continue
+            for session in await room.sessions.recent(containing=wanted, limit=_OF_EACH):
+                if session.id != self._view.current.id:
+                    title = clean_line(session.title) or tr("chat.untitled")
+                    text = tr("chat.conversation_offered")
+                    offers.append(Offer(f"“{title}” ", title[:_SHORT], text, key=session.id))
+        for memory in await self._memories(wanted):
+            text = clean_line(memory)
+            short = text if len(text) <= _SHORT else f"{text[: _SHORT - 1].rstrip()}…"
+            offers.append(Offer(f"“{text}” ", short, tr("chat.memory_offered")))
+        if self._view.is_there:
+            self._menu.offer(offers, typed)
+
+    async def _memories(self, wanted: str) -> list[str]:
+        from memory.memories.entities import MemoryFilter
+
+        room = self._view.room
+        found = await room.knowledge.select(MemoryFilter(containing=wanted), limit=_OF_EACH)
+        return [one.text for one in found]
+
+    def take(self, send: bool) -> None:  # noqa: FBT001 - the prompt calls it
+        """Takes the marked completion: Tab, or Enter (`send`)."""
+        text = self._view.prompt.text
+        if send and (text in SLASH or self._menu.offered_for != text):
+            # The text is a complete command, or the list is older than the text.
+            self._menu.offer(())
+            self._send(text)
+        elif (offer := self._menu.picked) is not None:
+            self._take(offer, send=send)
+
+    def pick(self, offer: Offer) -> None:
+        """Takes a completion that was clicked."""
+        self._take(offer, send=True)
+        self._view.prompt.focus()
+
+    def _take(self, offer: Offer, *, send: bool) -> None:
+        prompt = self._view.prompt
+        if offer.insert.startswith("/"):
+            prompt.put(offer.insert)
+            if send and offer.whole:
+                self._menu.offer(())
+                self._send(offer.insert)
+            return
+        if (match := _MENTION.search(prompt.before_cursor)) is not None:
+            prompt.replace_before_cursor(len(match.group(0)), offer.insert)
+        self._menu.offer(())
+        if offer.key:
+            self._attach_session(offer.key)

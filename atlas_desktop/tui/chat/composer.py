@@ -1,0 +1,168 @@
+"""Sends the typed text as a message, runs it as a command, or replaces an earlier message with it."""
+
+import re
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.tui.actions import Action, typed
+from atlas_desktop.tui.chat.change_gate import ChangeGate
+from atlas_desktop.tui.chat.conversation import Conversation
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.words.catalogue import tr
+from memory.entities import Message
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+_COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
+"""What looks like a command."""
+
+
+class ComposerController:
+    """Sends the text in the prompt; keeps unsent text as a draft."""
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        view: ConversationView,
+        *,
+        run_command: Callable[[Action, tuple[str, ...]], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._app = app
+        self._view = view
+        self._run_command = run_command
+        self.gate = ChangeGate(app, view, self.submit)
+        self.editing: Message | None = None
+        """The message that the typed text will replace."""
+        self._sent_as_it_is = ""
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def text_changed(self) -> None:
+        """Keeps the typed text as the draft of the conversation."""
+        if self.editing is None:
+            self._view.current.draft = self._view.prompt.text
+            self._app.drafts.changed(self._view.current)
+
+    def keep_typed(self, *, edited: bool = False) -> None:
+        """Keeps the typed text as a draft; with `edited` also the changed text of an earlier message."""
+        shown, now = self._view.current, _together(*self.gate.held, self._view.prompt.text)
+        if self.editing is None:
+            shown.draft = now
+        elif edited and now != self.editing.content:
+            shown.draft = _together(shown.draft, now)
+        self._app.drafts.changed(shown)
+
+    def send_typed(self, text: str) -> None:
+        """Runs the typed command or sends the message."""
+        text = text.strip()
+        if typed(text) is not None:
+            self._view.prompt.remember(text)
+            self._view.prompt.put("")
+            self.submit(text)
+            return
+        if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:
+            # Probably a typo. Sending it again sends it as it is.
+            self._sent_as_it_is = text
+            name = text.split(maxsplit=1)[0]
+            self._app.say(tr("chat.unknown_command", name=name))
+            return
+        self._sent_as_it_is = ""
+        if self.editing is not None:
+            self._send_edited(text)
+            return
+        if text:
+            self._view.prompt.remember(text)
+            self._view.prompt.put("")
+        self.submit(text)
+
+    def submit(self, text: str) -> None:
+        """Sends a text or runs a command, after any change of the room or the memory mode has ended."""
+        if text and self.gate.closed:
+            self.gate.hold_back(text)
+        elif (command := typed(text)) is not None:
+            self.gate.change(partial(self._run_command, *command), "", group="command", asked_for=False)
+        else:
+            self.send_text(text)
+
+    def send_text(self, text: str) -> None:
+        """Sends a text, or queues it behind the current turn. Without text it sends the next queued one."""
+        shown = self._view.current
+        if text and (shown.busy or shown.waiting):
+            shown.waiting.append(text)
+        self._app.drafts.changed(shown)
+        if shown.busy:
+            self._view.refresh()
+        elif shown.waiting:
+            self.say(shown, shown.waiting.pop(0))
+        elif text:
+            self.say(shown, text)
+
+    def say(self, conversation: Conversation, text: str) -> None:
+        """Sends a text. The caller makes sure that no turn is under way."""
+        self._app.turns.send(conversation, text)
+        self._view.refresh()
+
+    def recall(self) -> None:
+        """Takes back the last queued message, or recalls the last sent one."""
+        if self._view.current.waiting:
+            self.take_back()
+        else:
+            self._view.prompt.recall(-1)
+
+    def take_back(self) -> None:
+        """Moves the last queued message into the prompt."""
+        if self.editing is not None:
+            self.stop_editing()
+        self._view.prompt.put(_together(self._view.current.waiting.pop(), self._view.prompt.text))
+        self._view.prompt.focus()
+        self._view.refresh()
+
+    def put(self, text: str) -> None:
+        """Replaces the text in the prompt."""
+        self._view.prompt.put(text)
+        self._view.prompt.focus()
+
+    def give_back(self, conversation: Conversation, text: str) -> None:
+        """Puts a text that was not stored back into the prompt, or into the queue if the prompt is in use."""
+        if conversation is self._view.current and not self._view.prompt.text:
+            self._view.prompt.put(text)
+        else:
+            conversation.waiting.insert(0, text)
+            self._app.drafts.changed(conversation)
+
+    # --- editing a message ---------------------------------------------------------------------
+
+    def edit(self, message: Message) -> None:
+        """Puts the text of a message into the prompt, to be sent in its place."""
+        if self.editing is None:
+            self._view.current.draft = self._view.prompt.text
+        self.editing = message
+        self._view.prompt.edits(tr("chat.editing"))
+        self._view.prompt.put(message.content)
+        self._view.prompt.focus()
+        self._view.refresh()
+
+    def stop_editing(self) -> None:
+        """Leaves the message as it was and brings back the draft."""
+        self.editing = None
+        self._view.prompt.edits("")
+        self._view.prompt.put(self._view.current.draft)
+        self._view.refresh()
+
+    def _send_edited(self, text: str) -> None:
+        message = self.editing
+        assert message is not None
+        if self._view.current.busy:
+            self._app.warn(tr("chat.busy"))
+            return
+        self.stop_editing()
+        if text and text != message.content:
+            self._view.prompt.remember(text)
+            self._app.turns.edit(self._view.current, message.id, text)
+            self._view.refresh()
+
+
+def _together(*texts: str) -> str:
+    return "\n\n".join(filter(str.strip, texts))

@@ -1,0 +1,298 @@
+"""One message of a transcript, and the remarks and errors between messages."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from atlas_desktop.errors import Explained
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
+from atlas_desktop.tui.chat.pace import PacedStream
+from atlas_desktop.tui.chat.streaming_markdown import Growing
+from atlas_desktop.tui.compositing import forget_painted
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
+from memory.entities import Message, MessageStatus
+from models.messages import Role, StopReason
+
+_WORDLESS = ("", "failed", "unbegun")
+"""States of replies that do not break off: complete, or without any text."""
+
+
+def _state(message: Message) -> str:
+    """Returns the state of an incomplete message; empty for a complete one."""
+    stopped = message.stop_reason == StopReason.CANCELLED
+    if message.status is MessageStatus.FAILED:
+        return "unbegun" if message.unbegun else "failed"
+    if message.status is MessageStatus.PARTIAL:
+        return "stopped" if stopped else "partial"
+    return "length" if message.stop_reason == StopReason.LENGTH else ""
+
+
+def state_word(message: Message) -> str:
+    """Returns the state of an incomplete message in a word; empty for a complete one."""
+    state = _state(message)
+    return tr(f"chat.state.{state}") if state else ""
+
+
+def ending(message: Message) -> str:
+    """Returns the line below a reply that breaks off, whose head may be out of view. Empty for other
+    messages."""
+    state = _state(message)
+    return tr(f"chat.end.{state}") if state not in _WORDLESS else ""
+
+
+SHOWN = 20_000
+"""Characters of one message that the transcript shows: laying out megabytes takes seconds."""
+
+
+def shown_of(text: str) -> str:
+    """Returns the part of a text that the transcript shows: all of it unless it is very long."""
+    if len(text) <= SHOWN:
+        return text
+    line, space = text.rfind("\n", SHOWN // 2, SHOWN), text.rfind(" ", SHOWN // 2, SHOWN)
+    return text[: max(line, space) if max(line, space) > 0 else SHOWN]
+
+
+def _no_words() -> Content:
+    """Stands in for the text of a forgotten message."""
+    return Content.styled(tr("chat.no_words"), "italic $quiet")
+
+
+class MessageBlock(Vertical):
+    """A message: a head line with author and time, and the text."""
+
+    virtual_size = UNSCROLLED
+
+    DEFAULT_CSS = """
+    MessageBlock {
+        height: auto;
+        max-width: 100;
+        /* Every block of Markdown ends with an empty line, so what follows a reply needs none. (`:last-child`
+           would make Textual restyle the whole reply whenever a block is added.) */
+        margin: 1 0 0 0;
+        padding: 0 2 0 1;
+        border-left: blank;
+        .head { height: 1; color: $quiet; padding: 0 1; }
+        .words { height: auto; padding: 0 1; }
+        .end { height: auto; padding: 0 1; margin: 0 0 1 0; color: $warning; }
+        &.mine { border-left: outer $mine; background: $surface; margin: 0; }
+        &.-selected { border-left: outer $accent; background: $panel; }
+        SafeMarkdown { padding: 0 1; height: auto; }
+        MarkdownParagraph { margin: 0 0 1 0; }
+        MarkdownH1, MarkdownH2, MarkdownH3 {
+            content-align: left middle;
+            margin: 0 0 1 0;
+            background: transparent;
+        }
+        MarkdownFence {
+            margin: 0 0 1 0;
+            background: $panel;
+            &:light { background: $panel; }
+            & > Label { padding: 0 1; }
+        }
+        MarkdownBlockQuote { margin: 0 0 1 0; background: transparent; border-left: outer $border-blurred; }
+        MarkdownBulletList, MarkdownOrderedList { margin: 0 0 1 0; padding: 0; }
+        MarkdownTable { margin: 0 0 1 0; }
+        MarkdownBlockQuote MarkdownParagraph { margin: 0; }
+        MarkdownList MarkdownParagraph { margin: 0; }
+        MarkdownList MarkdownList { margin: 0; }
+    }
+    """
+
+    _near = True
+
+    @property
+    def near(self) -> bool:
+        """Whether it is in or near the view. Widgets inside a distant message are not laid out."""
+        return self._near
+
+    @near.setter
+    def near(self, near: bool) -> None:
+        if self._near and not near:
+            forget_painted(self)
+        self._near = near
+
+    @property
+    def is_scrollable(self) -> bool:
+        return super().is_scrollable and (self.near or self.streaming)
+
+    def __init__(self, message: Message, now: datetime, place: tuple[int, int] | None = None) -> None:
+        """`place` is its number among variants, counted from 1, and their number."""
+        super().__init__(classes="mine" if message.role is Role.USER else "theirs")
+        self.message = message
+        self._now = now
+        self._stream: PacedStream | None = None
+        self._activity = ""
+        self._early = ""
+        """Text that arrived before the widget could show it."""
+        self._place = f"{place[0]}/{place[1]}" if place is not None else ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._head(), classes="head")
+        if self.message.role is Role.USER:
+            said = clean(shown_of(self.message.content))
+            yield Static(Content(said) if said.strip() else _no_words(), classes="words")
+        else:
+            yield SafeMarkdown(self._words())
+        yield from self._end()
+
+    def _end(self) -> Iterator[Static]:
+        whole = len(self.message.content)
+        if whole > SHOWN:
+            words = tr(
+                "chat.cut_for_show", shown=formats().number(len(shown_of(self.message.content))), count=whole
+            )
+            yield Static(Content(words), classes="end")
+        if words := ending(self.message):
+            yield Static(Content(words), classes="end")
+
+    @property
+    def _wordless(self) -> bool:
+        return not self.message.content or self.message.content.isspace()
+
+    def _words(self) -> str:
+        if self._wordless and self.message.status is MessageStatus.FAILED:
+            return tr("chat.stopped_unbegun" if _state(self.message) == "unbegun" else "chat.nothing_came")
+        if self._wordless and self.message.status is MessageStatus.COMPLETE:
+            return f"*{tr('chat.no_words')}*"
+        return shown_of(self.message.content)
+
+    def _head(self) -> Content:
+        mine = self.message.role is Role.USER
+        name = tr("chat.you") if mine else "Atlas"
+        parts: list[tuple[str, str]] = [(name, "bold $mine" if mine else "bold $primary")]
+        if self.has_class("-selected"):
+            parts.insert(0, ("▸ ", "bold $accent"))
+        parts.append((f"  {long(self.message.created_at, self._now)}", "$quiet"))
+        if not mine and self.message.model:
+            parts.append((f"  {clean_line(self.message.model)}", "$quiet"))
+        if self._place:
+            parts.append((f"  {self._place}", "$quiet"))
+        if self.message.important:
+            parts.append((f"  ★ {tr('chat.important')}", "$accent"))
+        if word := self._activity or state_word(self.message):
+            failed = _state(self.message) == "failed" and not self._activity
+            parts.append((f"  · {word}", "$error" if failed else "$warning"))
+        return Content.assemble(*parts)
+
+    def _tell_head(self) -> None:
+        """Updates the head line, if it is mounted already."""
+        for head in self.query(".head").results(Static):
+            head.update(self._head())
+
+    @property
+    def _markdown(self) -> SafeMarkdown | None:
+        """The widget with the text of a reply; None before it is mounted and after it is removed."""
+        return next(iter(self.query(SafeMarkdown).results()), None)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether its reply is streaming."""
+        return self._stream is not None or self.message.status is MessageStatus.STREAMING
+
+    def select(self, *, selected: bool) -> None:
+        """Shows, by colour and by a mark, whether it is the selected message."""
+        if selected is not self.has_class("-selected"):
+            self.set_class(selected, "-selected")
+            self._tell_head()
+
+    def marked(self, message: Message) -> None:
+        """Shows changed facts about the message; its text is the same."""
+        self.message = message
+        self._tell_head()
+
+    def show_activity(self, words: str) -> None:
+        """Shows what is under way (`reading`, `writing`) in the head line."""
+        if words != self._activity:
+            self._activity = words
+            self._tell_head()
+
+    def placed(self, number: int, of: int) -> None:
+        """Shows in the head line which variant this is, counted from 1."""
+        self._place = f"{number}/{of}" if of > 1 else ""
+        self._tell_head()
+
+    def stream(self, text: str, frame_rate: int) -> None:
+        """Adds text to a streaming reply."""
+        self._early += text
+        if self._stream is None:
+            if (markdown := self._markdown) is None:
+                return
+            growing = Growing(self.message.content, markdown.size.height)
+            markdown.display = False
+            self.query(".end").remove()
+            self.mount(growing, after=markdown)
+            self._stream = PacedStream(growing, frame_rate)
+        text, self._early = self._early, ""
+        self._stream.write(text)
+
+    async def finish(self, message: Message) -> None:
+        """Ends a reply: replaces the streamed text by Markdown widgets."""
+        self.message = message
+        if self._stream is not None:
+            self._stream.end()
+            self._stream = None
+        if (markdown := self._markdown) is None:
+            return
+        words = clean(self._words())
+        with self.app.batch_update():
+            if words != markdown.source:
+                await markdown.update(words)
+            markdown.display = True
+            await self.query("Growing, .end").remove()
+            await self.mount_all(self._end())
+        self._activity = ""
+        self._tell_head()
+
+    def on_unmount(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+
+
+class Remark(Static):
+    """A remark by the program between messages."""
+
+    DEFAULT_CSS = """
+    Remark { height: auto; max-width: 100; margin: 0 0 1 0; padding: 0 2 0 3; color: $quiet; }
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Content(clean(text)), markup=False)
+
+
+class ErrorNote(Static):
+    """An error between messages: what happened, what it means, what to do."""
+
+    DEFAULT_CSS = """
+    ErrorNote {
+        height: auto;
+        max-width: 100;
+        margin: 0 0 1 0;
+        padding: 0 2;
+        border-left: outer $error;
+        background: $error 8%;
+    }
+    """
+    ALLOW_SELECT: ClassVar[bool] = True
+
+    def __init__(self, explained: Explained) -> None:
+        super().__init__(words_of(explained), markup=False)
+        self.explained = explained
+
+
+def words_of(explained: Explained) -> Content:
+    """Returns an explained error as text: title, message, next step."""
+    return Content.assemble(
+        (clean_line(explained.title), "bold $error"),
+        "\n",
+        clean(explained.message),
+        "\n",
+        (clean(explained.next_step), "$quiet"),
+    )

@@ -1,0 +1,320 @@
+"""What is done with one message: copied, marked, edited, forked, continued, turned to another variant."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.chat.code_head import CopyCode
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.words.catalogue import tr
+from memory.entities import Message, MessageStatus, RoomKind
+from models.messages import Role, StopReason
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.code_blocks import Code
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.chat.composer import ComposerController
+    from atlas_desktop.tui.chat.memories import MemoriesController
+    from atlas_desktop.tui.chat.navigation import NavigationController
+    from atlas_desktop.tui.chat.sessions import SessionsController
+    from atlas_desktop.tui.chat.transcript import Transcript
+
+GROUP = "message"
+VARIANTS = "variants"
+
+
+def _code_named(code: "Code") -> str:
+    language = code.language or tr("messages.code")
+    return tr("messages.code_lines", language=language, count=len(code.text.splitlines()))
+
+
+@dataclass(frozen=True, slots=True)
+class MountedMessages:
+    """The messages that are mounted, oldest first, and the selected one among them."""
+
+    messages: tuple[Message, ...] = ()
+    selected: Message | None = None
+    at_the_newest: bool = True
+    """Whether the newest message of the conversation is among them."""
+
+    @classmethod
+    def of(cls, transcript: "Transcript") -> "MountedMessages":
+        if not transcript.is_mounted:
+            return cls()
+        block = transcript.selected_block
+        messages = tuple(each.message for each in transcript.blocks)
+        return cls(messages, block.message if block is not None else None, transcript.at_the_newest)
+
+    def meant(self, *roles: Role) -> Message | None:
+        """The selected message, or the one beside it in its turn that has one of these roles (any). Without a
+        selection it is the newest one of these roles."""
+        if self.selected is None:
+            return next((one for one in reversed(self.messages) if not roles or one.role in roles), None)
+        if not roles or self.selected.role in roles:
+            return self.selected
+        at = self.messages.index(self.selected)
+        beside = at + 1 if self.selected.role is Role.USER else at - 1
+        if 0 <= beside < len(self.messages) and self.messages[beside].role in roles:
+            return self.messages[beside]
+        return None
+
+    def meant_unless_selected(self, *roles: Role) -> Message | None:
+        """The selected message whatever its role; else the newest one of these roles."""
+        return self.meant() if self.selected is not None else self.meant(*roles)
+
+    @property
+    def newest_of_user(self) -> Message | None:
+        """The user's newest message, if it is mounted."""
+        if not self.at_the_newest:
+            return None
+        return next((one for one in reversed(self.messages) if one.role is Role.USER), None)
+
+    @property
+    def unfinished(self) -> Message | None:
+        """The newest reply, if it was stopped or cut and some text of it came."""
+        if not self.messages or not self.at_the_newest:
+            return None
+        newest = self.messages[-1]
+        cut = newest.status is MessageStatus.PARTIAL or newest.stop_reason == StopReason.LENGTH
+        return newest if newest.role is Role.ASSISTANT and cut and newest.content.strip() else None
+
+
+class MessagesController:
+    """Acts on the message that is selected in the transcript, or on the newest one."""
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        view: ConversationView,
+        *,
+        composer: "ComposerController",
+        sessions: "SessionsController",
+        memories: "MemoriesController",
+        navigation: "NavigationController",
+    ) -> None:
+        self._app = app
+        self._view = view
+        self._composer = composer
+        self._sessions = sessions
+        self._memories = memories
+        self._navigation = navigation
+        self.variants = 0
+        """How many variants there are of the newest reply, once that is known."""
+
+    @property
+    def _mounted(self) -> MountedMessages:
+        return MountedMessages.of(self._view.transcript)
+
+    # --- selection ---------------------------------------------------------------------------------
+
+    def focus_transcript(self) -> None:
+        self._view.transcript.focus()
+
+    def select_previous(self) -> None:
+        self._view.transcript.select_step(-1)
+
+    def select_next(self) -> None:
+        self._view.transcript.select_step(+1)
+
+    def select_first(self) -> None:
+        self._view.transcript.select_end(newest=False)
+
+    async def select_last(self) -> None:
+        await self._view.transcript.follow()
+        self._view.transcript.select_end(newest=True)
+        self._view.transcript.anchor()
+
+    # --- what is done with it ---------------------------------------------------------------------
+
+    def edit(self) -> None:
+        if (message := self._mounted.meant(Role.USER)) is not None:
+            self._composer.edit(message)
+
+    def continue_reply(self) -> None:
+        if (message := self._mounted.unfinished) is not None:
+            self._app.turns.go_on(self._view.current, message.id)
+            self._view.refresh()
+
+    def fork(self) -> None:
+        if (message := self._mounted.meant()) is not None:
+            self._app.attempt(self._fork(message), group=GROUP, exclusive=True)
+
+    async def _fork(self, message: Message) -> None:
+        made = await self._view.room.sessions.fork(message.session_id, message=message.id)
+        await self._sessions.open(made.id)
+        self._app.say(tr("messages.forked", count=made.message_count))
+
+    def copy(self) -> None:
+        if (message := self._mounted.meant()) is not None:
+            copied = self._copy(message.content, tr("messages.message_copied"))
+            self._app.attempt(copied, group=GROUP, exclusive=True)
+
+    def copy_code(self) -> None:
+        if (message := self._mounted.meant(Role.ASSISTANT)) is not None:
+            self._app.attempt(self._copy_code(message), group=GROUP, exclusive=True)
+
+    def copy_block(self, event: CopyCode) -> None:
+        """Copies the block of code whose button was clicked."""
+        self._app.attempt(self._copy(event.code, tr("messages.code_copied")), group=GROUP, exclusive=True)
+
+    async def _copy_code(self, message: Message) -> None:
+        from atlas_desktop.services.code_blocks import code_blocks
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        found = code_blocks(message.content)
+        if not found:
+            self._app.say(tr("messages.no_code"))
+            return
+        which: str | None = "0"
+        if len(found) > 1:
+            choices = [Choice(str(n), _code_named(one), one.text) for n, one in enumerate(found)]
+            which = await self._app.push_screen_wait(PickScreen(tr("messages.which_code"), choices))
+        if which is not None:
+            await self._copy(found[int(which)].text, tr("messages.code_copied"))
+
+    async def _copy(self, text: str, done: str) -> None:
+        """Puts a text on the clipboard of the terminal; out of the private room only after a question."""
+        if self._view.room.store.room is not RoomKind.OPEN and not await self._may_leave():
+            return
+        self._app.copy_to_clipboard(text)
+        self._app.say(done)
+
+    async def _may_leave(self) -> bool:
+        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+
+        asked = ConfirmScreen(
+            tr("messages.copy"),
+            tr("messages.copy_hint"),
+            agree=tr("messages.copy_it"),
+            refuse=tr("messages.copy_not"),
+        )
+        agreed: bool = await self._app.push_screen_wait(asked)
+        return agreed
+
+    def show_whole(self) -> None:
+        """Shows a message from its first word to its last, however long it is."""
+        from atlas_desktop.tui.provenance.inspector import WholeScreen
+
+        message = self._mounted.meant_unless_selected(*self._roles_of_longest)
+        if message is not None:
+            self._app.push_screen(WholeScreen(message))
+
+    @property
+    def _roles_of_longest(self) -> tuple[Role, ...]:
+        """Whose newest message is meant when none is selected: of one that is cut for show, its writer's."""
+        cut = (one.role for one in reversed(self._mounted.messages) if len(one.content) > SHOWN)
+        return tuple(islice(cut, 1))
+
+    def mark_important(self) -> None:
+        if (message := self._mounted.meant_unless_selected(Role.USER)) is not None:
+            self._app.attempt(self._mark(message, chosen=self._mounted.selected is not None), group=GROUP)
+
+    async def _mark(self, message: Message, *, chosen: bool) -> None:
+        """`chosen` says that the person has selected it; else it is said which one it was."""
+        marked = await self._view.room.branches.mark(message.id, important=not message.important)
+        if (block := self._view.transcript.find(marked.id)) is not None:
+            block.marked(marked)
+        done = tr("messages.marked") if marked.important else tr("messages.unmarked")
+        key = key_words(keys_of(BY_ID["messages.select"], self._app.keys)) or BY_ID["messages.select"].slash
+        self._app.say(done if chosen else f"{done} {tr('messages.newest', key=key)}")
+
+    def show_why(self) -> None:
+        if (message := self._mounted.meant_unless_selected(Role.ASSISTANT)) is not None:
+            self._app.attempt(self._why(message), group=GROUP, exclusive=True)
+
+    async def _why(self, message: Message) -> None:
+        from atlas_desktop.tui.provenance.screen import WhyScreen
+        from atlas_desktop.tui.provenance.sources import reasons_of
+
+        reasons = await reasons_of(self._view.room, message.id, self._app.now())
+        if not reasons.any:
+            self._app.say(tr("why.none"))
+            return
+        self._app.push_screen(WhyScreen(self._app, reasons), self._navigation.place_chosen)
+
+    def forget(self) -> None:
+        if (message := self._mounted.meant()) is not None:
+            self._app.attempt(self._memories.forget_now(message.id), group="forget", exclusive=True)
+
+    # --- variants and branches --------------------------------------------------------------------
+
+    def show_earlier(self) -> None:
+        self._turn_selected(-1)
+
+    def show_later(self) -> None:
+        self._turn_selected(+1)
+
+    def _turn_selected(self, step: int) -> None:
+        if (message := self._mounted.meant()) is not None:
+            self._app.attempt(self._show_variant_of(message, step), group=GROUP, exclusive=True)
+
+    async def _show_variant_of(self, message: Message, step: int) -> None:
+        """Shows the branch that goes on from another variant of a message, at that variant."""
+        room = self._view.room
+        variants = [one.id for one in await room.branches.variants(message.id)]
+        at = variants.index(message.id)
+        to = min(max(at + step, 0), len(variants) - 1)
+        if to == at:
+            self._app.say(
+                tr("messages.no_more_variants") if len(variants) > 1 else tr("messages.no_variants")
+            )
+            return
+        await self._sessions.go_to(message.session_id, variants[to])
+
+    def show_branches(self) -> None:
+        self._app.attempt(self._show_branches, group=GROUP, exclusive=True)
+
+    async def _show_branches(self) -> None:
+        from atlas_desktop.services.branches import stretches
+        from atlas_desktop.tui.chat.branches import BranchScreen
+
+        session = self._view.current.session
+        assert session is not None
+        nodes = await self._view.room.branches.nodes(session.id)
+        head = (await self._view.room.store.get_session(session.id)).head_id
+        chosen = await self._app.push_screen_wait(BranchScreen(stretches(nodes, head), len(nodes)))
+        if chosen is not None:
+            await self._sessions.go_to(session.id, chosen)
+
+    # --- variants of the newest reply --------------------------------------------------------------
+
+    @property
+    def _newest_reply(self) -> MessageBlock | None:
+        blocks = self._view.transcript.blocks
+        return blocks[-1] if blocks and blocks[-1].message.role is Role.ASSISTANT else None
+
+    def count_variants(self) -> None:
+        """Says in the newest reply which of how many it is, as soon as that is known."""
+        self.variants = 0
+        if self._view.current.id is not None and not self._view.current.busy and not self._app.leaving:
+            self._app.attempt(self._turn_variant(0), group=VARIANTS, exclusive=True)
+
+    def show_earlier_variant(self) -> None:
+        self._app.attempt(self._turn_variant(-1), group=VARIANTS, exclusive=True)
+
+    def show_later_variant(self) -> None:
+        self._app.attempt(self._turn_variant(1), group=VARIANTS, exclusive=True)
+
+    async def _turn_variant(self, step: int) -> None:
+        """Shows the variant that is `step` further, and goes on from there; at either end nothing changes."""
+        async with self._view.switching:
+            block, session_id = self._newest_reply, self._view.current.id
+            if block is None or session_id is None or self._view.current.busy:
+                return
+            sessions = self._view.room.sessions
+            variants = await sessions.variants(block.message.id)
+            self.variants = len(variants)
+            at = next((i for i, each in enumerate(variants) if each.id == block.message.id), 0)
+            to = min(max(at + step, 0), len(variants) - 1)
+            if to != at:
+                self._view.current.session = await sessions.show_variant(session_id, variants[to].id)
+                self._view.transcript.replaced(block.message.id, variants[to].id)
+                await block.finish(variants[to])
+                self._view.current.shows(variants[to].id)
+                self._view.refresh()
+            if len(variants) > 1 and block.is_mounted:
+                block.placed(to + 1, len(variants))
+        self._view.transcript.screen.refresh_bindings()

@@ -1,0 +1,71 @@
+"""The screens that lie over the conversation, and the way back to what was chosen in them."""
+
+from typing import TYPE_CHECKING
+
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.chat.sessions import SessionsController
+    from atlas_desktop.tui.provenance.sources import Chosen
+
+
+class NavigationController:
+    """Opens the history, the memories, the insights and the dialogs of import and export."""
+
+    def __init__(self, app: "BaseApp", view: ConversationView, sessions: "SessionsController") -> None:
+        self._app = app
+        self._view = view
+        self._sessions = sessions
+
+    def show_history(self, words: str = "") -> None:
+        """Everything that was said; with words, what has them in it."""
+        from atlas_desktop.tui.history.screen import HistoryScreen
+
+        self._app.push_screen(HistoryScreen(self._app, words), self._history_left)
+
+    def show_insights(self) -> None:
+        from atlas_desktop.tui.insights.screen import InsightsScreen
+
+        self._app.push_screen(InsightsScreen(self._app))
+
+    def _history_left(self, chosen: "Chosen | None") -> None:
+        if chosen is not None:
+            self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
+
+    async def _show_found(self, chosen: "Chosen") -> None:
+        if chosen.session_id != self._view.current.id:
+            await self._sessions.open(chosen.session_id)
+        found = chosen.message_id
+        if found is not None and not await self._view.transcript.go_to(found):
+            # It was said on another branch than the one that is shown.
+            await self._sessions.go_to(chosen.session_id, found)
+
+    def show_memories(self) -> None:
+        from atlas_desktop.tui.memories.screen import MemoryScreen
+
+        self._app.push_screen(MemoryScreen(self._app), self.place_chosen)
+
+    def place_chosen(self, chosen: "Chosen | None") -> None:
+        """Goes to what was chosen in the memories or in a view of why."""
+        if chosen is not None:
+            self._app.attempt(self._show_chosen(chosen), group="open", exclusive=True)
+
+    async def _show_chosen(self, chosen: "Chosen") -> None:
+        if chosen.session_id != self._view.current.id:
+            await self._sessions.open(chosen.session_id)
+        if chosen.message_id is not None:
+            await self._view.transcript.go_to(chosen.message_id)
+
+    def export(self) -> None:
+        """Opens the export of the conversation that is shown, or of the one marked in the list."""
+        from atlas_desktop.tui.exporting import ExportDialog
+
+        if (target := self._sessions.target) is not None:
+            self._app.push_screen(ExportDialog([target]))
+
+    def import_conversations(self, path: str = "") -> None:
+        """Opens the import of a file, which may be named already."""
+        from atlas_desktop.tui.importing import ImportDialog
+
+        self._app.push_screen(ImportDialog(path.strip()))

@@ -1,0 +1,123 @@
+"""Instructions and personas for the model, and templates for the prompt."""
+
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.chat.conversation import Conversation
+from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.words.catalogue import tr
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from memory.personas.entities import Persona
+
+GROUP = "tools"
+
+
+class PersonasController:
+    """Changes the instructions of the conversation that is shown, and fills in templates."""
+
+    def __init__(self, app: "BaseApp", view: ConversationView) -> None:
+        self._app = app
+        self._view = view
+
+    # --- instructions -----------------------------------------------------------------------------
+
+    def instruct(self, words: str = "") -> None:
+        """Changes the instructions of the conversation; opens an editor if no text is given."""
+        self._app.attempt(self._instruct_by_hand(words), group=GROUP, exclusive=True)
+
+    async def _instruct_by_hand(self, words: str) -> None:
+        shown = self._view.current
+        if shown.busy:
+            self._app.say(tr("chat.busy"))
+            return
+        if not words:
+            from atlas_desktop.tui.dialogs.forms import TextEditScreen
+
+            hint = tr("chat.instructions_hint")
+            edited = await self._app.push_screen_wait(
+                TextEditScreen(tr("chat.instructions"), self._instructions, hint=hint)
+            )
+            if edited is None or edited == self._instructions:
+                return
+            words = edited
+        await self._instruct(shown, words, tr("chat.instructed"))
+
+    @property
+    def _instructions(self) -> str:
+        session = self._view.current.session
+        if session is not None:
+            return self._view.room.personas.instructions(session)
+        return self._view.current.system or self._app.desk.settings.chat.system_prompt
+
+    async def _instruct(self, shown: Conversation, text: str | None, said: str) -> None:
+        if shown.id is None:
+            shown.system = text
+            self._app.say(f"{said} {tr('chat.from_the_first')}")
+        else:
+            shown.session = await self._app.room_of(shown).personas.instruct(shown.id, text)
+            if shown is self._view.current:
+                await self._view.note(f"{said} {tr('turn.new_epoch')}")
+        self._view.refresh()
+
+    def choose_persona(self, words: str = "") -> None:
+        """Applies a persona (`none` removes it); shows the list if none is named."""
+        self._app.attempt(self._persona(words), group=GROUP, exclusive=True)
+
+    async def _persona(self, words: str) -> None:
+        from atlas_desktop.services.lending import persona_for
+
+        shown = self._view.current
+        if shown.busy:
+            self._app.say(tr("chat.busy"))
+            return
+        if words.casefold() == "none":
+            await self._instruct(shown, None, tr("chat.itself_again"))
+            return
+        if words:
+            await self._be(shown, await persona_for(self._view.room, self._app.desk.open_rooms, words))
+            return
+        from atlas_desktop.tui.personas import PersonasScreen
+
+        screen = PersonasScreen(self._app, self._view.room, self._instructions)
+        chosen = await self._app.push_screen_wait(screen)
+        if chosen is not None:
+            await self._be(shown, chosen)
+
+    async def _be(self, shown: Conversation, persona: "Persona") -> None:
+        await self._instruct(shown, persona.system_prompt, tr("chat.is_now", name=clean_line(persona.name)))
+        model = persona.model
+        if model and model != self._app.model_id:
+            self._app.desk.models.installed_model(model)
+            self._app.desk.chosen_model = model
+            await self._app.change_model_soon()
+
+    # --- prompts to fill in -----------------------------------------------------------------------
+
+    def use_template(self, words: str = "") -> None:
+        """Fills in a template and puts it into the prompt; shows the list if none is named."""
+        self._app.attempt(self._use_template(words), group=GROUP, exclusive=True)
+
+    async def _use_template(self, words: str) -> None:
+        from atlas_desktop.services.lending import template_for
+        from atlas_desktop.services.personas import filled, variables
+        from atlas_desktop.tui.dialogs.forms import FieldsScreen
+
+        if words:
+            found = await template_for(self._view.room, self._app.desk.open_rooms, words)
+        else:
+            from atlas_desktop.tui.personas import TemplatesScreen
+
+            chosen = await self._app.push_screen_wait(TemplatesScreen(self._app, self._view.room))
+            if chosen is None:
+                return
+            found = chosen
+        wanted = variables(found.text)
+        values: dict[str, str] | None = {}
+        if wanted:
+            screen = FieldsScreen(clean_line(found.name), wanted, hint=clean_line(found.text))
+            values = await self._app.push_screen_wait(screen)
+        if values is not None:
+            self._view.prompt.insert(filled(found.text, values))
+            self._view.prompt.focus()

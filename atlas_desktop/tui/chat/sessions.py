@@ -1,0 +1,402 @@
+"""Opens, begins, names, files and deletes conversations; fills the list of them beside the shown one."""
+
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.chat.composer import ComposerController
+from atlas_desktop.tui.chat.conversation import Conversation
+from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
+from atlas_desktop.tui.chat.empty_page import EmptyPage
+from atlas_desktop.tui.chat.sidebar import PAGE, Sidebar
+from atlas_desktop.tui.chat.virtual_transcript import PAGE as PAGE_OF_MESSAGES
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.widgets.change_bar import UndoBar
+from atlas_desktop.words.catalogue import tr
+from memory.entities import RoomKind, Session
+from memory.errors import QueryUnclear, SavedSearchNotFound, SessionNotFound
+from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+
+GROUP = "tools"
+STARRED = Query(All((Is(Mark.STARRED), Not(Is(Mark.ARCHIVED)))))
+
+
+def _last_used(session: Session) -> tuple[datetime, str]:
+    return session.updated_at, session.id
+
+
+class SessionsController:
+    """Opens conversations and changes how they are filed."""
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        view: ConversationView,
+        sidebar: Sidebar,
+        undo_bar: UndoBar,
+        empty_page: EmptyPage,
+        *,
+        composer: ComposerController,
+        show: ShowConversation,
+        on_opened: Callable[[Session], Awaitable[None]],
+    ) -> None:
+        """`on_opened` is called after a stored conversation was opened, unless a reply is under way in it."""
+        self._app = app
+        self._view = view
+        self._sidebar = sidebar
+        self._undo_bar = undo_bar
+        self._empty_page = empty_page
+        self._composer = composer
+        self._show = show
+        self._on_opened = on_opened
+        self._limit = PAGE
+
+    # --- the list --------------------------------------------------------------------------------
+
+    def read_list(self) -> None:
+        """Reads the list again; a newer request replaces one that is still under way."""
+        if not self._app.leaving:
+            self._app.attempt(self._read_list, group="list", exclusive=True)
+
+    async def _read_list(self) -> None:
+        sidebar = self._sidebar
+        wanted, limit = sidebar.containing, self._limit
+        try:
+            found = await (self._filtered(wanted, limit) if wanted else self._recent(limit))
+        except QueryUnclear as fault:
+            # Keep the earlier results: the query may be half typed.
+            from atlas_desktop.error_table import unclear
+
+            sidebar.explain(unclear(fault))
+            return
+        except SavedSearchNotFound:
+            found = []
+        replying = {c.id for c in self._app.turns.active if c.id}
+        sidebar.show(found, self._app.now(), self._view.current.id, replying)
+        first = not found and not wanted and self._app.can_demo
+        key = key_words(keys_of(BY_ID["app.demo"], self._app.keys)) or BY_ID["app.demo"].slash
+        self._empty_page.offer_samples(key if first else "")
+
+    async def _recent(self, limit: int) -> list[Session]:
+        desk = self._app.desk
+        each: list[list[Session]] = await desk.of_each(lambda room: room.sessions.recent(limit=limit), [])
+        found = {s.id: s for of_room in each for s in of_room}
+        latest = sorted(found.values(), key=_last_used, reverse=True)[:limit]
+        # Starred ones come first, however old they are.
+        pages: list[Page[SessionHit]] = await desk.of_each(
+            lambda room: room.store.find.sessions(STARRED, limit=PAGE, snippets=False), Page((), 0)
+        )
+        starred = {hit.session.id: hit.session for page in pages for hit in page.hits}
+        others = (s for s in latest if s.id not in starred)
+        return [*sorted(starred.values(), key=_last_used, reverse=True), *others]
+
+    async def _filtered(self, wanted: str, limit: int) -> list[Session]:
+        # Imported late: the first screen does not need it.
+        from atlas_desktop.services.search import FindingService
+
+        finding = FindingService(self._app.desk)
+        asked = await finding.understand(wanted, typing=True)
+        page = await finding.sessions(asked.query, limit=limit, snippets=False)
+        return [hit.session for hit in page.hits]
+
+    def filter_list(self) -> None:
+        self._limit = PAGE
+        self._view.refresh_list()
+
+    def list_more(self) -> None:
+        self._limit += PAGE
+        self._view.refresh_list()
+
+    def open_soon(self, ref: str) -> None:
+        """Shows a conversation by id, prefix or `last`."""
+        self._app.attempt(self.open(ref), group="open", exclusive=True)
+
+    async def open(self, ref: str, *, again: bool = False) -> None:
+        """Set `again` to show another branch of the conversation that is shown already."""
+        async with self._view.switching:
+            room, session = await self._app.desk.rooms.find(ref)
+            branch = await room.branches.open(session.id, newest=PAGE_OF_MESSAGES)
+            conversation = self._app.turns.of(branch.session)
+            if branch.newest and not conversation.busy:
+                conversation.shows(branch.newest[-1].id)
+            if not any(conversation.unsent):
+                conversation.draft = await self._app.drafts.of(conversation)
+            await self._show(conversation, branch.newest, branch)
+        self._view.refresh_list()
+        if not conversation.busy and not again:
+            await self._on_opened(branch.session)
+
+    async def go_to(self, session_id: str, message_id: str) -> None:
+        """Shows a message of a conversation, whatever its branch, and moves the focus to the transcript."""
+        await self._view.room.branches.go_to(session_id, message_id)
+        await self.open(session_id, again=True)
+        await self._view.transcript.go_to(message_id)
+        self._view.transcript.focus()
+
+    async def move_on(self, conversation: Conversation) -> None:
+        """Follows a turn into the new conversation that it has started by itself. The typed text and the
+        history of sent messages move along. Call it while holding `switching`."""
+        if self._composer.editing is not None:
+            self._composer.stop_editing()
+        sent = self._view.prompt.history_of_sent
+        conversation.draft = self._view.prompt.text
+        self._view.prompt.put("")
+        await self._show(conversation, (), None)
+        self._view.prompt.history_of_sent = sent
+
+    async def renamed_in_background(self, ids: list[str]) -> None:
+        """Shows the new titles of conversations that were named in the background."""
+        if not ids:
+            return
+        if self._view.current.id in ids:
+            self._view.current.session = await self._view.room.store.get_session(self._view.current.id)
+        self._view.refresh_list()
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str | None:
+        """The conversation to act on: the marked one while the list has the focus, else the shown one."""
+        return self._sidebar.marked if self._sidebar.sessions.has_focus else self._view.current.id
+
+    def start_new(self) -> None:
+        # A user in the private room means to stay in it.
+        stays = self._view.current.room is RoomKind.PRIVATE
+        self._app.attempt(partial(self.show_new, private=stays), group="open", exclusive=True)
+
+    async def show_new(self, *, private: bool = False) -> None:
+        async with self._view.switching:
+            self._composer.keep_typed()
+            await self._app.drafts.keep_all()
+            stays = private and self._app.desk.rooms.private is not None
+            fresh = Conversation(begins_in=RoomKind.PRIVATE if stays else None)
+            fresh.draft = await self._app.drafts.of(fresh)
+            await self._show(fresh, (), None)
+        self._view.refresh_list()
+
+    def focus_list(self) -> None:
+        if self._sidebar.folded:
+            self.toggle_sidebar()
+        self._sidebar.filter.focus()
+
+    def toggle_sidebar(self) -> None:
+        self._sidebar.toggle()
+        if self._sidebar.folded:
+            self._view.prompt.focus()
+        elif self._sidebar.covers:
+            self._sidebar.filter.focus()
+
+    def rename(self, words: str = "") -> None:
+        """Renames the conversation; asks for a title if none is given."""
+        target = self._view.current.id if words else self.target
+        if target:
+            self._app.attempt(self._rename(target, words), group="rename", exclusive=True)
+
+    async def _rename(self, session_id: str, words: str) -> None:
+        from atlas_desktop.tui.dialogs.messages import RenameScreen
+
+        room, session = await self._app.desk.rooms.find(session_id)
+        title: str | None = words or await self._app.push_screen_wait(RenameScreen(session.title))
+        if title is not None:
+            self._renamed(await room.sessions.rename(session_id, title))
+
+    def _renamed(self, session: Session) -> None:
+        self._app.turns.of(session)
+        self._view.refresh()
+        self._view.refresh_list()
+
+    def delete(self) -> None:
+        self._delete_soon(self._view.current.id)
+
+    def delete_marked(self) -> None:
+        self._delete_soon(self._sidebar.marked)
+
+    def _delete_soon(self, session_id: str | None) -> None:
+        if session_id is not None:
+            self._app.attempt(self._delete(session_id), group="delete")
+
+    async def _delete(self, session_id: str) -> None:
+        room, _ = await self._app.desk.rooms.find(session_id)
+        session = await room.sessions.delete(session_id)
+        conversation = self._app.turns.of(session)
+        self._app.turns.stop(conversation)
+        if conversation is self._view.current:
+            listing = self._sidebar.sessions
+            in_list = listing.has_focus
+            await self.show_new()
+            if in_list:
+                # Showing an empty page moves the focus to the prompt, where the undo key would be typed, and
+                # hides a list that covers it.
+                if self._sidebar.folded:
+                    self.toggle_sidebar()
+                listing.focus()
+        self._undo_bar.offer(f"Deleted “{session.title}”", session.id)
+        self._view.refresh()
+        self._view.refresh_list()
+
+    def undo(self) -> None:
+        if (session_id := self._undo_bar.take()) is not None:
+            self._app.attempt(self._restore(session_id), group="delete")
+
+    async def _restore(self, session_id: str) -> None:
+        room, _ = await self._app.desk.rooms.find(session_id)
+        await room.sessions.restore(session_id)
+        await self.open(session_id)
+
+    # --- how it is filed --------------------------------------------------------------------------
+
+    def star(self) -> None:
+        self._app.attempt(self._star(), group=GROUP)
+
+    async def _star(self) -> None:
+        from memory.organising.entities import MarksPatch
+
+        shown, session, room = self._view.current, self._view.current.session, self._view.room
+        assert session is not None
+        await room.organising.apply([session.id], MarksPatch(starred=not session.starred))
+        shown.session = await room.store.get_session(session.id)
+        self._app.say(tr("chat.unstarred" if session.starred else "chat.starred"))
+        self._view.refresh()
+        self._view.refresh_list()
+
+    def tag(self, words: str = "") -> None:
+        """Adds tags; `-word` removes one."""
+        self._app.attempt(self._tag(words), group=GROUP)
+
+    async def _tag(self, words: str) -> None:
+        from atlas_desktop.tui.dialogs.forms import FieldsScreen
+        from memory.organising.entities import MarksPatch
+
+        shown, session, room = self._view.current, self._view.current.session, self._view.room
+        assert session is not None
+        if not words:
+            now = ", ".join(map(clean_line, session.tags)) or tr("chat.no_tags_yet")
+            hint = tr("chat.tags_now", tags=now)
+            field = tr("chat.tags_field")
+            given = await self._app.push_screen_wait(FieldsScreen(tr("chat.tag"), [field], hint=hint))
+            words = given[field] if given else ""
+        if not words.strip():
+            return
+        given_tags = _split(words)
+        patch = MarksPatch(
+            add_tags=tuple(tag for tag in given_tags if not tag.startswith("-")),
+            remove_tags=tuple(tag[1:] for tag in given_tags if len(tag) > 1 and tag.startswith("-")),
+        )
+        try:
+            await room.organising.apply([session.id], patch)
+        except ValueError as error:
+            self._app.say(tr("chat.not_a_tag", reason=error))
+            return
+        shown.session = await room.store.get_session(session.id)
+        tags = ", ".join(map(clean_line, shown.session.tags))
+        self._app.say(tr("chat.tags", tags=tags) if tags else tr("chat.no_tags"))
+        self._view.refresh_list()
+
+    def resume(self, words: str = "") -> None:
+        """Opens a conversation by id, `last`, or words of its title; without words it moves to the list."""
+        if words:
+            self._app.attempt(self._resume_by(words), group="open", exclusive=True)
+        else:
+            self.focus_list()
+
+    async def _resume_by(self, words: str) -> None:
+        from memory.errors import AmbiguousId, SessionNotFound
+
+        try:
+            _, session = await self._app.desk.rooms.find(words)
+        except (SessionNotFound, AmbiguousId) as error:
+            rooms = self._app.desk.open_rooms
+            found = [s for room in rooms for s in await room.sessions.recent(containing=words, limit=1)]
+            if not found:
+                raise error from None
+            session = max(found, key=lambda one: one.updated_at)
+        await self.open(session.id)
+
+    # --- projects ---------------------------------------------------------------------------------
+
+    @property
+    def project(self) -> str | None:
+        shown = self._view.current
+        return shown.session.project if shown.session is not None else shown.project
+
+    def headline(self, title: str) -> str:
+        """Returns the title followed by the project."""
+        return f"{title} · {self.project}" if self.project else title
+
+    def choose_project(self, words: str = "") -> None:
+        """Moves the conversation to a project, which is created if needed (`none`: to no project). Without a
+        name it shows the projects."""
+        self._app.attempt(self._choose_project(words), group="project", exclusive=True)
+
+    async def _choose_project(self, words: str) -> None:
+        from atlas_desktop.services.projects import LONGEST, tidy_name
+        from atlas_desktop.tui.history.projects import ProjectsScreen, project_words
+
+        room = self._view.room
+        if words:
+            try:
+                name = "" if words.casefold() == "none" else tidy_name(words)
+            except ValueError:
+                self._app.say(tr("history.project.bad", longest=LONGEST))
+                return
+        else:
+            screen = ProjectsScreen(self._app, room, self.project)
+            chosen = await self._app.push_screen_wait(screen)
+            if chosen is None and not screen.out:
+                return
+            name = chosen.name if chosen is not None else ""
+        await self._put_into(room, name)
+        self._app.say(project_words(self.project))
+
+    async def _put_into(self, room: "RoomServices", name: str) -> None:
+        from memory.errors import ProjectNotFound
+        from memory.organising.entities import MarksPatch
+
+        shown = self._view.current
+        if shown.session is not None:
+            await room.organising.apply([shown.session.id], MarksPatch(project=name))
+            await self.changed([shown.session.id])
+            return
+        if name:
+            try:
+                name = (await room.projects.get(name)).name
+            except ProjectNotFound:
+                await room.projects.create(name)
+        shown.project = name or None
+        self._view.refresh()
+
+    # --- changes ----------------------------------------------------------------------------------
+
+    async def changed(self, ids: Sequence[str], *, content: bool = False) -> None:
+        """Reloads after conversations were marked, deleted or moved elsewhere. Set `content` if their
+        messages changed."""
+        shown = self._view.current
+        if shown.id is not None and (not ids or shown.id in ids):
+            try:
+                room, session = await self._app.desk.rooms.find(shown.id)
+            except SessionNotFound:
+                await self.show_new()
+                return
+            if session.deleted_at is not None:
+                await self.show_new()
+            elif content and not shown.busy:
+                await self.open(session.id)
+            else:
+                shown.session = await room.store.get_session(session.id)
+        self._view.refresh()
+        self._view.refresh_list()
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return [one.strip(",") for one in shlex.split(words) if one.strip(",")]
+    except ValueError:
+        return words.split()

@@ -1,0 +1,272 @@
+"""A reply while it grows: one widget that paints its changed lines, and lays the screen out seldom.
+
+The model runs on the same processors, and its threads wait for each other after every layer: each moment
+that the interface takes makes all of them stand still. Widgets for every block, mounted and laid out while
+the reply comes, cost ten times as much. They are made when the reply is there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual import events
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.highlight import HighlightTheme, highlight
+from textual.reactive import Reactive
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import Visual
+from textual.widget import Widget
+
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.chat.code_head import CopyCode, copies, head_line, is_head
+from atlas_desktop.tui.chat.markdown import TAB, parser
+from atlas_desktop.tui.chat.markdown_rows import (
+    CODE,
+    RULE,
+    TABLE,
+    Numbers,
+    Row,
+    end_of,
+    numbers_of,
+    rows_of,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+SPARE_LINES = 6
+"""Empty lines below the words: the screen is laid out anew, and scrolled, only when they are full."""
+HIGHLIGHT_LIMIT = 1_500
+"""Characters of a code block that are coloured while it grows: all of them are coloured with every frame."""
+
+
+class _Place(NamedTuple):
+    """Where a part of the reply begins: in the source, and in what is painted."""
+
+    line: int
+    strip: int
+
+
+_START = _Place(0, 0)
+CODE_HEAD = "code_head"
+
+
+class Growing(Widget):
+    """Looks as `SafeMarkdown` does, line by line; only tables come as they are written."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES = {  # noqa: RUF012
+        "em", "strong", "s", "code_inline", "h1", "h2", "h3", "h4", "h5", "h6",
+        "code", "code_head", "bullet", "quote", "rule", "table",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    Growing {
+        padding: 0 1;
+        height: auto;
+        color: $foreground;
+        & > .em { text-style: italic; }
+        & > .strong { text-style: bold; }
+        & > .s { text-style: strike; }
+        &:dark > .code_inline { background: $warning 10%; color: $text-warning 95%; }
+        &:light > .code_inline { background: $error 5%; color: $text-error 95%; }
+        & > .h1 { color: $markdown-h1-color; text-style: $markdown-h1-text-style; }
+        & > .h2 { color: $markdown-h2-color; text-style: $markdown-h2-text-style; }
+        & > .h3 { color: $markdown-h3-color; text-style: $markdown-h3-text-style; }
+        & > .h4 { color: $markdown-h4-color; text-style: $markdown-h4-text-style; }
+        & > .h5 { color: $markdown-h5-color; text-style: $markdown-h5-text-style; }
+        & > .h6 { color: $markdown-h6-color; text-style: $markdown-h6-text-style; }
+        & > .code { color: rgb(210,210,210); background: $panel; }
+        & > .code_head { color: $quiet; background: $panel; }
+        & > .bullet { color: $text-primary; }
+        &:light > .bullet { color: $text-secondary; }
+        & > .quote { color: $border-blurred; }
+        & > .rule { color: $secondary; }
+        & > .table { color: $quiet; }
+    }
+    """
+
+    def __init__(self, text: str = "", lines: int = 0) -> None:
+        """`text` has come already, and may have been shown in as many `lines`."""
+        super().__init__()
+        self.auto_links = False
+        self.source = clean(text)
+        self._strips: list[Strip] = []
+        self._width = 0
+        self._room = lines + SPARE_LINES
+        self.styles.height = self._room
+        # The newest block, and the newest item of it if it is a list: only that can still change.
+        self._block = self._item = _START
+        self._numbers: Numbers | None = None
+
+    # --- what comes -------------------------------------------------------------------------------
+
+    def grow(self, text: str) -> None:
+        """Adds to the reply and paints what has changed by it."""
+        self.source += clean(text)
+        if self._width:
+            self._read()
+
+    def on_resize(self) -> None:
+        if self.content_size.width != self._width:
+            self._width = self.content_size.width
+            self._read_anew()
+            if len(self._strips) + SPARE_LINES < self._room:
+                # In a wider window the words fill fewer lines; the view is kept at the end of all there are.
+                self._room = len(self._strips) + SPARE_LINES
+                self.styles.height = self._room
+
+    def notify_style_update(self) -> None:
+        """The colours of what is painted have changed."""
+        super().notify_style_update()
+        if self._width:
+            self._read_anew()
+
+    def _read_anew(self) -> None:
+        self._from(_START)
+        self._read()
+
+    def _from(self, block: "_Place") -> None:
+        self._block = self._item = block
+        self._numbers = None
+
+    def _read(self) -> None:
+        """Reads the source from the newest block or list item on; what stands above is as it was."""
+        begin = self._item
+        lines = self.source.splitlines(keepends=True)[begin.line :]
+        tokens = parser().parse("".join(lines))
+        if self._numbers is not None and not _goes_on(self._numbers, tokens):
+            self._from(self._block)
+            self._read()
+            return
+        numbers = None if self._numbers is None else replace(self._numbers)
+        strips = self._strips[: begin.strip]
+        rows = partial(rows_of, lines=lines)
+        # What a line is can change until it ends: "2" becomes another item of the list above.
+        whole = len(lines) if self.source.endswith("\n") else len(lines) - 1
+        last = _last_block(tokens, whole)
+        if last:
+            strips += self._paint(rows(tokens[:last], top=not strips, numbers=numbers))
+            numbers = None
+            self._from(_Place(begin.line + _first_line(tokens[last]), len(strips)))
+        newest = tokens[last:]
+        if newest and newest[0].type == "ordered_list_open" and numbers is None:
+            numbers = numbers_of(newest[1 : end_of(newest, 0)])
+        if split := _last_item(newest, whole):
+            # The empty line below a list comes after its last item.
+            strips += self._paint(rows([*newest[:split], newest[-1]], top=not strips, numbers=numbers)[:-1])
+            self._item = _Place(begin.line + _first_line(newest[split]), len(strips))
+            self._numbers = None if numbers is None else replace(numbers)
+            newest = [newest[0], *newest[split:]]
+        strips += self._paint(rows(newest, top=not strips, numbers=numbers))
+        self._show(strips, begin.strip)
+
+    def _show(self, strips: list[Strip], unchanged: int) -> None:
+        """Paints the lines that differ; lays the screen out if there is no room for all of them."""
+        old, self._strips = self._strips, strips
+        if len(strips) > self._room:
+            self._room = len(strips) + SPARE_LINES
+            self.styles.height = self._room
+            return
+        nothing = Strip([])
+        pairs = enumerate(zip_longest(old[unchanged:], strips[unchanged:], fillvalue=nothing), unchanged)
+        if differ := [at for at, (was, is_now) in pairs if was != is_now]:
+            self.refresh(Region(0, differ[0], self._width, differ[-1] - differ[0] + 1))
+
+    def on_click(self, event: events.Click) -> None:
+        if copies(event):
+            block = sum(map(is_head, self._strips[: event.y]))
+            found = [t.content for t in parser().parse(self.source) if t.type in ("fence", "code_block")]
+            self.post_message(CopyCode(found[block].rstrip()))
+
+    # --- how it looks -----------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        if y < len(self._strips):
+            return self._strips[y]
+        # Not `_width`: what is painted before the first resize event is not painted once more.
+        return Strip.blank(self.content_size.width, self.rich_style)
+
+    def _paint(self, rows: Iterable[Row]) -> list[Strip]:
+        return [strip for row in rows for strip in self._lines_of(row)]
+
+    def _lines_of(self, row: Row) -> list[Strip]:
+        first, rest = self._marks(row.first), self._marks(row.rest)
+        # A quotation keeps a cell free at its right, too.
+        quotes = sum(style == "quote" for _, style in row.first)
+        width = max(1, self._width - first.cell_length - quotes)
+        if row.kind == CODE:
+            painted = self._code(row, width)
+        elif row.kind == RULE:
+            painted = self._wrapped(Content("─" * width), RULE, width)
+        elif row.kind == TABLE:
+            painted = self._cut(Content(row.content.plain.expandtabs(TAB)), TABLE, width)
+        else:
+            painted = self._wrapped(row.content, row.kind, width)
+        lines = [Strip.join([rest if at else first, strip]) for at, strip in enumerate(painted)]
+        # Put together from all ancestors' styles each time that it is asked for.
+        ground = self.rich_style
+        return [line.extend_cell_length(self._width, ground) for line in lines]
+
+    def _marks(self, marks: tuple[tuple[str, str], ...]) -> Strip:
+        return Strip([Segment(text, self.get_visual_style(style).rich_style) for text, style in marks])
+
+    def _style(self, kind: str) -> Style:
+        return self.get_visual_style(kind) if kind else self.visual_style
+
+    def _wrapped(self, content: Content, kind: str, width: int) -> list[Strip]:
+        style = self._style(kind)
+        return Visual.to_strips(self, content, width, None, style, apply_selection=False, pad=True)
+
+    def _cut(self, content: Content, kind: str, width: int) -> list[Strip]:
+        """Lines that are cut at the right instead of wrapped."""
+        style = self._style(kind)
+        widest = max(width, *(cell_len(line) for line in content.plain.split("\n")))
+        strips = Visual.to_strips(self, content, widest, None, style, apply_selection=False, pad=True)
+        return [strip.crop(0, width) for strip in strips]
+
+    def _code(self, row: Row, width: int) -> list[Strip]:
+        code = Content(row.content.plain.expandtabs(TAB))
+        if row.language and len(code.plain) <= HIGHLIGHT_LIMIT:
+            code = highlight(code.plain, language=row.language, theme=HighlightTheme)
+        edge = Strip([Segment(" ", self._style(CODE).rich_style)])
+        inner = max(1, width - 1)
+        head = self._cut(head_line(row.language, max(1, width - 2)), CODE_HEAD, inner)
+        return [Strip.join([edge, strip]) for strip in (*head, *self._cut(code, CODE, inner))]
+
+
+def _first_line(token: "Token") -> int:
+    return token.map[0] if token.map is not None else 0
+
+
+def _last_block(tokens: Sequence["Token"], whole: int) -> int:
+    """Where the last block begins that starts in one of the `whole` lines; 0 when there is only one."""
+    found = (at for at in range(len(tokens) - 1, 0, -1) if _opens(tokens[at], 0, whole))
+    return next(found, 0)
+
+
+def _last_item(block: Sequence["Token"], whole: int) -> int:
+    """Where the last such item of a list begins; 0 when it is the only one, or `block` is not one list."""
+    if not block or not block[0].type.endswith("_list_open") or any(t.level == 0 for t in block[1:-1]):
+        return 0
+    last = next((at for at in range(len(block) - 1, 0, -1) if _opens(block[at], 1, whole)), 0)
+    return last if last > 1 else 0
+
+
+def _opens(token: "Token", level: int, whole: int) -> bool:
+    return token.level == level and token.nesting >= 0 and token.map is not None and token.map[0] < whole
+
+
+def _goes_on(numbers: Numbers, tokens: Sequence["Token"]) -> bool:
+    """Whether `tokens` begin with more items of an ordered list, whose numbers are no wider than before."""
+    if not tokens or tokens[0].type != "ordered_list_open":
+        return False
+    more = sum(token.type == "list_item_open" and token.level == 1 for token in tokens[: end_of(tokens, 0)])
+    return width_of(numbers.next + more - 1) <= numbers.width

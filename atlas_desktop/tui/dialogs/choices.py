@@ -1,0 +1,147 @@
+"""Windows to choose one of several things."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.words.catalogue import tr
+
+
+class ChoiceScreen(Covering, ModalScreen[str | None]):
+    """`choices` maps values to their names. Dismissed with the chosen value, or None."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    ChoiceScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        OptionList {
+            height: auto; max-height: 16; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: transparent; }
+            & > .option-list--option { padding: 0 1; }
+        }
+        .about { height: auto; margin-bottom: 1; color: $quiet; }
+        .hint { color: $quiet; height: auto; margin-top: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Mapping[str, str],
+        now: str,
+        *,
+        hint: str,
+        about: str = "",
+        in_use: str = "",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = dict(choices)
+        self._now = now
+        self._hint = hint
+        self._about = about
+        self._in_use = in_use
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._heading
+            if self._about:
+                yield Static(self._about, classes="about", markup=False)
+            yield OptionList(*[self._option(value) for value in self._choices], markup=False)
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def _option(self, value: str) -> Option:
+        mark = (f"  {self._in_use}", "$quiet") if value == self._now and self._in_use else ("", "")
+        return Option(Content.assemble(self._choices[value], mark), id=value)
+
+    def on_mount(self) -> None:
+        listing = self.query_one(OptionList)
+        if self._now in self._choices:
+            listing.highlighted = list(self._choices).index(self._now)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`id` is the result; `detail` is shown below the name, shortened to one line."""
+
+    id: str
+    name: str
+    detail: str = ""
+
+
+class PickScreen(Covering, ModalScreen[str | None]):
+    """Dismissed with the id of a choice, or None. Each of `keys` closes it too, with its own result."""
+
+    DEFAULT_CSS = """
+    PickScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        OptionList {
+            height: auto; max-height: 18; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        OptionList:focus { border: none; background-tint: transparent; }
+        .hint { color: $quiet; height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
+
+    def __init__(self, title: str, choices: Sequence[Choice], *, hint: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = list(choices)
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.chooses")
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield OptionList(*[_option(choice) for choice in self._choices], markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._choices[event.option_index].id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _option(choice: Choice) -> Option:
+    name = Content.styled(clean_line(choice.name), "bold")
+    if not choice.detail:
+        return Option(name)
+    return Option(Content.assemble(name, "\n  ", (clean_line(choice.detail[:_LONGEST]), "$quiet")))

@@ -1,0 +1,284 @@
+"""Windows that ask for text: a few fields, a path, a named text, a longer text."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static, TextArea
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+
+_CSS = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 84; max-width: 96%; height: 70%; padding: 1 2;
+        background: $surface; border: round $primary;
+        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+    }}
+    .hint {{ color: $quiet; height: auto; margin-bottom: 1; }}
+    .problem {{ color: $error; height: auto; }}
+    TextArea {{ height: 1fr; min-height: 4; border: round $border-blurred; }}
+    TextArea:focus {{ border: round $border; }}
+}}
+"""
+_LINE_LONGEST = 2000
+
+
+class TextEditScreen(Covering, ModalScreen[str | None]):
+    """Dismissed with the text, or None if cancelled."""
+
+    DEFAULT_CSS = _CSS.format(name="TextEditScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+    ]
+
+    def __init__(self, title: str, text: str, *, hint: str = "") -> None:
+        super().__init__()
+        self._heading, self._text, self._hint = title, text, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.saves")
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield TextArea(clean(self._text), soft_wrap=True, id="text")
+
+    def on_mount(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def action_save(self) -> None:
+        self.dismiss(self.query_one(TextArea).text.strip())
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
+    """As `TextEditScreen`, with a name: dismissed with both."""
+
+    DEFAULT_CSS = _CSS.format(name="NamedTextScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+    ]
+
+    def __init__(self, title: str, name: str, text: str, *, hint: str = "") -> None:
+        super().__init__()
+        self._heading, self._name_now, self._text, self._hint = title, name, text, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.saves")
+            yield Static(Content(self._hint), classes="hint", markup=False)
+            yield CleanInput(
+                clean_line(self._name_now), placeholder=tr("dialogs.name"), id="name", max_length=60
+            )
+            yield TextArea(clean(self._text), soft_wrap=True, id="text")
+            yield Static("", classes="problem", markup=False)
+
+    def on_input_submitted(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def action_save(self) -> None:
+        name = self.query_one(CleanInput).value.strip()
+        text = self.query_one(TextArea).text.strip()
+        if name and text:
+            self.dismiss((name, text))
+        else:
+            self.query_one(".problem", Static).update(tr("dialogs.name_and_text"))
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
+    """As `NamedTextScreen`, for one line of text: Enter saves from either field. `label` is the placeholder
+    of the text field, `missing` the notice while a field is empty."""
+
+    DEFAULT_CSS = _CSS.format(name="NamedLineScreen").replace("height: 70%", "height: auto")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("dialogs.cancel")),
+        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+    ]
+
+    def __init__(self, title: str, name: str, line: str, *, label: str, missing: str) -> None:
+        super().__init__()
+        self._heading, self._name_now, self._line = title, name, line
+        self._label, self._missing = label, missing
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.rename_hint")
+            yield CleanInput(
+                clean_line(self._name_now),
+                placeholder=tr("dialogs.name"),
+                id="name",
+                max_length=60,
+                select_on_focus=False,
+            )
+            yield CleanInput(
+                clean_line(self._line),
+                placeholder=self._label,
+                id="line",
+                max_length=_LINE_LONGEST,
+                select_on_focus=False,
+            )
+            yield Static("", classes="problem", markup=False)
+
+    def on_input_submitted(self) -> None:
+        self.action_save()
+
+    def action_save(self) -> None:
+        """Saves, or goes to the empty field."""
+        fields = list(self.query(CleanInput))
+        empty = next((field for field in fields if not field.value.strip()), None)
+        if empty is None:
+            name, line = (field.value.strip() for field in fields)
+            self.dismiss((name, line))
+        else:
+            self.query_one(".problem", Static).update(self._missing)
+            empty.focus()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
+    """Dismissed with the text of each field by its name, or None. Enter goes to the next field."""
+
+    DEFAULT_CSS = """
+    FieldsScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+            scrollbar-size-vertical: 1;
+        }
+        .name { height: 1; padding-left: 1; color: $foreground; }
+        .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
+
+    def __init__(self, title: str, names: Sequence[str], *, hint: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._names = list(names)
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="box", can_focus=False) as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = tr("dialogs.goes_on")
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            for number, name in enumerate(self._names):
+                yield Static(Content(clean_line(name)), classes="name", markup=False)
+                yield CleanInput(id=f"field-{number}")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        fields = list(self.query(Input))
+        at = fields.index(event.input)
+        if at + 1 < len(fields):
+            fields[at + 1].focus()
+        else:
+            self.dismiss({name: field.value for name, field in zip(self._names, fields, strict=True)})
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class PathScreen(Covering, ModalScreen[str | None]):
+    """Dismissed with the typed path, without the quotes that terminals put around it, or None."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    PathScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        .hint { color: $quiet; height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
+
+    def __init__(self, title: str, *, placeholder: str, hint: str) -> None:
+        super().__init__()
+        self._heading = title
+        self._placeholder = placeholder
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._heading
+            yield CleanInput(placeholder=self._placeholder)
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip().strip("'\"") or None)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class MemoryEditScreen(Covering, ModalScreen[str | None]):
+    """Dismissed with the new text, or None if it is unchanged."""
+
+    DEFAULT_CSS = """
+    MemoryEditScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        TextArea {
+            height: auto; min-height: 4; max-height: 14; margin-bottom: 1;
+            border: round $border-blurred;
+        }
+        TextArea:focus { border: round $border; }
+        .hint { color: $quiet; height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", tr("memory.cancel")),
+        Binding("ctrl+s", "save", tr("memory.save"), priority=True),
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._heading = title
+        self._text = clean(text)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._heading
+            yield TextArea(self._text, id="memory-text", soft_wrap=True)
+            yield Static(tr("memory.edit_hint"), classes="hint", markup=False)
+
+    def action_save(self) -> None:
+        text = clean(self.query_one(TextArea).text).strip()
+        self.dismiss(text if text and text != self._text.strip() else None)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)

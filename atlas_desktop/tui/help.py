@@ -1,0 +1,133 @@
+"""The help: every action with its keys and what it does."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.tui import keymap
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
+from atlas_desktop.tui.overlays import Covering, fit
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+
+_KEYS = 21
+
+
+class HelpScreen(Covering, ModalScreen[None]):
+    """`keys` are the user's own. The actions of `here` come first; typing searches. It is a single list of
+    texts, so it opens at once."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 92; max-width: 96%; height: 92%; padding: 1 1 0 1;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        OptionList {
+            height: 1fr; border: none; padding: 0; background: $surface; scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: transparent; }
+            & > .option-list--option { padding: 0 1; }
+            & > .option-list--option-disabled { color: $foreground; }
+        }
+        .hint { color: $quiet; height: auto; padding: 0 1; }
+    }
+    """
+    AUTO_FOCUS = "#find"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1", "close", show=False),
+        Binding("up", "move('cursor_up')", show=False),
+        Binding("down", "move('cursor_down')", show=False),
+        Binding("pageup", "move('page_up')", show=False),
+        Binding("pagedown", "move('page_down')", show=False),
+    ]
+
+    def __init__(self, keys: Mapping[str, str], here: Where = Where.CHAT) -> None:
+        super().__init__()
+        self._keys = keys
+        self._here = here
+        self._list = OptionList(markup=False)
+        self._list.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        palette = key_words(keymap.keys_of(BY_ID["app.palette"], self._keys))
+        with Vertical(classes="box") as box:
+            box.border_title = tr("help.title")
+            box.border_subtitle = tr("help.closes")
+            yield CleanInput(placeholder=tr("help.find"), id="find")
+            yield self._list
+            yield Static(tr("help.palette", key=palette), classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        fit(self, self._list, self._fill)
+
+    def _fill(self) -> None:
+        width = max(self._list.size.width - 4, 40)
+        at = self._list.highlighted
+        self._list.clear_options()
+        words = self.query_one(Input).value.casefold().split()
+        self._list.add_options(_lines(self._keys, self._here, words, width))
+        # Without a place to go on from, a page down would go to the end.
+        self._list.highlighted = 1 if at is None or words else at
+
+    def on_input_changed(self) -> None:
+        self._list.highlighted = None
+        self._fill()
+
+    def on_input_submitted(self) -> None:
+        self.action_close()
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_close()
+
+    def action_move(self, how: str) -> None:
+        """Moves in the list while the field has the focus."""
+        getattr(self._list, f"action_{how}")()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def _lines(keys: Mapping[str, str], here: Where, words: Sequence[str], width: int) -> Iterator[Option]:
+    first = True
+    for where in sorted(Where, key=lambda one: one is not here):
+        found = [
+            (action, own)
+            for action in ACTIONS
+            if action.where is where and _fits(action, own := keymap.keys_of(action, keys), words)
+        ]
+        if not found:
+            continue
+        head = Content.styled(where.label, "bold $accent")
+        yield Option(Content.assemble("" if first else "\n", head, "\n"), disabled=True)
+        first = False
+        for action, own in found:
+            yield Option(_entry(action, own, width))
+    if first:
+        yield Option(Content.styled(tr("help.none"), "$quiet"), disabled=True)
+
+
+def _fits(action: Action, keys: str, words: Sequence[str]) -> bool:
+    about = f"{action.name} {action.help} {action.slash} {key_words(keys)}".casefold()
+    return all(word in about for word in words)
+
+
+def _entry(action: Action, keys: str, width: int) -> Content:
+    ways = " ".join(way for way in (key_words(keys), action.slash) if way) or tr("help.by_name")
+    gap = " " * max(_KEYS - cell_len(ways), 1)
+    room = max(width - _KEYS, 20)
+    indent = "\n" + " " * _KEYS
+    about = indent.join(textwrap.wrap(action.help, room))
+    return Content.assemble((ways, "$primary"), gap, (action.name, "bold"), indent, (about, "$quiet"), "\n")

@@ -1,0 +1,255 @@
+"""Changes conversations in the history browser: the marked one, or all that are selected."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.services.bulk import Bulk, Done
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.history.questions import (
+    REFUSED,
+    TYPED,
+    chosen_project,
+    chosen_suggestion,
+    chosen_tags,
+    suggested_for,
+)
+from atlas_desktop.tui.history.rows import title_of
+from atlas_desktop.words.catalogue import tr
+from memory.entities import RoomKind
+from memory.organising.entities import MarksPatch
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.history.list import HistoryList
+    from atlas_desktop.tui.widgets.change_bar import Undo
+    from memory.search.entities import SessionHit
+
+GROUP = "history-change"
+
+
+class HistoryActions:
+    """Marks, moves, merges and deletes conversations, and informs the conversation screen.
+
+    `reload` reads the list again after a change; `offer` shows what was done, with a function to undo it.
+    """
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        listing: "HistoryList",
+        *,
+        reload: Callable[[], None],
+        offer: Callable[[str, "Undo | None"], None],
+    ) -> None:
+        self._app = app
+        self._listing = listing
+        self._reload = reload
+        self._offer = offer
+
+    @property
+    def chosen(self) -> "list[SessionHit]":
+        """The conversations that an action applies to: the selected ones, or else the marked one."""
+        if self._listing.selected:
+            return list(self._listing.selected.values())
+        return [] if self._listing.marked is None else [self._listing.marked]
+
+    def do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a change in the background."""
+        self._app.attempt(work, group=GROUP)
+
+    # --- marks -----------------------------------------------------------------------------------
+
+    def tag(self) -> None:
+        self.do(self._tag())
+
+    async def _tag(self) -> None:
+        hits = self.chosen
+        suggested = await suggested_for(self._app, hits)
+        chosen = await chosen_suggestion(self._app, suggested) if suggested else TYPED
+        if chosen == TYPED:
+            patch = await chosen_tags(self._app, hits)
+            if patch is not None:
+                await self._apply(hits, patch, "tags")
+        elif chosen is not None:
+            tag = chosen[1:]
+            fitting = [hit for hit in hits if hit.session.id in suggested[tag]]
+            if chosen.startswith(REFUSED):
+                await self._refuse(fitting, tag)
+            else:
+                await self._apply(fitting, MarksPatch(add_tags=(tag,)), "tags")
+
+    async def _refuse(self, hits: "Sequence[SessionHit]", tag: str) -> None:
+        for hit in hits:
+            await self._app.desk.at(hit.session.room).organising.reject(hit.session.id, [tag])
+        self._offer(tr("history.done.refused", tag=clean_line(tag)), None)
+
+    def star(self) -> None:
+        on = not all(hit.session.starred for hit in self.chosen)
+        self.do(self._apply(self.chosen, MarksPatch(starred=on), "star" if on else "unstar"))
+
+    def important(self) -> None:
+        on = not all(hit.session.important for hit in self.chosen)
+        self.do(self._apply(self.chosen, MarksPatch(important=on), "important" if on else "unimportant"))
+
+    def pin(self) -> None:
+        on = not all(hit.session.pinned_at is not None for hit in self.chosen)
+        self.do(self._apply(self.chosen, MarksPatch(pinned=on), "pin" if on else "unpin"))
+
+    def archive(self) -> None:
+        on = not all(hit.session.archived_at is not None for hit in self.chosen)
+        self.do(self._apply(self.chosen, MarksPatch(archived=on), "archive" if on else "unarchive"))
+
+    def put_into_project(self) -> None:
+        self.do(self._project())
+
+    async def _project(self) -> None:
+        hits = self.chosen
+        name = await chosen_project(self._app)
+        if name is not None:
+            word = "project" if name else "no_project"
+            await self._apply(hits, MarksPatch(project=name), word, name=name)
+
+    async def _apply(
+        self, hits: "Sequence[SessionHit]", patch: MarksPatch, word: str, **facts: object
+    ) -> None:
+        bulk = Bulk(self._app.desk)
+        done: Done = await bulk.apply_to([hit.session for hit in hits], patch)
+
+        async def undo() -> None:
+            await bulk.put_back(done)
+            await self._changed([one.session_id for one in done.all])
+
+        await self._changed([one.session_id for one in done.all])
+        self._offer(tr(f"history.done.{word}", count=len(hits), **facts), undo)
+
+    async def _changed(self, ids: Sequence[str], *, content: bool = False) -> None:
+        self._listing.clear_selection()
+        if (chat := self._app.chat) is not None:
+            await chat.sessions_changed(ids, content=content)
+        self._reload()
+
+    # --- deleting and restoring ------------------------------------------------------------------
+
+    def delete(self) -> None:
+        """Moves to the bin; stops replies that are under way."""
+        going = {hit.session.id for hit in self.chosen}
+        for conversation in [one for one in self._app.turns.active if one.id in going]:
+            self._app.turns.stop(conversation)
+        self.do(self._apply(self.chosen, MarksPatch(binned=True), "delete"))
+
+    def restore(self) -> None:
+        """Restores from the bin."""
+        self.do(self._restore([(hit.session.room, hit.session.id) for hit in self.chosen]))
+
+    async def _restore(self, found: "Sequence[tuple[RoomKind, str]]") -> None:
+        for room, session_id in found:
+            await self._app.desk.at(room).sessions.restore(session_id)
+        await self._changed([one for _, one in found], content=True)
+        self._offer(tr("history.done.restore", count=len(found)), None)
+
+    def erase(self) -> None:
+        """Deletes for good what is in the bin, if the user confirms."""
+        self.do(self._erase(self.chosen))
+
+    async def _erase(self, hits: "Sequence[SessionHit]") -> None:
+        text = tr("history.erase.text", count=len(hits), title=title_of(hits[0].session))
+        if not await self._agreed("erase", tr("history.erase.title"), text):
+            return
+        receipts = []
+        for hit in hits:
+            room = self._app.desk.at(hit.session.room)
+            receipts.append(await room.forgetting.erase_session(hit.session.id))
+        await self._changed([])
+        gone = {hit.session.id for hit in hits}
+        copies = {one.session_id: one for receipt in receipts for one in receipt.erased.copies}
+        left = [one for one in copies.values() if one.session_id not in gone]
+        if not all(receipt.verified for receipt in receipts):
+            self._offer(tr("history.done.erase_left"), None)
+        elif left:
+            from atlas_desktop.words.forgetting import where
+
+            self._offer(tr("history.done.erase_copies", where=where(left)), None)
+        else:
+            self._offer(tr("history.done.erase", count=len(hits)), None)
+
+    # --- moving, merging, exporting --------------------------------------------------------------
+
+    def move(self) -> None:
+        """Moves to the private room; from the private room to the open one."""
+        if not self._busy(self.chosen):
+            self.do(self._move(self.chosen))
+
+    async def _move(self, hits: "Sequence[SessionHit]") -> None:
+        back = all(hit.session.room is RoomKind.PRIVATE for hit in hits)
+        to = RoomKind.OPEN if back else RoomKind.PRIVATE
+        word = "open" if back else "private"
+        text = tr(f"history.move.{word}", count=len(hits))
+        heading = tr("history.move.title_open" if back else "history.move.title")
+        rooms = self._app.desk.rooms
+        chat = self._app.chat
+        if to is RoomKind.PRIVATE and rooms.private is None:
+            if chat is None or not await chat.open_private(text):
+                return
+        elif not await self._agreed("move", heading, text):
+            return
+        moving = [hit.session for hit in hits if hit.session.room is not to]
+        for session in moving:
+            await rooms.move(session.id, to)
+
+        async def undo() -> None:
+            for session in moving:
+                await rooms.move(session.id, session.room)
+            await self._changed([one.id for one in moving], content=True)
+
+        await self._changed([one.id for one in moving], content=True)
+        self._offer(tr(f"history.done.{word}", count=len(moving)), undo)
+
+    def merge(self) -> None:
+        """Joins the selected conversations into one."""
+        if len(self.chosen) < 2:
+            self._app.say(tr("history.merge.few"))
+        elif not self._busy(self.chosen):
+            self.do(self._merge(self.chosen))
+
+    async def _merge(self, hits: "Sequence[SessionHit]") -> None:
+        first, *others = sorted((hit.session for hit in hits), key=lambda one: (one.created_at, one.id))
+        title = tr("history.merge.title", count=len(hits))
+        if not await self._agreed("merge", title, tr("history.merge.text", title=title_of(first))):
+            return
+        _, merged = await Bulk(self._app.desk).merge(first.id, [one.id for one in others])
+        room = first.room
+
+        async def undo() -> None:
+            await self._restore([(room, source) for source in merged.sources])
+
+        await self._changed([first.id, *merged.sources], content=True)
+        self._offer(tr("history.done.merge", count=len(hits)), undo)
+
+    def export(self) -> None:
+        """Opens the window for exporting them."""
+        from atlas_desktop.tui.exporting import ExportDialog
+
+        self._app.push_screen(ExportDialog([hit.session.id for hit in self.chosen]))
+
+    def take_back(self, undo: "Undo") -> None:
+        """Undoes a change."""
+        self.do(self._take_back(undo))
+
+    async def _take_back(self, undo: "Undo") -> None:
+        await undo()
+        self._offer(tr("history.undone"), None)
+
+    def _busy(self, hits: "Sequence[SessionHit]") -> bool:
+        active = {one.id for one in self._app.turns.active}
+        if any(hit.session.id in active for hit in hits):
+            self._app.say(tr("history.busy"))
+            return True
+        return False
+
+    async def _agreed(self, word: str, title: str, text: str) -> bool:
+        question = ConfirmScreen(
+            title, text, agree=tr(f"history.{word}.agree"), refuse=tr(f"history.{word}.refuse")
+        )
+        agreed: bool = await self._app.push_screen_wait(question)
+        return agreed

@@ -1,0 +1,338 @@
+"""The list of conversations in the history browser; its pages are read as they come into view."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+from atlas_desktop.tui.history.rows import RowLook, group, line_of
+from memory.search.entities import SessionHit
+
+_KEPT_STRIPS = 2000
+
+
+class HistoryList(ScrollView, can_focus=True):
+    """Rows are numbered from 0 to `total`. Rows that have not been read are empty until `put`."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"history-list--cursor", "history-list--heading"}
+    DEFAULT_CSS = """
+    HistoryList {
+        height: 1fr;
+        background: $background;
+        scrollbar-size-vertical: 1;
+        overflow-x: hidden;
+        & > .history-list--heading { color: $quiet; text-style: bold; }
+        & > .history-list--cursor {
+            background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground;
+            text-style: $block-cursor-blurred-text-style;
+        }
+        &:focus > .history-list--cursor {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "step(-1)", show=False),
+        Binding("down,j", "step(1)", show=False),
+        Binding("pageup", "leaf(-1)", show=False),
+        Binding("pagedown", "leaf(1)", show=False),
+        Binding("home", "first", show=False),
+        Binding("end", "last", show=False),
+    ]
+
+    cursor: var[int] = var(0, init=False)
+
+    class Wanted(Message):
+        """Rows came into view that have not been read; `first` is one of them."""
+
+        def __init__(self, first: int) -> None:
+            super().__init__()
+            self.first = first
+
+    class Moved(Message):
+        """The cursor is on another row, or its row has another conversation."""
+
+    class Opened(Message):
+        """The user clicked the row under the cursor."""
+
+    class Left(Message):
+        """The user pressed Up on the first row."""
+
+    @dataclass
+    class Marked(Message):
+        """The user clicked the mark of a row."""
+
+        row: int
+
+    def __init__(self, now: datetime, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._now = now
+        self._lines = Lines(now)
+        self._binned = False
+        self._strips: dict[tuple[int, RowLook, bool], list[Strip]] = {}
+        self.selected: dict[str, SessionHit] = {}
+
+    # --- what it holds ---------------------------------------------------------------------------
+
+    def show(
+        self,
+        rows: Mapping[int, SessionHit],
+        total: int,
+        now: datetime,
+        *,
+        cursor: int = 0,
+        grouped: bool = True,
+        pins: bool = True,
+        binned: bool = False,
+    ) -> None:
+        """Replaces all rows."""
+        self._now, self._binned = now, binned
+        self._lines = Lines(now, total, grouped=grouped, pins=pins)
+        self._lines.add(rows)
+        self._strips.clear()
+        self._fit()
+        before = self.cursor
+        self.cursor = min(max(cursor, 0), max(total - 1, 0))
+        if before == self.cursor:
+            self._follow()
+            self.post_message(self.Moved())
+        self.refresh()
+        self.look_ahead()
+
+    def put(self, rows: Mapping[int, SessionHit], total: int) -> None:
+        """Adds rows that were read; `total` is the number known by now. The list does not scroll."""
+        top = self._lines.row_at(round(self.scroll_y))
+        above = self._lines.headings_to(top)
+        self._lines.add(rows)
+        self._lines.total = total
+        self._fit()
+        if more := self._lines.headings_to(top) - above:
+            self.scroll_to(y=self.scroll_y + more, animate=False, immediate=True)
+        if self.cursor in rows:
+            self.post_message(self.Moved())
+        self.refresh()
+        self.look_ahead()
+
+    @property
+    def total(self) -> int:
+        """The number of rows, as far as it is known."""
+        return self._lines.total
+
+    def row(self, index: int) -> SessionHit | None:
+        return self._lines.rows.get(index)
+
+    @property
+    def marked(self) -> SessionHit | None:
+        """The conversation under the cursor."""
+        return self._lines.rows.get(self.cursor)
+
+    @property
+    def fetched(self) -> Iterator[tuple[int, SessionHit]]:
+        yield from self._lines.rows.items()
+
+    def seen(self) -> range:
+        """The rows in view."""
+        if not self.total:
+            return range(0)
+        top = round(self.scroll_y)
+        return range(self._lines.row_at(top), self._lines.row_at(top + max(self.size.height - 1, 0)) + 1)
+
+    def select(self, hits: Sequence[SessionHit], *, selected: bool = True) -> None:
+        for hit in hits:
+            if selected:
+                self.selected[hit.session.id] = hit
+            else:
+                self.selected.pop(hit.session.id, None)
+        self.refresh()
+
+    def clear_selection(self) -> None:
+        self.selected.clear()
+        self.refresh()
+
+    def _fit(self) -> None:
+        self.virtual_size = Size(self.size.width, self._lines.height)
+
+    def look_ahead(self) -> None:
+        """Asks for missing rows in view or near it."""
+        if not self.total:
+            return
+        seen = self.seen()
+        # No more than half a screen: what is typed on is not read twice.
+        near = range(seen.start, min(seen.stop + len(seen) // 2, self.total))
+        missing = next((row for row in near if row not in self._lines.rows), None)
+        if missing is not None:
+            self.post_message(self.Wanted(missing))
+
+    # --- how it looks ----------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        line = y + self.scroll_offset.y
+        if line >= self.virtual_size.height or not self.total:
+            return Strip.blank(width, self.rich_style)
+        row = self._lines.row_at(line)
+        part = line - self._lines.top(row)
+        if row in self._lines.words:
+            if part == 0:
+                return self._heading(self._lines.words[row], width)
+            part -= 1
+        hit = self._lines.rows.get(row)
+        if hit is None or part >= LINES:
+            return Strip.blank(width, self.rich_style)
+        looks = RowLook(width - 1, row == self.cursor, hit.session.id in self.selected, self._binned)
+        return self._painted(row, hit, looks)[part]
+
+    def _painted(self, row: int, hit: SessionHit, looks: RowLook) -> list[Strip]:
+        key = row, looks, self.has_focus
+        known = self._strips.get(key)
+        if known is None:
+            if len(self._strips) > _KEPT_STRIPS:
+                self._strips.clear()
+            style = self.get_visual_style("history-list--cursor") if looks.cursor else self.visual_style
+            known = [
+                Visual.to_strips(self, line, looks.width, 1, style, apply_selection=False, pad=True)[0]
+                .crop(0, looks.width)
+                .extend_cell_length(looks.width + 1, style.rich_style)
+                for line in line_of(hit, self._now, looks)
+            ]
+            self._strips[key] = known
+        return known
+
+    def _heading(self, words: str, width: int) -> Strip:
+        style = self.visual_style + self.get_visual_style("history-list--heading")
+        line = Content(f" {words}")
+        return Visual.to_strips(self, line, width, 1, style, apply_selection=False, pad=True)[0]
+
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._strips.clear()
+        self._fit()
+        self._follow()
+        self.look_ahead()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.look_ahead()
+
+    # --- going about -----------------------------------------------------------------------------
+
+    def watch_cursor(self, before: int, now: int) -> None:
+        for row in (before, now):
+            top = self._lines.top(row) - round(self.scroll_y)
+            self.refresh(Region(0, top, self.size.width, LINES + 1))
+        self._follow()
+        self.look_ahead()
+        self.post_message(self.Moved())
+
+    def _follow(self) -> None:
+        if not self.total or not self.size.height:
+            return
+        top = self._lines.top(self.cursor)
+        end = top + LINES + (self.cursor in self._lines.words)
+        if top < self.scroll_y:
+            self.scroll_to(y=top, animate=False, immediate=True)
+        elif end > self.scroll_y + self.size.height:
+            self.scroll_to(y=end - self.size.height, animate=False, immediate=True)
+
+    def go(self, row: int) -> None:
+        """Moves the cursor to a row, or to the nearest one."""
+        if self.total:
+            self.cursor = min(max(row, 0), self.total - 1)
+
+    def action_step(self, by: int) -> None:
+        if by < 0 and self.cursor == 0:
+            self.post_message(self.Left())
+        else:
+            self.go(self.cursor + by)
+
+    def action_leaf(self, by: int) -> None:
+        self.go(self.cursor + by * max(self.size.height // LINES - 1, 1))
+
+    def action_first(self) -> None:
+        self.go(0)
+
+    def action_last(self) -> None:
+        self.go(self.total - 1)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        line = -1 if offset is None else offset.y + self.scroll_offset.y
+        if offset is None or not self.total or line >= self.virtual_size.height:
+            return
+        event.stop()
+        row = self._lines.row_at(line)
+        if row in self._lines.words and line == self._lines.top(row):
+            return
+        if offset.x < LINES or event.ctrl:
+            self.go(row)
+            self.post_message(self.Marked(row))
+        elif row == self.cursor:
+            self.post_message(self.Opened())
+        else:
+            self.go(row)
+
+
+LINES = 2
+"""Lines of a row; the first row of a group has its heading above."""
+
+
+class Lines:
+    """Rows from 0 to `total`, of which some are known. A heading is known where two neighbours are."""
+
+    def __init__(self, now: datetime, total: int = 0, *, grouped: bool = True, pins: bool = True) -> None:
+        self.rows: dict[int, SessionHit] = {}
+        self.words: dict[int, str] = {}
+        """Headings, by the row that they stand above."""
+        self.total = total
+        self._headings: list[int] = []
+        self._now = now
+        self._grouped = grouped
+        self._pins = pins
+
+    def add(self, rows: Mapping[int, SessionHit]) -> None:
+        self.rows.update(rows)
+        if not self._grouped:
+            return
+        for index in sorted({at for row in rows for at in (row, row + 1)}):
+            hit, above = self.rows.get(index), self.rows.get(index - 1)
+            if hit is None or (index and above is None) or index in self.words:
+                continue
+            word = group(hit.session, self._now, pins=self._pins)
+            if above is None or word != group(above.session, self._now, pins=self._pins):
+                self.words[index] = word
+                insort(self._headings, index)
+
+    @property
+    def height(self) -> int:
+        return LINES * self.total + len(self._headings)
+
+    def headings_to(self, row: int) -> int:
+        """Returns the number of headings above a row, including its own."""
+        return bisect_right(self._headings, row)
+
+    def top(self, row: int) -> int:
+        """Returns the first line of a row, or of its heading."""
+        return LINES * row + bisect_left(self._headings, row)
+
+    def row_at(self, line: int) -> int:
+        """Returns the row of a line; the nearest row for a line outside."""
+        found = bisect_right(range(self.total), line, key=self.top) - 1
+        return min(max(found, 0), max(self.total - 1, 0))

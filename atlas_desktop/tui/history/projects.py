@@ -1,0 +1,102 @@
+"""Projects: choose one for the conversation; create, rename, archive and remove them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
+from atlas_desktop.tui.history.questions import new_project_name
+from atlas_desktop.words.catalogue import tr
+from memory.organising.entities import Project
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+
+
+class ProjectsScreen(NamedItemsScreen[Project]):
+    """Lists the projects of one room; `now` is the name of the conversation's project.
+
+    Dismissed with the chosen project, or None; then `out` says whether to leave the current project.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "archive", tr("kept.archive")),
+        Binding("n", "leave_project", tr("kept.no_project")),
+    ]
+    heading = tr("history.projects.title")
+    hint = tr("history.projects.hint")
+    none = tr("history.projects.none")
+    stays = tr("history.projects.stay")
+
+    def __init__(self, app: "BaseApp", room: "RoomServices", now: str | None) -> None:
+        super().__init__(app, room)
+        self._now = now
+        self.out = False
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(".box", Vertical).border_subtitle = tr("history.projects.keys")
+
+    async def things(self) -> Sequence[Project]:
+        """Returns the projects, those in use first."""
+        found = await self.room.projects.list()
+        return sorted(found, key=lambda one: (one.archived_at is not None, one.name.casefold()))
+
+    def described(self, one: Project) -> str:
+        facts = [
+            *([tr("history.projects.here")] if self.in_use(one) else []),
+            *([tr("history.projects.archived")] if one.archived_at is not None else []),
+            tr("history.count", count=one.sessions),
+            tr("history.projects.memories", count=one.memories),
+        ]
+        if one.used_at is not None:
+            facts.append(tr("history.used", when=long(one.used_at, self.atlas.now())))
+        return " · ".join(facts)
+
+    def in_use(self, one: Project) -> bool:
+        return self._now == one.name
+
+    async def edited(self, old: Project | None) -> Project | None:
+        title = tr("history.projects.new" if old is None else "history.projects.rename")
+        name = await new_project_name(self.atlas, title, now="" if old is None else old.name)
+        if name is None:
+            return None
+        if old is None:
+            return await self.room.projects.create(name)
+        changed = await self.room.projects.rename(old.id, name)
+        if self._now == old.name:
+            self._now = changed.name
+        await self._told()
+        return changed
+
+    async def removed(self, one: Project) -> None:
+        await self.room.projects.delete(one.id)
+        await self._told()
+
+    def action_archive(self) -> None:
+        if (one := self.marked) is not None:
+            self._do(self._archive(one))
+
+    async def _archive(self, one: Project) -> None:
+        service = self.room.projects
+        await (service.archive(one.id) if one.archived_at is None else service.reopen(one.id))
+        await self._show(one.id)
+
+    def action_leave_project(self) -> None:
+        self.out = True
+        self.dismiss(None)
+
+    async def _told(self) -> None:
+        """Conversations have changed their project."""
+        if (chat := self.atlas.chat) is not None:
+            await chat.sessions_changed([])
+
+
+def project_words(name: str | None) -> str:
+    """Says that the conversation is in a project, or in none."""
+    return tr("history.projects.chosen", name=clean_line(name)) if name else tr("history.projects.out")

@@ -1,0 +1,232 @@
+"""How the history browser shows a conversation: as a row, and as a preview."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content, Span
+
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.sessions import number_of, without_number
+from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
+from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.formats import formats
+from memory.entities import Message, RoomKind, Session
+from memory.search.entities import SessionHit, Snippet
+from models.messages import Role
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.branches import BranchService
+
+
+FOUND = "bold underline"
+"""The style of what was looked for; it also has a colour where the ground is that of the list."""
+_INDENT = 2
+_LEAST_TITLE = 12
+_LONGEST = 1500
+"""Characters of a message in the preview."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """The state of a row in its list."""
+
+    width: int
+    cursor: bool = False
+    selected: bool = False
+    binned: bool = False
+
+
+def group(session: Session, now: datetime, *, pins: bool) -> str:
+    """Returns the heading of a row: today, yesterday, a day of this week, or a month."""
+    if pins and session.pinned_at is not None:
+        return tr("history.pinned")
+    found = group_of(session.updated_at, now)
+    local = session.updated_at.astimezone(now.tzinfo)
+    if found == GROUPS[2]:
+        return f"{formats().weekday(local)}, {formats().day(local)}"
+    return formats().month(local) if found == GROUPS[3] else found
+
+
+def title_of(session: Session) -> str:
+    return clean_line(session.title) or tr("history.untitled")
+
+
+def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Content]:
+    """Returns two lines: title and time, then what was found or what is known. Both fill the width."""
+    session = hit.session
+    quiet, bright = ("", FOUND) if look.cursor else ("$quiet", f"{FOUND} $accent")
+    at = session.deleted_at if look.binned and session.deleted_at else session.updated_at
+    when = " ".join([*_signs(session), short(at, now)])
+    mark = "✓ " if look.selected else "  "
+    room = _room_word(session)
+    free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 1, _LEAST_TITLE)
+    title = hit.title if clean_line(hit.title.text) else Snippet(tr("history.untitled"))
+    first = Content.assemble(
+        (mark, "bold"),
+        (room, "bold" if look.cursor else "bold $warning"),
+        _fitted(_title(title, free, bright), free),
+        " ",
+        (when, quiet),
+    )
+    free = max(look.width - _INDENT, _LEAST_TITLE)
+    if hit.snippet is not None and hit.snippet.text:
+        words = marked(hit.snippet, free, bright)
+        second = words if look.cursor else words.stylize_before("$quiet")
+    else:
+        second = Content.styled(_cut(_facts(hit), free), quiet)
+    return first, Content.assemble(" " * _INDENT, _fitted(second, free))
+
+
+def _title(title: Snippet, width: int, style: str) -> Content:
+    """As `marked`; a number that tells titles apart stays visible when the title is cut."""
+    number = number_of(title.text)
+    if not number or cell_len(_visible(title.text)) <= width:
+        return marked(title, width, style)
+    words = without_number(title.text)
+    marks = tuple((begin, end) for begin, end in title.marks if end <= len(words))
+    return marked(Snippet(words, marks), width - len(number), style) + number
+
+
+def marked(piece: Snippet, width: int, style: str) -> Content:
+    """Returns a text with the matches marked, cut so that the first match is visible."""
+    text, marks = _visible(piece.text), piece.marks
+    begin = 0
+    if marks and cell_len(text) > width and cell_len(text[: marks[0][1]]) > width - 2:
+        begin = max(marks[0][0] - width // 3, 1)
+    shown = _cut(("…" if begin else "") + text[begin:], width)
+    shift = (1 if begin else 0) - begin
+    end = len(shown) - (1 if shown.endswith("…") and len(shown) < len(text) - begin else 0)
+    spans = [Span(max(a + shift, 0), min(b + shift, end), style) for a, b in marks if 0 <= a + shift < end]
+    return Content(shown, spans=spans)
+
+
+def preview(hit: SessionHit, messages: Sequence[Message], now: datetime, *, binned: bool = False) -> Content:
+    """Returns the marks of a conversation and some of its messages, with the matches marked."""
+    session = hit.session
+    parts: list[Content | str | tuple[str, str]] = [
+        (title_of(session), "bold"),
+        "\n",
+        (" · ".join(_known(hit, now, binned=binned)), "$quiet"),
+    ]
+    wanted = _wanted(hit)
+    for message in messages:
+        who = _speaker(message)
+        chosen = hit.message is not None and message.id == hit.message.id
+        text = clean(message.content).strip()
+        text, cut = (text[:_LONGEST], " …") if len(text) > _LONGEST else (text, "")
+        body = Content(text)
+        if wanted is not None:
+            body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
+        parts += [
+            "\n\n",
+            ("▸ " if chosen else "", "bold $accent"),
+            (who, "bold $mine" if message.role is Role.USER else "bold $primary"),
+            (f" · {long(message.created_at, now)}", "$quiet"),
+            "\n",
+            body,
+            (cut, "$quiet"),
+        ]
+    return Content.assemble(*parts)
+
+
+# --- parts -----------------------------------------------------------------------------------------
+
+
+def _signs(session: Session) -> list[str]:
+    """Returns the signs before the time."""
+    return [
+        *([tr("history.important")] if session.important else []),
+        *([tr("history.starred")] if session.starred else []),
+        *([tr("history.archived")] if session.archived_at is not None else []),
+    ]
+
+
+def _room_word(session: Session) -> str:
+    words = {RoomKind.PRIVATE: tr("history.private"), RoomKind.OFF_RECORD: tr("history.off_record")}
+    return f"{words[session.room]} " if session.room in words else ""
+
+
+def _facts(hit: SessionHit) -> str:
+    session = hit.session
+    parts = [tr("amounts.messages", count=session.message_count)]
+    parts += [tr("history.matches", count=hit.matches)] if hit.matches else []
+    parts += [clean_line(session.project)] if session.project else []
+    parts += [" ".join(f"#{clean_line(tag)}" for tag in session.tags)] if session.tags else []
+    parts += [clean_line(session.category)] if session.category else []
+    return " · ".join(parts)
+
+
+def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
+    session = hit.session
+    found = [room.strip()] if (room := _room_word(session)) else []
+    for holds, word in (
+        (session.starred, "is_starred"),
+        (session.important, "is_important"),
+        (session.pinned_at is not None, "is_pinned"),
+        (session.archived_at is not None, "archived"),
+    ):
+        found += [tr(f"history.{word}")] if holds else []
+    found.append(tr("amounts.messages", count=session.message_count))
+    found += [tr("history.matches", count=hit.matches)] if hit.matches else []
+    found += [tr("history.project", name=clean_line(session.project))] if session.project else []
+    found += [f"#{clean_line(tag)}" for tag in session.tags]
+    found += [clean_line(session.category)] if session.category else []
+    begun, used = long(session.created_at, now), long(session.updated_at, now)
+    found += [tr("history.begun", when=begun)] if begun != used else []
+    found.append(tr("history.used", when=used))
+    if binned and session.deleted_at is not None:
+        found.append(tr("history.deleted", when=long(session.deleted_at, now)))
+    return found
+
+
+def _speaker(message: Message) -> str:
+    if message.role is Role.USER:
+        return tr("history.you")
+    return tr("history.instructions") if message.role is Role.SYSTEM else "Atlas"
+
+
+def _wanted(hit: SessionHit) -> "re.Pattern[str] | None":
+    """Returns the words that matched in the title and the snippet."""
+    found = {
+        piece.text[a:b] for piece in (hit.title, hit.snippet) if piece is not None for a, b in piece.marks
+    }
+    words = sorted((word for word in found if word.strip()), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)), re.IGNORECASE) if words else None
+
+
+def _visible(text: str) -> str:
+    """Returns the text on one line, each invisible character replaced by a space."""
+    if clean_line(text) == text:
+        return text
+    return "".join(char if char.isprintable() and clean(char) == char else " " for char in text)
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
+
+
+def _fitted(content: Content, width: int) -> Content:
+    """Pads with spaces to the width."""
+    return content.pad_right(max(width - content.cell_length, 0))
+
+
+SHOWN = 6
+
+
+async def around(branches: "BranchService", hit: "SessionHit") -> "list[Message]":
+    """Returns the matching message and those after it; otherwise the end of the conversation."""
+    branch = await branches.open(hit.session.id, newest=SHOWN)
+    if hit.message is None:
+        return list(branch.newest)
+    if hit.message.id not in branch.ids:
+        # It is on another branch than the one that is shown.
+        return [hit.message]
+    place = branch.ids.index(hit.message.id)
+    shown = branch.ids[place : place + SHOWN]
+    return await branches.page(hit.session.id, shown[-1], len(shown))

@@ -1,0 +1,459 @@
+"""The history browser: search all conversations, look at them, and organise them."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+from textual.worker import WorkerCancelled, WorkerFailed
+
+from atlas_desktop.services.search import FindingService
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.history.actions import HistoryActions
+from atlas_desktop.tui.history.filters import BIN, MORE, QUICK, FilterChips, SavedScreen, holds, toggled
+from atlas_desktop.tui.history.list import HistoryList
+from atlas_desktop.tui.history.questions import chosen_filter
+from atlas_desktop.tui.history.rows import around, preview
+from atlas_desktop.tui.history.search import HistorySearch
+from atlas_desktop.tui.provenance.sources import Chosen
+from atlas_desktop.tui.views import View
+from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
+from memory.search.entities import Order, Page, SessionHit
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from memory.entities import Message
+
+_PREVIEW_S = 0.03
+
+
+_TYPED = ("open", "back", "save", "undo", "room")
+"""What can be done while the field has the focus; all other keys are typed there."""
+_IN_BIN = ("restore",)
+_NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
+
+
+class HistoryScreen(View, SparingScreen[Chosen | None]):
+    """Dismissed with what to open, or None. `query` is the first query."""
+
+    CSS_PATH = "history.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    where = Where.HISTORY
+    shown_by = "show_history"
+    AUTO_FOCUS = "#query"
+    # Before the field is given the key: what is typed right after it belongs to the list already.
+    BINDINGS = [  # noqa: RUF012
+        *bindings(Where.HISTORY),
+        *bindings(Where.VIEWS, hidden=True),
+        Binding("down,pagedown", "history_list", tr("history.key.list"), priority=True, system=True),
+    ]
+
+    def __init__(self, app: "BaseApp", query: str = "") -> None:
+        super().__init__(app.size.width)
+        self.atlas = app
+        self._first_query = query
+        self._list = HistoryList(app.now(), id="found")
+        self.search = HistorySearch(
+            FindingService(app.desk), app.attempt, show=self._show, add=self._add, explain=self._explain
+        )
+        self.search.text = query
+        self.changes = HistoryActions(app, self._list, reload=self.reload, offer=self._offer)
+        self._preview_text = Static("", id="preview", markup=False)
+        self._keys = KeyLine()
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield CleanInput(self._first_query, placeholder=tr("history.ask"), id="query", select_on_focus=False)
+        yield FilterChips(id="chips")
+        yield Static("", id="fault", markup=False)
+        with Container(id="columns"):
+            with Container(id="left"):
+                yield self._list
+                yield Static("", id="none", markup=False)
+            with VerticalScroll(id="preview-box", can_focus=False):
+                yield self._preview_text
+        yield ChangeBar(id="change")
+        yield self._keys
+
+    def on_mount(self) -> None:
+        self._tell_chips()
+        if not self._first_query:
+            # A field that comes with words says so by itself.
+            self.seek()
+
+    @property
+    def listing(self) -> HistoryList:
+        return self._list
+
+    @property
+    def field(self) -> Input:
+        return self.query_one("#query", Input)
+
+    @property
+    def text(self) -> str:
+        return self.field.value
+
+    @property
+    def binned(self) -> bool:
+        """Whether the bin is shown."""
+        return self.search.binned
+
+    def back(self) -> None:
+        self.action_history_back()
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
+        if not self.standing:
+            return
+        query = self.search.asked.query
+        by_time = not query.question and self.search.order is Order.RECENT and not self.binned
+        with self.app.batch_update():
+            self._list.show(
+                dict(enumerate(page.hits, first)),
+                page.total,
+                self.atlas.now(),
+                cursor=cursor,
+                grouped=by_time,
+                pins=query.where is None,
+                binned=self.binned,
+            )
+            self._list.display = bool(page.total)
+            empty = self.query_one("#none", Static)
+            empty.display = not page.total
+            if not page.total:
+                looked = bool(self.search.asked.text.strip())
+                word = "none_found" if looked else "none_binned" if self.binned else "none"
+                empty.update(Content(tr(f"history.{word}")))
+            self._explain("")
+            self.tell()
+
+    def _add(self, page: Page[SessionHit], first: int) -> None:
+        if not self.standing:
+            return
+        if page.hits:
+            self._list.put(dict(enumerate(page.hits, first)), max(page.total, self._list.total))
+        self.tell()
+
+    def _offer(self, text: str, undo: Undo | None) -> None:
+        self.query_one(ChangeBar).offer(text, undo)
+        self.tell()
+
+    def seek(self) -> None:
+        """Searches for the typed text."""
+        self._list.clear_selection()
+        self.search.seek(self.text)
+
+    def reload(self) -> None:
+        """Reads the visible rows again after a change; the cursor stays on its row."""
+        self.search.reload(self._list.cursor)
+
+    @property
+    def standing(self) -> bool:
+        """Whether the widgets are still there: a screen that closes loses them first."""
+        return self._preview_text.is_attached and self._keys.is_attached
+
+    def tell(self) -> None:
+        """Updates the title line and the footer."""
+        if not self.standing:
+            return
+        parts = [tr("history.bin" if self.binned else "history.title")]
+        parts.append(tr("history.more" if self.search.page.more else "history.count", count=self._list.total))
+        if self.search.asked.query.question:
+            parts.append(tr("history.nearest"))
+        elif self.search.order is Order.BEST:
+            parts.append(tr("history.best"))
+        if self.binned:
+            parts.append(tr("history.bin_days"))
+        line = Content(" · ".join(parts))
+        if self.atlas.desk.rooms.private is not None:
+            line = Content.assemble(line, " · ", (tr("history.unlocked"), "bold $warning"))
+        if chosen := len(self._list.selected):
+            line = Content.assemble(line, " · ", (tr("history.selected", count=chosen), "bold $accent"))
+        self.query_one("#title", Static).update(line, layout=False)
+        self.refresh_bindings()
+
+    def _explain(self, text: str) -> None:
+        if not self.standing:
+            return
+        fault = self.query_one("#fault", Static)
+        if text or fault.display:
+            fault.display = text != ""
+            fault.update(Content(text))
+
+    def on_history_list_wanted(self, event: HistoryList.Wanted) -> None:
+        self.search.read_from(event.first)
+
+    def on_history_list_moved(self) -> None:
+        self.atlas.attempt(self._preview, group="history-preview", exclusive=True)
+        self.refresh_bindings()
+
+    async def _preview(self) -> None:
+        # A key that is held down passes rows by faster than they can be read.
+        await asyncio.sleep(_PREVIEW_S)
+        hit = self._list.marked
+        told = Content("")
+        if hit is not None:
+            try:
+                told = preview(hit, await self._around(hit), self.atlas.now(), binned=self.binned)
+            except (SessionNotFound, MessageNotFound, RoomClosed):
+                self.reload()
+                return
+        if self.standing:
+            self._preview_text.update(told)
+            box = self.query_one("#preview-box", VerticalScroll)
+            box.display = self._list.total > 0
+            box.scroll_home(animate=False)
+
+    async def _around(self, hit: SessionHit) -> "list[Message]":
+        return await around(self.atlas.desk.at(hit.session.room).branches, hit)
+
+    def forget_private(self) -> bool:
+        self._list.clear_selection()
+        self._list.show({}, 0, self.atlas.now())
+        self._preview_text.update(Content(""))
+        self.query_one(ChangeBar).take()
+        self.app.call_later(self.search.reload)
+        return True
+
+    # --- the field and the filters ---------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._tell_chips()
+        self.seek()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.atlas.attempt(self._open_first, group="history-open", exclusive=True)
+
+    async def _open_first(self) -> None:
+        """Opens the best match, also if Enter comes before it is found."""
+        while self.search.busy:
+            try:
+                await self.search.wait()
+            except (WorkerCancelled, WorkerFailed):
+                continue
+        self.action_history_open()
+
+    def action_history_list(self) -> None:
+        """Goes from the field to the list."""
+        self.set_focus(self._list)
+
+    def on_history_list_left(self) -> None:
+        self.field.focus()
+
+    def on_descendant_focus(self) -> None:
+        self._tell_chips()
+        self.refresh_bindings()
+
+    def on_history_list_opened(self) -> None:
+        self.action_history_open()
+
+    def on_history_list_marked(self, event: HistoryList.Marked) -> None:
+        self._list.go(event.row)
+        self.action_history_select()
+
+    def _tell_chips(self) -> None:
+        on = {name for name, term in QUICK.items() if holds(self.text, term)}
+        self.query_one(FilterChips).tell({*on, BIN} if self.binned else on, keys=not self.field.has_focus)
+
+    def on_filter_chips_pressed(self, event: FilterChips.Pressed) -> None:
+        if event.name == MORE:
+            self.action_history_filters()
+        else:
+            self.filter(event.name)
+
+    def filter(self, name: str) -> None:
+        """Adds or removes a quick filter, or shows or leaves the bin."""
+        if name == BIN:
+            self.search.binned = not self.binned
+            self._tell_chips()
+            self.seek()
+        else:
+            self.put(toggled(self.text, QUICK[name]))
+
+    def put(self, text: str) -> None:
+        """Puts a query into the field."""
+        self.field.value = text
+        self.field.cursor_position = len(text)
+
+    # --- actions: going about --------------------------------------------------------------------
+
+    def action_history_open(self) -> None:
+        hit = self._list.marked
+        if hit is None:
+            return
+        if self.binned:
+            self.atlas.say(tr("history.in_bin"))
+            return
+        self.dismiss(Chosen(hit.session.id, None if hit.message is None else hit.message.id))
+
+    def action_history_back(self) -> None:
+        """Clears the selection, then the query, then leaves the bin, then closes the screen."""
+        if self._list.selected:
+            self._list.clear_selection()
+            self.tell()
+        elif self.text:
+            self.put("")
+            self.field.focus()
+        elif self.binned:
+            self.filter(BIN)
+        else:
+            self.dismiss(None)
+
+    def action_history_search(self) -> None:
+        self.field.focus()
+
+    def action_history_order(self) -> None:
+        self.search.change_order()
+
+    def action_history_bin(self) -> None:
+        self.filter(BIN)
+
+    def action_history_only_starred(self) -> None:
+        self.filter("starred")
+
+    def action_history_only_important(self) -> None:
+        self.filter("important")
+
+    def action_history_only_pinned(self) -> None:
+        self.filter("pinned")
+
+    def action_history_only_archived(self) -> None:
+        self.filter("archived")
+
+    def action_history_only_week(self) -> None:
+        self.filter("week")
+
+    def action_history_only_code(self) -> None:
+        self.filter("code")
+
+    def action_history_filters(self) -> None:
+        self.changes.do(self._choose_filter())
+
+    async def _choose_filter(self) -> None:
+        term = await chosen_filter(self.atlas)
+        if term:
+            self.put(f"{term} {self.text}".strip() if term.startswith("@") else f"{self.text} {term}".strip())
+
+    def action_history_save(self) -> None:
+        self.changes.do(self._save())
+
+    async def _save(self) -> None:
+        room = self.atlas.desk.open_rooms[0]
+        found = await self.atlas.push_screen_wait(SavedScreen(self.atlas, room, self.text))
+        if found is not None:
+            self.put(found.query)
+
+    def action_history_room(self) -> None:
+        """Closes the private room, or opens it and lists its conversations too."""
+        if (chat := self.atlas.chat) is not None:
+            chat.close_or_open_private(self.search.reload)
+
+    # --- actions: selecting ----------------------------------------------------------------------
+
+    def action_history_select(self) -> None:
+        hit = self._list.marked
+        if hit is not None:
+            self._list.select([hit], selected=hit.session.id not in self._list.selected)
+            self.tell()
+
+    def action_history_extend_up(self) -> None:
+        self._extend(-1)
+
+    def action_history_extend_down(self) -> None:
+        self._extend(+1)
+
+    def _extend(self, by: int) -> None:
+        before = self._list.marked
+        self._list.go(self._list.cursor + by)
+        self._list.select([hit for hit in (before, self._list.marked) if hit is not None])
+        self.tell()
+
+    def action_history_all(self) -> None:
+        self.changes.do(self._select_all())
+
+    async def _select_all(self) -> None:
+        found = await self.search.all_found()
+        if len(self._list.selected) == len(found):
+            self._list.clear_selection()
+        else:
+            self._list.select(found)
+        self.tell()
+
+    # --- actions: changes ------------------------------------------------------------------------
+
+    def action_history_tag(self) -> None:
+        self.changes.tag()
+
+    def action_history_star(self) -> None:
+        self.changes.star()
+
+    def action_history_important(self) -> None:
+        self.changes.important()
+
+    def action_history_pin(self) -> None:
+        self.changes.pin()
+
+    def action_history_archive(self) -> None:
+        self.changes.archive()
+
+    def action_history_project(self) -> None:
+        self.changes.put_into_project()
+
+    def action_history_private(self) -> None:
+        self.changes.move()
+
+    def action_history_merge(self) -> None:
+        self.changes.merge()
+
+    def action_history_export(self) -> None:
+        self.changes.export()
+
+    def action_history_delete(self) -> None:
+        """Moves to the bin; deletes for good what is in the bin."""
+        if not self.changes.chosen:
+            return
+        if self.binned:
+            self.changes.erase()
+        else:
+            self.changes.delete()
+
+    def action_history_restore(self) -> None:
+        self.changes.restore()
+
+    def action_history_undo(self) -> None:
+        if (undo := self.query_one(ChangeBar).take()) is not None:
+            self.changes.take_back(undo)
+
+    def on_change_bar_undone(self) -> None:
+        self.action_history_undo()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        deed = action.removeprefix("history_")
+        if deed == action:
+            return super().check_action(action, parameters)
+        if deed == "room":
+            return self.atlas.chat is not None and self.atlas.chat.check_action("close_private", ())
+        if deed == "list":
+            return self.field.has_focus and bool(self._list.total)
+        if self.field.has_focus and deed not in _TYPED:
+            return False
+        if deed == "undo":
+            return self.query_one(ChangeBar).offered is not None
+        if deed in _IN_BIN:
+            return self.binned and bool(self.changes.chosen)
+        if deed in _NOT_IN_BIN:
+            return not self.binned and bool(self.changes.chosen)
+        if deed == "delete":
+            return bool(self.changes.chosen)
+        return deed not in ("select", "all", "extend_up", "extend_down") or bool(self._list.total)

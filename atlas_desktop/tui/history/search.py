@@ -1,0 +1,143 @@
+"""Searches for what is typed in the history browser, and reads the pages that come into view."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from textual.worker import Worker
+
+from atlas_desktop.error_table import unclear
+from atlas_desktop.services.search import Asked, FindingService
+from atlas_desktop.words.catalogue import tr
+from memory.errors import QueryUnclear, SavedSearchNotFound
+from memory.search.entities import Order, Page, Query, SessionHit
+
+PAGE = 30
+"""Conversations that are read at once."""
+MEANT_S = 0.25
+"""How long a question by meaning rests before it is asked: the model has to read it."""
+_EVERY = 2**31
+
+Show = Callable[[Page[SessionHit], int, int], None]
+"""Called with a page, the row of its first conversation, and the row of the cursor."""
+
+
+class HistorySearch:
+    """Runs one search at a time; a newer one replaces it.
+
+    `show` is called with a page that replaces all rows, `add` with a further page and its first row,
+    `explain` with a remark on the query (empty: none). `attempt` runs work in the background.
+    """
+
+    def __init__(
+        self,
+        finding: FindingService,
+        attempt: Callable[..., Worker[Any]],
+        *,
+        show: Show,
+        add: Callable[[Page[SessionHit], int], None],
+        explain: Callable[[str], None],
+    ) -> None:
+        self._finding = finding
+        self._attempt = attempt
+        self._show, self._add, self._explain = show, add, explain
+        self._worker: Worker[Any] | None = None
+        self._fetching: set[int] = set()
+        self.text = ""
+        """What was looked for last."""
+        self.shown = 0
+        """How often all rows were replaced."""
+        self.binned = False
+        self.asked = Asked("", Query())
+        self.order = Order.RECENT
+        self.page: Page[SessionHit] = Page((), 0)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the search for the typed text is still running."""
+        return self._worker is not None and not self._worker.is_finished
+
+    async def wait(self) -> None:
+        """Returns when the current search has ended. Raises `WorkerFailed`, `WorkerCancelled`."""
+        if self._worker is not None:
+            await self._worker.wait()
+
+    def seek(self, text: str) -> None:
+        """Searches for `text`; cancels the current search."""
+        self.text = text
+        self._worker = self._attempt(partial(self._seek, text), group="history", exclusive=True)
+
+    async def _seek(self, text: str) -> None:
+        try:
+            asked = await self._finding.understand(text, typing=True)
+        except QueryUnclear as fault:
+            # What was found before stays: the query may be half typed.
+            self._explain(unclear(fault))
+            return
+        except SavedSearchNotFound:
+            self._explain(tr("history.no_saved"))
+            return
+        if asked.query.question:
+            self._explain(tr("history.looking"))
+            await asyncio.sleep(MEANT_S)
+        page = await self._fetch(asked, 0)
+        self.asked = asked
+        self._replace(page, 0, 0)
+
+    def reload(self, row: int = 0) -> None:
+        """Reads the page of `row` again after a change; the cursor goes to that row."""
+        self._attempt(partial(self._reload, row), group="history", exclusive=True)
+
+    async def _reload(self, row: int) -> None:
+        first = row - row % PAGE
+        page = await self._fetch(self.asked, first)
+        if not page.hits and first:
+            first, row = 0, 0
+            page = await self._fetch(self.asked, 0)
+        self._replace(page, first, min(row, max(page.total - 1, 0)))
+
+    def _replace(self, page: Page[SessionHit], first: int, cursor: int) -> None:
+        self.shown += 1
+        self._fetching.clear()
+        self.page = page
+        self._show(page, first, cursor)
+
+    def read_from(self, row: int) -> None:
+        """Reads the page that `row` is on, unless it is being read."""
+        first = row - row % PAGE
+        if first not in self._fetching:
+            self._fetching.add(first)
+            self._attempt(partial(self._more, first, self.shown), group="history-more")
+
+    async def _more(self, first: int, shown: int) -> None:
+        page = await self._fetch(self.asked, first)
+        if shown != self.shown:
+            return
+        self._fetching.discard(first)
+        if page.hits:
+            self.page = page
+        self._add(page, first)
+
+    async def all_found(self) -> list[SessionHit]:
+        """Returns everything that matches, for changes to all of it."""
+        page = await self._fetch(self.asked, 0, _EVERY, exhaustive=True)
+        return list(page.hits)
+
+    def change_order(self) -> None:
+        """Switches between sorting by time and by relevance."""
+        self.order = Order.BEST if self.order is Order.RECENT else Order.RECENT
+        self.reload()
+
+    async def _fetch(
+        self, asked: Asked, first: int, limit: int = PAGE, *, exhaustive: bool = False
+    ) -> Page[SessionHit]:
+        return await self._finding.sessions(
+            asked.query,
+            limit=limit,
+            offset=first,
+            order=self.order,
+            binned=self.binned,
+            snippets=limit == PAGE,
+            exhaustive=exhaustive,
+        )

@@ -1,0 +1,268 @@
+"""The memory browser: memories by kind, with their sources; accept, correct, pin and forget them."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, OptionList, Static, Tab, Tabs
+from textual.widgets.option_list import Option
+
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.memories.actions import MemoryActions, allowed
+from atlas_desktop.tui.memories.entries import (
+    FADING,
+    INBOX,
+    KINDS,
+    PAGE,
+    TABS,
+    Entry,
+    EntryReader,
+    details,
+    nothing,
+    row,
+)
+from atlas_desktop.tui.overlays import fit
+from atlas_desktop.tui.provenance.screen import WhyScreen
+from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
+from atlas_desktop.tui.views import View
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+from memory.errors import RoomClosed
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+DEBOUNCE_S = 0.15
+
+
+class MemoryList(OptionList):
+    """The rows; Left and Right go to the tab beside."""
+
+
+class MemoryScreen(View, SparingScreen[Chosen | None]):
+    """Dismissed with what to open, or None. Without a `tab` it starts with the first one that is not
+    empty."""
+
+    CSS_PATH = "memories.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    where = Where.MEMORIES
+    shown_by = "show_memories"
+    AUTO_FOCUS = "MemoryList"
+    BINDINGS = [*bindings(Where.MEMORIES), *bindings(Where.VIEWS, hidden=True)]  # noqa: RUF012
+
+    def __init__(self, app: "BaseApp", *, tab: str = "") -> None:
+        super().__init__(app.size.width)
+        self.atlas = app
+        self._reader = EntryReader(app.room)
+        self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self.refresh_memories)
+        self._tab = tab or INBOX
+        self._looks_for_tab = not tab
+        self._limit = PAGE
+        self._entries: list[Entry] = []
+        self._counts: dict[str, int] | None = None
+        self._timer: Timer | None = None
+        self._list = MemoryList(id="memories", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
+        yield CleanInput(placeholder=tr("memory.search"), id="search", select_on_focus=False)
+        with Container(id="columns"):
+            with Container(id="left"):
+                yield self._list
+                yield Static("", id="none", markup=False)
+            with VerticalScroll(id="details-box", can_focus=False):
+                yield Static("", id="details", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        fit(self, self.query_one("#left"), self._refresh_tab)
+
+    @property
+    def marked(self) -> Entry | None:
+        """The memory under the cursor."""
+        at = self._list.highlighted
+        return None if at is None or at >= len(self._entries) else self._entries[at]
+
+    @property
+    def _words(self) -> str:
+        return self.query_one("#search", Input).value.strip()
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def refresh_memories(self) -> None:
+        """Reads the tab again, and the number of memories in each tab."""
+        self._counts = None
+        self._refresh_tab()
+
+    def _refresh_tab(self) -> None:
+        """Reads the tab; a newer request replaces one that is running."""
+        if self not in self.app.screen_stack:
+            # It was left, and its room may be closed.
+            return
+        self.atlas.attempt(self._load, group="memories", exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            found = await self._reader.entries(self._tab, self._words, self._limit)
+            counts = self._counts or await self._reader.counts()
+        except RoomClosed:
+            # It is left when its room closes.
+            if self in self.app.screen_stack:
+                raise
+            return
+        self._counts = counts
+        if not self.is_attached:
+            return
+        if self._looks_for_tab and not found and (filled := next((tab for tab in KINDS if counts[tab]), "")):
+            # Nobody is shown an empty inbox who has memories.
+            self.query_one(Tabs).active = filled
+        else:
+            self._show(found, counts)
+        self._looks_for_tab = False
+
+    def _show(self, found: list[Entry], counts: dict[str, int]) -> None:
+        listing, kept = self._list, self.marked
+        at = listing.highlighted or 0
+        self._entries = found
+        # The list has no width of its own while it is empty.
+        width = max(self.query_one("#left").size.width - 5, 20)
+        now = self.atlas.now()
+        with self.app.batch_update():
+            listing.clear_options()
+            listing.add_options([Option(row(entry, width, now, self._tab), id=entry.id) for entry in found])
+            listing.display = bool(found)
+            ids = [entry.id for entry in found]
+            if found:
+                same = ids.index(kept.id) if kept is not None and kept.id in ids else at
+                listing.highlighted = min(same, len(found) - 1)
+            empty = self.query_one("#none", Static)
+            empty.display = not found
+            empty.update(Content(nothing(self._words, self._tab)))
+            # It keeps its place, so that the rows have their width when there are some again.
+            self.query_one("#details-box").set_class(not found, "-empty")
+            for key in (INBOX, FADING):
+                label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
+                self.query_one(f"#{key}", Tab).label = Content(label)
+        self.query_one("#title", Static).update(Content(tr("memory.title", count=counts["all"])))
+        self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        entry = self.marked
+        told = Content("") if entry is None else details(entry, self.atlas.now())
+        self.query_one("#details", Static).update(told)
+        self.query_one("#details-box", VerticalScroll).scroll_home(animate=False)
+
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        self._tab = event.tab.id or INBOX
+        self._looks_for_tab = self._looks_for_tab and self._tab == INBOX
+        self._limit = PAGE
+        # Something may have been learned since they were counted.
+        self._counts = None
+        self._list.highlighted = None
+        self._refresh_tab()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        self._show_details()
+        self.refresh_bindings()
+        if event.option_index == len(self._entries) - 1 and len(self._entries) >= self._limit:
+            self._limit += PAGE
+            self._refresh_tab()
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_memory_open()
+
+    # --- searching and going about ---------------------------------------------------------------
+
+    def action_memory_search(self) -> None:
+        field = self.query_one("#search", Input)
+        field.add_class("-shown")
+        field.focus()
+
+    def on_input_changed(self, _event: Input.Changed) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_S, self._refresh_tab)
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        self._list.focus()
+
+    def back(self) -> None:
+        self.action_memory_back()
+
+    def action_memory_back(self) -> None:
+        """Ends the search, then closes the screen."""
+        field = self.query_one("#search", Input)
+        if field.has_class("-shown"):
+            field.remove_class("-shown")
+            field.value = ""
+            self._list.focus()
+        else:
+            self.dismiss(None)
+
+    def action_memory_tab(self, step: int) -> None:
+        keys = list(TABS)
+        self.query_one(Tabs).active = keys[(keys.index(self._tab) + step) % len(keys)]
+
+    def action_memory_next(self) -> None:
+        self.action_memory_tab(1)
+
+    def action_memory_previous(self) -> None:
+        self.action_memory_tab(-1)
+
+    def action_memory_open(self) -> None:
+        if (entry := self.marked) is None:
+            return
+        if entry.message is not None:
+            self.dismiss(Chosen(entry.message.session_id, entry.message.id))
+        elif entry.summary is not None:
+            self.dismiss(Chosen(entry.summary.session_id, None))
+
+    def action_memory_why(self) -> None:
+        """Shows where a memory comes from, where it was used, and related memories."""
+        if (entry := self.marked) is not None and entry.memory is not None:
+            self.atlas.attempt(self._why(entry.memory.id), group="why", exclusive=True)
+
+    async def _why(self, memory_id: str) -> None:
+        reasons = await reasons_of(self.atlas.room, memory_id, self.atlas.now())
+        if self.app.screen is self:
+            self.app.push_screen(WhyScreen(self.atlas, reasons), self._why_left)
+
+    def _why_left(self, chosen: Chosen | None) -> None:
+        if chosen is not None:
+            self.dismiss(chosen)
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    def action_memory_accept(self) -> None:
+        self.changes.accept()
+
+    def action_memory_reject(self) -> None:
+        self.changes.reject()
+
+    def action_memory_rescue(self) -> None:
+        self.changes.rescue()
+
+    def action_memory_pin(self) -> None:
+        self.changes.pin()
+
+    def action_memory_accept_all(self) -> None:
+        self.changes.accept_all()
+
+    def action_memory_undo(self) -> None:
+        self.changes.undo()
+
+    def action_memory_edit(self) -> None:
+        self.changes.edit()
+
+    def action_memory_forget(self) -> None:
+        self.changes.forget()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        can = allowed(action, self._tab, self.marked)
+        return super().check_action(action, parameters) if can is None else can

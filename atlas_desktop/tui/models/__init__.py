@@ -1,0 +1,1 @@
+"""Models: the list, what is done with them, and which one answers."""

@@ -1,0 +1,325 @@
+"""The list of models: download, import, choose, measure, verify and remove them."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, ProgressBar, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import size
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.dialogs.choices import ChoiceScreen
+from atlas_desktop.tui.dialogs.forms import PathScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.models.rows import Groups, Row, details, line, read, title, under_way
+from atlas_desktop.tui.overlays import Covering, fit
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+from models.errors import ModelsError
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.models.jobs import ModelJobs
+    from atlas_desktop.tui.models.switcher import ModelSwitcher
+
+
+_DRAW_S = 0.2
+LINK, COPY = "link", "copy"
+
+
+class ModelsScreen(Covering, SparingScreen[None]):
+    """A list, with details of the marked model below; jobs continue when the screen is closed."""
+
+    of_rooms = False
+    CSS_PATH = "models.tcss"
+    where = Where.MODELS
+    AUTO_FOCUS = "#models"
+    BINDINGS = list(bindings(Where.MODELS))  # noqa: RUF012
+
+    def __init__(self, app: "BaseApp", work: "ModelJobs", switcher: "ModelSwitcher") -> None:
+        super().__init__()
+        self.atlas = app
+        self.work = work
+        self._switcher = switcher
+        self._list = OptionList(id="models", markup=False)
+        self._groups: Groups = ()
+        self._rows: dict[str, Row] = {}
+        self._was_busy = False
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield self._list
+        with Vertical(id="about"):
+            yield Static("", id="details", markup=False)
+            yield ProgressBar(id="amount", show_eta=False)
+            yield Static("", id="said", markup=False)
+        yield KeyLine(self._word)
+
+    def on_mount(self) -> None:
+        self.work.changed = self._changed
+        fit(self, self._list, self._show)
+        self.read()
+        self.set_interval(_DRAW_S, self._draw)
+
+    def on_unmount(self) -> None:
+        self.work.changed = lambda: None
+        self.work.unsay()
+
+    @property
+    def marked(self) -> Row | None:
+        """The model under the cursor."""
+        at = self._list.highlighted
+        return None if at is None else self._rows.get(str(self._list.get_option_at_index(at).id))
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Reads everything again."""
+        self.atlas.attempt(self._read, group="models-list", exclusive=True)
+
+    async def _read(self) -> None:
+        self._groups = await asyncio.to_thread(read, self.atlas.desk.models)
+        if self.is_attached:
+            self._show()
+
+    def _show(self) -> None:
+        kept = self.marked
+        self._rows = {row.id: row for _, rows in self._groups for row in rows}
+        width = max(self._list.size.width - 5, 30)
+        options: list[Option | None] = []
+        for name, rows in self._groups:
+            if options:
+                options.append(Option("", disabled=True))
+            options.append(Option(Content(name), disabled=True))
+            options += [Option(line(row, self.work, width), id=row.id) for row in rows]
+        with self.app.batch_update():
+            self._list.clear_options()
+            self._list.add_options(options)
+            arrived, self.work.arrived = self.work.arrived, ""
+            if arrived in self._rows:
+                self._list.highlighted = self._list.get_option_index(arrived)
+            elif kept is not None and kept.id in self._rows:
+                self._list.highlighted = self._list.get_option_index(kept.id)
+            elif kept is None and self.work.said_of in self._rows:
+                # What came of it while another screen was shown.
+                self._list.highlighted = self._list.get_option_index(self.work.said_of)
+            elif self._rows:
+                self._list.highlighted = self._list.get_option_index(next(iter(self._rows)))
+            self.query_one("#title", Static).update(Content(title(self._groups)))
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.marked
+        self.query_one("#details", Static).update(Content("") if row is None else details(row))
+        said = self.query_one("#said", Static)
+        here = self.work.said_of in ("", row.id if row is not None else "")
+        words = self.work.said if here else ""
+        said.update(Content.styled(words, "bold $error" if self.work.bad else "$success"))
+        said.set_class(bool(words), "-shown")
+        self.refresh_bindings()
+
+    def _changed(self) -> None:
+        """A job has started or ended."""
+        if self.is_attached:
+            self._draw()
+            self._tell()
+            self.read()
+
+    def _draw(self) -> None:
+        """Updates the progress line and bar."""
+        bar = self.query_one("#amount", ProgressBar)
+        bar.set_class(self.work.busy, "-shown")
+        progress = self.work.progress
+        bar.update(
+            total=None if progress is None else progress.total,
+            progress=0 if progress is None else progress.done,
+        )
+        row = self._rows.get(self.work.model)
+        if row is not None and (self.work.busy or self._was_busy):
+            width = max(self._list.size.width - 5, 30)
+            self._list.replace_option_prompt(row.id, line(row, self.work, width))
+        self._was_busy = self.work.busy
+
+    def on_option_list_option_highlighted(self) -> None:
+        self._tell()
+
+    def on_option_list_option_selected(self) -> None:
+        self.action_model_choose()
+
+    def _word(self, verb: str) -> str:
+        """Returns what a key does to the marked model, where its action has another name."""
+        row = self.marked
+        downloads = row is not None and not row.installed and row.found is None
+        return tr("models.download_yes") if verb == "model_choose" and downloads else ""
+
+    # --- what can be done ------------------------------------------------------------------------
+
+    def action_model_choose(self) -> None:
+        row = self.marked
+        if row is None:
+            return
+        if row.installed:
+            self.atlas.attempt(self._use(row), group="model-choice")
+        elif row.found is not None:
+            self.run_worker(self._import(row.found.path), group="ask", exclusive=True)
+        elif self.work.busy:
+            # It says so, and nothing is asked in vain.
+            self.work.download(row.id)
+        else:
+            self.run_worker(self._download(row), group="ask", exclusive=True)
+
+    async def _download(self, row: Row) -> None:
+        if await self.app.push_screen_wait(before_download(row)):
+            self.work.download(row.id)
+
+    async def _use(self, row: Row) -> None:
+        try:
+            self.work.say(await self._switcher.use(row.id), of=row.id)
+        except ModelsError as error:
+            words = explain(error)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", of=row.id, bad=True)
+
+    def action_model_pause(self) -> None:
+        row = self.marked
+        if self.work.kind == "download":
+            self.work.pause()
+        elif row is not None and row.id in self.work.paused:
+            self.work.download(row.id)
+
+    def action_model_cancel(self) -> None:
+        row = self.marked
+        if self.work.busy:
+            self.work.cancel()
+        elif row is not None and row.id in self.work.paused:
+            del self.work.paused[row.id]
+            self.work.say(tr("models.stopped"), of=row.id)
+
+    def action_model_import(self) -> None:
+        self.run_worker(self._ask_path(), group="ask", exclusive=True)
+
+    async def _ask_path(self) -> None:
+        window = PathScreen(
+            tr("models.import_title"), placeholder=tr("models.import_path"), hint=tr("models.import_hint")
+        )
+        typed = await self.app.push_screen_wait(window)
+        if typed:
+            await self._import(Path(typed))
+
+    async def _import(self, given: Path) -> None:
+        of = "" if self.marked is None else self.marked.id
+        try:
+            path, amount = await asyncio.to_thread(_file, given)
+        except OSError as error:
+            words = explain(error)
+            self.work.say(f"{words.title}. {words.message} {words.next_step}", of=of, bad=True)
+            return
+        ways = {LINK: tr("models.import_link"), COPY: tr("models.import_copy", bytes=size(amount))}
+        asked = ChoiceScreen(tr("models.import_how"), ways, LINK, hint=tr("models.choice_hint"))
+        how = await self.app.push_screen_wait(asked)
+        if how is not None:
+            self.work.take_in(path, link=how == LINK, of=of)
+
+    def action_model_bench(self) -> None:
+        row = self.marked
+        if row is None or row.summary is None:
+            return
+        if "chat" not in row.summary.roles and not row.used:
+            self.work.say(tr("models.not_embed"), of=row.id, bad=True)
+        else:
+            self.work.bench(row.id)
+
+    def action_model_tune(self) -> None:
+        if (row := self.marked) is not None:
+            self.atlas.attempt(self._tune(row.id), group="tune")
+
+    async def _tune(self, model_id: str) -> None:
+        from atlas_desktop.services.tuning import KIND
+
+        # In the open room it lasts, wherever the conversation is.
+        room = self.atlas.desk.room
+        if room is None:
+            self.work.say(tr("models.no_room"), of=model_id, bad=True)
+            return
+        await room.background.add(KIND, model_id, payload={"model": model_id})
+        self.work.say(tr("models.tuning", model=model_id), of=model_id)
+
+    def action_model_verify(self) -> None:
+        if (row := self.marked) is not None:
+            self.work.verify(row.id)
+
+    def action_model_remove(self) -> None:
+        if (row := self.marked) is not None:
+            self.run_worker(self._remove(row), group="ask", exclusive=True)
+
+    async def _remove(self, row: Row) -> None:
+        if not await self.app.push_screen_wait(before_removal(row)):
+            return
+        await asyncio.to_thread(self.atlas.desk.models.remove, row.id)
+        if row.used and not self.atlas.replying:
+            await self.atlas.desk.switch_model()
+        self.work.say(tr("models.removed", model=row.id))
+
+    def action_model_back(self) -> None:
+        self.dismiss(None)
+        here = any(row.used_for_chat for _, rows in self._groups for row in rows)
+        if here and self.atlas.choosing_model:
+            self.atlas.attempt(self.atlas.model_chosen(), group="model")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        row = self.marked if self._rows else None
+        chat = row is not None and row.summary is not None and "chat" in row.summary.roles
+        match action:
+            case "model_choose":
+                return row is not None and not under_way(row, self.work)
+            case "model_pause":
+                return self.work.kind == "download" or (row is not None and row.id in self.work.paused)
+            case "model_cancel":
+                return self.work.busy or (row is not None and row.id in self.work.paused)
+            case "model_bench" | "model_verify" | "model_remove":
+                return row is not None and row.installed and not self.work.busy
+            case "model_tune":
+                return row is not None and row.installed and chat
+            case "model_import":
+                return not self.work.busy
+        return super().check_action(action, parameters)
+
+
+def _file(given: Path) -> tuple[Path, int]:
+    """Returns a file that the user named, and its size in bytes. Raises OSError."""
+    path = given.expanduser()
+    return path, path.stat().st_size
+
+
+def before_download(row: Row) -> ConfirmScreen:
+    """Asks before a download: it takes gigabytes, and is the only time this computer contacts another."""
+    assert row.summary is not None
+    host = row.host or tr("models.package_index")
+    text = tr("models.download", model=row.id, host=host)
+    if row.summary.fit != "fits":
+        needed = size(row.summary.memory_needed)
+        text = f"{text}\n\n{tr(f'models.fit.{row.summary.fit}', needed=needed)}"
+    return ConfirmScreen(
+        tr("models.download_title", bytes=size(row.summary.bytes)),
+        text,
+        agree=tr("models.download_yes"),
+        refuse=tr("models.download_no"),
+    )
+
+
+def before_removal(row: Row) -> ConfirmScreen:
+    assert row.summary is not None
+    text = tr("models.remove_linked" if row.linked else "models.remove", bytes=size(row.summary.bytes))
+    if row.used:
+        text = f"{text} {tr('models.remove_used')}"
+    return ConfirmScreen(
+        tr("models.remove_title", model=row.id),
+        text,
+        agree=tr("models.remove_yes"),
+        refuse=tr("models.remove_no"),
+    )

@@ -1,0 +1,280 @@
+"""The settings as forms, made from their definitions."""
+
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.error_table import explain
+from atlas_desktop.settings.descriptions import Effect
+from atlas_desktop.settings.environment import read_value
+from atlas_desktop.settings.file import SettingsError
+from atlas_desktop.tui import keymap
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.compositing import SparingScreen
+from atlas_desktop.tui.dialogs.choices import ChoiceScreen
+from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
+from atlas_desktop.tui.overlays import Covering, fit
+from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
+from atlas_desktop.tui.settings.rows import LONG, Row, details, line, matching, rows, sections
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.words.catalogue import tr
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+
+class SettingsScreen(Covering, SparingScreen[None]):
+    """Sections at the left, their settings beside them, and details of the marked one below."""
+
+    of_rooms = False
+    CSS_PATH = "settings.tcss"
+    where = Where.SETTINGS
+    AUTO_FOCUS = "#sections"
+    BINDINGS = list(bindings(Where.SETTINGS))  # noqa: RUF012
+
+    def __init__(self, app: "BaseApp", *, section: str = "") -> None:
+        super().__init__()
+        self.atlas = app
+        self._section = section or sections()[0]
+        self._all: list[Row] = []
+        self._shown: list[Row] = []
+        self._told: str | None = None
+        names = [Option(tr(f"settings.section.{one}"), id=one) for one in sections()]
+        self._names = OptionList(*names, id="sections", markup=False)
+        self._list = OptionList(id="rows", markup=False)
+        self._search = CleanInput(placeholder=tr("settings.search"), id="search", select_on_focus=False)
+        self._field = CleanInput(id="value")
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield self._search
+        with Horizontal(id="columns"):
+            yield self._names
+            yield self._list
+            yield Static(tr("settings.nothing"), id="none", markup=False)
+        with Vertical(id="about"):
+            yield Static("", id="details", markup=False)
+            yield self._field
+            yield Static("", id="said", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._names.highlighted = sections().index(self._section)
+        fit(self, self._list, self._show)
+        self.read()
+
+    @property
+    def marked(self) -> Row | None:
+        """The setting under the cursor."""
+        at = self._list.highlighted
+        return None if at is None or at >= len(self._shown) else self._shown[at]
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Reads the current settings."""
+        self._all = rows(self.atlas.desk.settings_file)
+        changed = sum(row.changed for row in self._all)
+        title = tr("settings.title", count=changed) if changed else tr("settings.title_none")
+        self.query_one("#title", Static).update(Content(title))
+        self._show()
+
+    def _show(self) -> None:
+        if not self._names.size.width:
+            return  # nothing has its width yet; what gives it calls this again
+        words, kept = self._search.value.strip(), self.marked
+        if words:
+            self._shown = matching(self._all, words)
+        else:
+            self._shown = [row for row in self._all if row.section == self._section]
+        listing = self._list
+        width = max(listing.size.width - 5, 20)
+        with self.app.batch_update():
+            listing.clear_options()
+            listing.add_options([Option(line(row, width), id=row.key) for row in self._shown])
+            listing.display = bool(self._shown)
+            self.query_one("#none", Static).display = not self._shown
+            keys = [row.key for row in self._shown]
+            if keys:
+                listing.highlighted = keys.index(kept.key) if kept is not None and kept.key in keys else 0
+        self._tell()
+
+    def _tell(self, said: str = "", style: str = "$success") -> None:
+        row = self.marked
+        self._told = row.key if row is not None else None
+        self.query_one("#details", Static).update(Content("") if row is None else details(row))
+        line_said = self.query_one("#said", Static)
+        line_said.update(Content.styled(said, style))
+        line_said.set_class(bool(said), "-shown")
+        self.refresh_bindings()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_list.id == "sections":
+            if self._section != event.option_id:
+                self._section = str(event.option_id)
+                self._search.value = ""
+                self._show()
+        elif not self._editing and event.option_id != self._told:
+            self._tell()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        if event.option_list.id == "sections":
+            self._list.focus()
+        else:
+            self.action_setting_change()
+
+    # --- changing --------------------------------------------------------------------------------
+
+    @property
+    def _editing(self) -> bool:
+        return self._field.has_class("-shown")
+
+    def action_setting_change(self) -> None:
+        row = self.marked
+        if self._names.has_focus:
+            self._list.focus()
+        elif row is not None and not row.by_environment:
+            self.run_worker(self._change(row), group="change", exclusive=True)
+
+    async def _change(self, row: Row) -> None:
+        if row.action is not None:
+            await self._change_key(row)
+        elif isinstance(row.value, bool):
+            await self._save(row, not row.value)
+        elif row.choices:
+            picked = await self.app.push_screen_wait(self._choice(row))
+            if picked is not None and picked != row.value:
+                await self._save(row, picked)
+        elif row.info is not None and row.info.type == "str" and self._is_long(row):
+            text = await self.app.push_screen_wait(MemoryEditScreen(row.name, row.value))
+            if text is not None:
+                await self._save(row, text)
+        else:
+            self._edit(row)
+
+    def _choice(self, row: Row) -> ChoiceScreen:
+        if row.key == "ui.theme":
+            return ThemeScreen(self.atlas, keep=False)
+        return ChoiceScreen(
+            row.name,
+            {choice: choice for choice in row.choices},
+            str(row.value),
+            hint=tr("settings.choice_hint"),
+            about=row.about,
+            in_use=tr("settings.in_use"),
+        )
+
+    @staticmethod
+    def _is_long(row: Row) -> bool:
+        return row.info is not None and row.info.most > LONG and row.key != "backup.folder"
+
+    async def _change_key(self, row: Row) -> None:
+        action = row.key.partition(".")[2]
+
+        def check(key: str) -> None:
+            keymap.check({**self.atlas.keys, action: key})
+
+        key = await self.app.push_screen_wait(KeyScreen(row.name, check))
+        if key is not None:
+            await self._save(row, None if key == row.default else key)
+
+    def _edit(self, row: Row) -> None:
+        listed = isinstance(row.value, list)
+        field = self._field
+        field.value = _written(row.value)
+        field.add_class("-shown")
+        self._list.disabled = self._names.disabled = True
+        field.focus()
+        self._tell(tr("settings.edit_list" if listed else "settings.edit"), "$quiet")
+
+    def _end_edit(self) -> None:
+        self._field.remove_class("-shown")
+        self._list.disabled = self._names.disabled = False
+        self._list.focus()
+        self._tell()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == "search":
+            self._list.focus()
+        elif (row := self.marked) is not None:
+            self.run_worker(self._save(row, _read(row, event.value)), group="change", exclusive=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.id == "search":
+            self._show()
+
+    async def _save(self, row: Row, value: Any) -> None:
+        """Saves a value; a refused value stays in its field, with the reason beside it."""
+        try:
+            await self.atlas.change_setting(row.key, value)
+        except SettingsError as error:
+            self._tell(tr("settings.refused", reason=error.reason), "bold $error")
+            return
+        except OSError as error:
+            words = explain(error)
+            self._tell(f"{words.title}. {words.message} {words.next_step}", "bold $error")
+            return
+        if self._editing:
+            self._end_edit()
+        self.read()
+        effect = row.info.effect if row.info is not None else Effect.AT_ONCE
+        self._tell(tr(f"settings.{effect.value}"))
+
+    async def action_setting_reset(self) -> None:
+        if (row := self.marked) is not None:
+            await self._save(row, None)
+
+    # --- going about -----------------------------------------------------------------------------
+
+    def action_setting_search(self) -> None:
+        self._search.add_class("-shown")
+        self._search.focus()
+
+    def action_setting_sections(self) -> None:
+        self._names.focus()
+
+    def action_setting_rows(self) -> None:
+        self._list.focus()
+
+    def action_setting_back(self) -> None:
+        if self._editing:
+            self._end_edit()
+        elif self._search.has_class("-shown"):
+            self._search.value = ""
+            self._search.remove_class("-shown")
+            self._list.focus()
+        else:
+            self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        row = self.marked
+        if action == "setting_reset":
+            return row is not None and row.changed and not row.by_environment and self._list.has_focus
+        if action == "setting_change":
+            return not self._editing and (row is None or not row.by_environment)
+        if action in ("setting_search", "setting_sections", "setting_rows"):
+            return not self._editing
+        return super().check_action(action, parameters)
+
+
+def _written(value: Any) -> str:
+    """Returns a value as text to edit."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        import json
+
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _read(row: Row, typed: str) -> Any:
+    """Parses a typed value; an empty number means the default."""
+    if row.info is not None and row.info.type == "str":
+        return typed
+    return read_value(typed) if typed.strip() else None

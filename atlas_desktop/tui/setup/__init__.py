@@ -1,0 +1,1 @@
+"""The screens before the conversation: a new vault, unlocking, the recovery key, the first model."""

@@ -1,0 +1,138 @@
+"""Shows the recovery key once, and asks for parts of it to be sure that it was written down."""
+
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Button, Input, Static
+
+from atlas_desktop.tui.setup.page import Page
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+from memory.errors import StorageFull
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from memory.vault.keys import RoomKey
+
+ASKED = 2
+RENEWED = tr("recovery.renewed")
+
+
+class RecoveryScreen(Page):
+    """Continues when the user has typed the groups at `ask` (from 0)."""
+
+    AUTO_FOCUS = "#group-0"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", tr("recovery.copy"), priority=True)]
+
+    DEFAULT_CSS = """
+    RecoveryScreen {
+        #key {
+            height: auto;
+            width: auto;
+            border: round $border;
+            padding: 0 3;
+            margin: 0 0 1 0;
+            text-style: bold;
+        }
+        .problem { margin: 0 0 1 0; }
+        #groups { height: 3; }
+        #groups Input { width: 20; margin-right: 2; }
+    }
+    """
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        key: "RoomKey",
+        recovery_key: str,
+        *,
+        remark: str = "",
+        ask: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(app)
+        self._key = key
+        self._recovery_key = recovery_key
+        self._groups = recovery_key.split("-")
+        self._remark = remark
+        self._ask = ask or tuple(sorted(secrets.SystemRandom().sample(range(len(self._groups)), ASKED)))
+
+    def sheet(self) -> ComposeResult:
+        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (tr("recovery.title"), "bold $foreground"))
+        yield Static(title, classes="title")
+        if self._remark:
+            yield Static(Content.styled(self._remark, "$warning"), classes="words", markup=False)
+        yield Static(
+            tr("recovery.about"),
+            classes="words quiet",
+            markup=False,
+        )
+        yield Static(self._rows(), id="key")
+        yield Static(tr("recovery.check"), id="check", classes="words", markup=False)
+        yield Static("", classes="problem", markup=False)
+        with Horizontal(id="groups"):
+            for at, group in enumerate(self._ask):
+                field = CleanInput(id=f"group-{at}", max_length=8)
+                field.border_title = tr("recovery.group", number=group + 1)
+                yield field
+        with Horizontal(classes="buttons"):
+            yield Button(tr("recovery.go_on"), id="go", variant="primary", compact=True)
+
+    def _rows(self) -> Content:
+        parts: list[tuple[str, str]] = []
+        for at, group in enumerate(self._groups):
+            parts += [(f"{at + 1} ", "$quiet not bold"), (group, "bold $foreground")]
+            last = at == len(self._groups) - 1
+            parts.append(("", "") if last else ("\n" if at % 3 == 2 else "    ", ""))
+        return Content.assemble(*parts)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == f"group-{len(self._ask) - 1}":
+            self._check()
+        else:
+            self.focus_next()
+
+    def on_input_changed(self) -> None:
+        self.problem("")
+
+    def on_button_pressed(self) -> None:
+        self._check()
+
+    def problem(self, title: str, *details: str) -> None:
+        # In the place of the request, so that the button stays in sight on the smallest screen.
+        self.query_one("#check").display = not title
+        super().problem(title, *details)
+
+    def _check(self) -> None:
+        for at, group in enumerate(self._ask):
+            field = self.query_one(f"#group-{at}", Input)
+            if field.value.strip().upper() != self._groups[group]:
+                self.problem(tr("recovery.differs", number=group + 1), tr("recovery.compare"))
+                field.focus()
+                return
+        self.query_one("#go", Button).disabled = True
+        self.atlas.attempt(self._go_on, group="enter", exclusive=True)
+
+    async def _go_on(self) -> None:
+        # If this cannot be noted, a new key is offered at the next start: better than not getting in.
+        with suppress(StorageFull):
+            await self.atlas.desk.vault.recovery_key_seen()
+        await self.atlas.enter(self._key, confirmed=True)
+
+    def action_copy(self) -> None:
+        self.atlas.copy_to_clipboard(self._recovery_key)
+        self.atlas.say(tr("recovery.copied"))
+
+
+async def renewed(app: "BaseApp", key: "RoomKey") -> RecoveryScreen | None:
+    """Returns a screen with a new recovery key, because the first one was never confirmed; None if it cannot
+    be stored."""
+    try:
+        recovery_key = await app.desk.vault.new_recovery_key(key)
+    except StorageFull:
+        return None
+    return RecoveryScreen(app, key, recovery_key, remark=RENEWED)

@@ -1,0 +1,234 @@
+"""Asking for the passphrase: on the unlock screen, and in a window for the private room."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from atlas_desktop.error_table import explain
+from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.vault import Attempts
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.setup.page import Page
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.words.catalogue import tr
+from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+
+PASSPHRASE = tr("unlock.passphrase")
+RECOVERY = tr("unlock.recovery_key")
+READY = tr("unlock.ready")
+
+
+class UnlockScreen(Page):
+    """Tries the keyring `by_itself`, or when the user asks for it: a lock must not open by itself."""
+
+    AUTO_FOCUS = "#secret"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "other_way", tr("unlock.other_way"), priority=True),
+        Binding("ctrl+k", "keyring", tr("unlock.keyring"), priority=True),
+    ]
+
+    DEFAULT_CSS = """
+    UnlockScreen {
+        .sheet { width: 60; }
+        #state { height: 1; margin-top: 1; color: $quiet; }
+    }
+    """
+
+    def sheet(self) -> ComposeResult:
+        yield Static("◆ Atlas", classes="brand", markup=False)
+        yield Static(tr("unlock.locked"), classes="title", id="title", markup=False)
+        secret = CleanInput(password=True, id="secret")
+        secret.border_title = PASSPHRASE
+        yield secret
+        yield Static(READY, id="state", markup=False)
+        yield Static("", classes="problem", markup=False)
+
+    def __init__(self, app: "BaseApp", *, by_itself: bool = True) -> None:
+        super().__init__(app)
+        self._trying = False
+        self._by_itself = by_itself
+        self._has_keyring = False
+        self._attempts = Attempts(app.desk.paths.attempts)
+
+    def on_mount(self) -> None:
+        self.atlas.attempt(self._look, group="unlock", exclusive=True)
+        self.set_interval(1, self._count_down)
+        self._count_down()
+
+    async def _look(self) -> None:
+        self._has_keyring = (await self.atlas.desk.vault.status()).keyring_backend is not None
+        self.refresh_bindings()
+        if self._has_keyring and self._by_itself:
+            await self._by_keyring()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "keyring":
+            return self._has_keyring and not self._trying
+        return super().check_action(action, parameters)
+
+    def _count_down(self) -> None:
+        """Shows how long to wait after too many wrong passphrases."""
+        if not self._trying:
+            left = self._attempts.left()
+            self.query_one("#state", Static).update(tr("unlock.wait", seconds=left) if left else READY)
+
+    @property
+    def _secret(self) -> Input:
+        return self.query_one("#secret", Input)
+
+    @property
+    def _by_recovery_key(self) -> bool:
+        return self._secret.border_title == RECOVERY
+
+    def _busy(self, words: str) -> None:
+        self._trying = bool(words)
+        self.query_one("#state", Static).update(words or READY)
+        self._count_down()
+        self.refresh_bindings()
+
+    async def _by_keyring(self) -> None:
+        self._busy(tr("unlock.asking_keyring"))
+        try:
+            key = await self.atlas.desk.vault.unlock_with_keyring()
+        except (KeyringOff, KeyringUnavailable) as error:
+            self._busy("")
+            self.explain(explain(error))
+            return
+        self._busy(tr("unlock.unlocking"))
+        await self.atlas.enter(key)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if self._attempts.left():
+            self._count_down()
+        elif event.value and not self._trying:
+            # Emptied at once and never disabled: whatever is typed from now on is the next attempt.
+            self._secret.value = ""
+            self.atlas.attempt(self._unlock(event.value), group="unlock", exclusive=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        # The field is also emptied by the program, after which what went wrong is to stay.
+        if event.value:
+            self.problem("")
+
+    async def _unlock(self, secret: str) -> None:
+        vault = self.atlas.desk.vault
+        self.problem("")
+        self._busy(tr("unlock.unlocking"))
+        try:
+            if self._by_recovery_key:
+                key = await vault.unlock_with_recovery(secret)
+            else:
+                key = await vault.unlock(secret)
+            await asyncio.to_thread(self._attempts.right)
+            await self.atlas.enter(key)
+        except (WrongPassphrase, WrongRecoveryKey) as error:
+            await asyncio.to_thread(self._attempts.wrong)
+            self._busy("")
+            words = explain(error)
+            self.problem(words.title, words.message, tr("unlock.other_key"))
+        except (MemoryFault, OSError) as error:
+            self._busy("")
+            self.explain(explain(error))
+
+    def action_keyring(self) -> None:
+        self.atlas.attempt(self._by_keyring, group="unlock", exclusive=True)
+
+    def action_other_way(self) -> None:
+        recovery = not self._by_recovery_key
+        self._secret.border_title = RECOVERY if recovery else PASSPHRASE
+        self._secret.password = not recovery
+        self._secret.value = ""
+        # What was wrong was wrong with the other one.
+        self.problem("")
+        self._secret.focus()
+
+
+class PassphraseScreen(Covering, ModalScreen[bool]):
+    """Calls `attempt` with what is typed until it succeeds; dismissed with False if the user gives up.
+
+    `attempts` delays further guesses.
+    """
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    PassphraseScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 90%; height: auto; padding: 1 2;
+            background: $surface; border: round $warning;
+            border-title-color: $warning; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        #words { height: auto; margin-bottom: 1; }
+        #state { height: auto; color: $quiet; }
+        #state.-wrong { color: $error; }
+    }
+    """
+    AUTO_FOCUS = "#secret"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", tr("passphrase.cancel"))]
+
+    def __init__(
+        self, title: str, words: str, attempt: Callable[[str], Awaitable[object]], attempts: Attempts
+    ) -> None:
+        super().__init__()
+        self._title_text = title
+        self._words = clean(words)
+        self._attempt = attempt
+        self._attempts = attempts
+        self._trying = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._title_text
+            box.border_subtitle = tr("passphrase.hint")
+            yield Static(self._words, id="words", markup=False)
+            yield CleanInput(password=True, id="secret", placeholder=tr("passphrase.passphrase"))
+            yield Static("", id="state", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        secret = event.value
+        if not secret or self._trying:
+            return
+        if left := self._attempts.left():
+            self._say(tr("passphrase.wait", seconds=left), wrong=True)
+            return
+        event.input.value = ""
+        self._trying = True
+        self._say(tr("passphrase.opening"))
+        cast("BaseApp", self.app).attempt(self._try(secret), group="passphrase")
+
+    async def _try(self, secret: str) -> None:
+        try:
+            await self._attempt(secret)
+            await asyncio.to_thread(self._attempts.right)
+        except (MemoryFault, OSError) as error:
+            if isinstance(error, WrongPassphrase):
+                await asyncio.to_thread(self._attempts.wrong)
+            words = explain(error)
+            self._say(f"{words.title}. {words.message}", wrong=True)
+            return
+        finally:
+            self._trying = False
+        self._answer(opened=True)
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        state.update(clean(text))
+
+    def action_give_up(self) -> None:
+        if not self._trying:
+            self._answer(opened=False)
+
+    def _answer(self, *, opened: bool) -> None:
+        self.dismiss(opened)

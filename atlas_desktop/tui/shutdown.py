@@ -1,0 +1,345 @@
+"""How the program ends: the user quits, it locks, or its terminal goes away."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from atlas_desktop.process.hardening import remove_private_temporary_folder
+from atlas_desktop.process.interrupts import stop
+from atlas_desktop.tui.actions import BY_ID
+from atlas_desktop.tui.crash_reports import noted
+from atlas_desktop.tui.idle_monitor import IdleMonitor
+from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.sweeping import Sweeper
+from atlas_desktop.tui.terminal import give_back
+from atlas_desktop.tui.watchdog import Asked, Watchdog, silence
+from atlas_desktop.words.catalogue import tr
+from memory.kinds import RoomKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+
+FORCED_CLOSE_S = 2.0
+# What a lock waits for: everything that was said is stored already, and what is cut short is taken up again.
+LOCK_CLOSE_S = 0.8
+DRAFTS_S = 3.0
+WATCH_EVERY_S = 2.0
+# Groups of work that a person starts and then waits for: turns, and models that are fetched.
+AWAITED = frozenset({"turns", "pull"})
+_STATUS = {
+    Asked.LOCK: 1,
+    Asked.QUIT: 1,
+    Asked.TERMINATED: 128 + signal.SIGTERM,
+    Asked.HUNG_UP: 129,
+}
+
+
+def terminal_here() -> bool:
+    """Whether the terminal that the program was started in still exists."""
+    stdin = sys.__stdin__
+    return stdin is not None and not stdin.closed and os.isatty(stdin.fileno())
+
+
+def _nowhere(data: str) -> None:
+    """Discards output."""
+
+
+Relaunch = Callable[[], NoReturn]
+"""Puts a locked program in this one's place; called when the terminal is as it was."""
+
+
+class Shutdown:
+    """Quits and locks the program. Locking ends this process too: only a new one is sure to hold no secrets.
+
+    `relaunch` replaces this program with a locked one, `demo` with one that shows sample conversations.
+    """
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        model_folder: "ModelFolderWatcher",
+        *,
+        relaunch: Relaunch | None,
+        demo: Relaunch | None,
+    ) -> None:
+        self._app = app
+        self._model_folder = model_folder
+        self.relaunch, self.demo = relaunch, demo
+        self.locking = False
+        self._forced = False
+        self.on_terminal = False
+        self.monitor: IdleMonitor | None = None
+        self.sweeper: Sweeper | None = None
+        self._watchdog: Watchdog | None = None
+
+    # --- quitting --------------------------------------------------------------------------------
+
+    async def quit(self) -> None:
+        """Quits once everything is stored and closed. If asked twice, quits without waiting."""
+        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+
+        if self._app.leaving:
+            self._forced = True
+            self._app.exit()
+        elif isinstance(self._app.screen, ConfirmScreen):
+            self._app.screen.agree()
+        else:
+            self._app.attempt(self._quit, group="leave", exclusive=True)
+
+    async def _quit(self) -> None:
+        if not await self._may_go(tr("program.quit"), tr("program.quit_anyway")):
+            return
+        self._app.leaving = True
+        self.gather()
+        await self._leave()
+
+    async def _leave(self, status: int = 0) -> None:
+        try:
+            await self._close_all()
+        finally:
+            self._app.exit(return_code=status)
+
+    async def _close_all(self) -> None:
+        if self._app.desk.room is not None:
+            await self._app.drafts.keep_all()
+        await self._app.stop_turns()
+        await self._model_folder.stop()
+        await self._app.desk.close()
+
+    def gather(self) -> None:
+        """Keeps what is typed on the screen, which is about to close."""
+        if (chat := self._app.chat) is not None:
+            chat.keep_typed(edited=True)
+        for conversation in self._app.active_conversations:
+            self._app.drafts.changed(conversation)
+
+    async def _may_go(self, title: str, agree: str) -> bool:
+        """Asks for confirmation if something is not kept in any room."""
+        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+
+        off = [room.store for room in self._app.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
+        if not any([await store.list_sessions(limit=1) for store in off]):
+            return True
+        text = tr("program.off_record_ends")
+        question = ConfirmScreen(title, text, agree=agree, refuse=tr("program.stay"))
+        agreed: bool = await self._app.push_screen_wait(question)
+        return agreed
+
+    # --- locking ---------------------------------------------------------------------------------
+
+    @property
+    def can_lock(self) -> bool:
+        """Whether there is something to lock, and a way to lock it."""
+        from atlas_desktop.tui.setup.recovery import RecoveryScreen
+
+        open_now = self._app.desk.room is not None or isinstance(self._app.screen, RecoveryScreen)
+        return self.relaunch is not None and open_now and not self._app.leaving
+
+    @property
+    def can_demo(self) -> bool:
+        """Whether sample conversations can be shown instead, while the home is locked."""
+        return self.demo is not None and self.can_lock
+
+    def start_demo(self) -> None:
+        if self.can_demo:
+            self._app.attempt(self._lock_if_wanted(self.demo), group="leave", exclusive=True)
+
+    def lock_if_wanted(self) -> None:
+        if self.can_lock:
+            self._app.attempt(self._lock_if_wanted, group="leave", exclusive=True)
+
+    async def _lock_if_wanted(self, then: Relaunch | None = None) -> None:
+        """`then` starts another program than the locked one."""
+        if await self._may_go(tr("program.lock"), tr("program.lock_anyway")):
+            self.relaunch = then or self.relaunch
+            await self.lock()
+
+    async def lock(self) -> None:
+        """Covers the screen, closes everything, and quits; `relaunch` then starts the locked program.
+
+        What does not close in time is cut short by the end of the process: nothing acknowledged is lost.
+        """
+        if self._app.leaving:
+            return
+        self._app.leaving = self.locking = True
+        try:
+            await self._cover_and_close()
+        except TimeoutError:
+            self._app.log("closing was cut short")
+        except Exception as error:  # noqa: BLE001 - whatever fails must not keep the door open
+            noted(error, self._app.desk.paths.logs)
+        finally:
+            self._app.exit()
+
+    async def _cover_and_close(self) -> None:
+        from atlas_desktop.tui.dialogs.messages import Curtain
+
+        self.gather()
+        shown = self._app.chat
+        self._app.push_screen(Curtain())
+        if shown is not None and self._app.desk.room is not None:
+            # The only words that are not stored yet: they have the time they need.
+            async with asyncio.timeout(DRAFTS_S):
+                await self._app.drafts.leave_open(shown.current)
+                await self._app.drafts.keep_all()
+        async with asyncio.timeout(LOCK_CLOSE_S):
+            await self._close_all()
+
+    def watch(self) -> None:
+        """Starts to lock when the user is idle, and to collect garbage when nobody types."""
+        self.monitor, self.sweeper = self._new_monitor(), Sweeper()
+        self._app.set_interval(WATCH_EVERY_S, self.check)
+
+    def settings_changed(self) -> None:
+        """Applies changed settings."""
+        if self.monitor is not None:
+            self.monitor = self._new_monitor()
+
+    def _new_monitor(self) -> IdleMonitor:
+        privacy = self._app.desk.settings.privacy
+        return IdleMonitor(privacy.lock_after_minutes * 60.0, privacy.lock_after_sleep)
+
+    async def check(self) -> None:
+        """Locks if it is time to. A user who waits for a reply or a download counts as present."""
+        if self._watchdog is not None:
+            self._watchdog.beat()
+        if self._terminal_gone and not self._app.leaving:
+            # Nobody has told: without an end, Textual would read its empty input for ever.
+            self._hung_up()
+            return
+        awaited = any(worker.group in AWAITED and worker.is_running for worker in self._app.workers)
+        if self.sweeper is not None:
+            self.sweeper.sweep(at_rest=self._app.screen is self._app.chat and not awaited)
+        if self.monitor is None:
+            return
+        if awaited:
+            self.monitor.seen()
+        if self.monitor.due() is not None and self.can_lock:
+            self._app.attempt(self.lock, group="leave", exclusive=True)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def _terminated(self, number: int = signal.SIGTERM) -> None:
+        """The system asks the program to end."""
+        if self._terminal_gone:
+            self._hung_up()
+        elif not self._app.leaving:
+            self._app.leaving = True
+            self.gather()
+            self._app.attempt(self._leave(128 + number), group="leave", exclusive=True)
+
+    def _interrupted(self) -> None:
+        """Ctrl+C from outside: at the keyboard it is a key once Textual has the terminal."""
+        if self._app.driver is None:
+            stop()
+        self._terminated(signal.SIGINT)
+
+    @property
+    def _terminal_gone(self) -> bool:
+        return self.on_terminal and not terminal_here()
+
+    def _hung_up(self) -> None:
+        """The terminal has gone away: nothing can be shown any more, only stored."""
+        self._app.leaving = True
+        if self._app.driver is not None:
+            # Who writes to a terminal that is gone waits for ever.
+            self._app.driver.write = _nowhere  # type: ignore[method-assign]
+        self.gather()
+        self._app.attempt(self._vanish, group="leave", exclusive=True)
+
+    async def _vanish(self) -> None:
+        try:
+            async with asyncio.timeout(FORCED_CLOSE_S):
+                await self._close_all()
+        except TimeoutError:
+            self._app.log("closing was cut short")
+        except Exception as error:  # noqa: BLE001 - there is nobody to tell
+            noted(error, self._app.desk.paths.logs)
+        finally:
+            remove_private_temporary_folder(self._app.desk.paths)
+            os._exit(128 + signal.SIGHUP)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Handles signals and watches the event loop for as long as the program runs."""
+        if sys.platform == "win32":
+            yield
+            return
+        self.on_terminal = terminal_here()
+        loop = asyncio.get_running_loop()
+        if self.on_terminal and threading.current_thread() is threading.main_thread():
+            self._watchdog = Watchdog(loop, self._end_at_once)
+
+        def hear(what: Asked, then: Callable[[], None]) -> Callable[..., None]:
+            def heard(*_: object) -> None:
+                self.asked(what)
+                loop.call_soon_threadsafe(then)
+
+            return heard
+
+        # Not the loop's own handlers: what it is told of is heard only where it runs.
+        before = {
+            signal.SIGHUP: signal.signal(signal.SIGHUP, hear(Asked.HUNG_UP, self._hung_up)),
+            signal.SIGTERM: signal.signal(signal.SIGTERM, hear(Asked.TERMINATED, self._terminated)),
+        }
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            # While rooms are closed it changes nothing; the handler goes with the loop.
+            loop.add_signal_handler(signal.SIGINT, lambda: None)
+            if self._watchdog is not None:
+                self._watchdog.close()
+
+    # --- a loop that is stuck ----------------------------------------------------------------------
+
+    def asked(self, what: Asked) -> None:
+        """Has the program end even if its loop does not respond. Callable from any thread."""
+        if self._watchdog is not None:
+            self._watchdog.asked(what)
+
+    def key_read(self, key: str) -> None:
+        """Called in the thread that reads keys, before the loop hears of it."""
+        for action, what in (("app.lock", Asked.LOCK), ("app.quit", Asked.QUIT)):
+            if key in keys_of(BY_ID[action], self._app.keys).split(","):
+                self.asked(what)
+
+    def _end_at_once(self, what: Asked) -> None:
+        """Ends a program whose loop is stuck; everything acknowledged is stored. Called in a thread."""
+        silence()
+        if what is not Asked.HUNG_UP and self._app.driver is not None:
+            give_back(self._app.driver)
+        remove_private_temporary_folder(self._app.desk.paths)
+        if what is Asked.LOCK and self.relaunch is not None and self._app.desk.room is not None:
+            self.relaunch()
+        os._exit(_STATUS[what])
+
+    async def close(self) -> None:
+        """Closes the rooms and ends the model's process after Textual has ended."""
+        # Who asked twice to leave, or locks, does not wait for what does not end.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await self._app.desk.close()
+        if self.locking and self.relaunch is not None:
+            self.relaunch()
+
+    def seen(self) -> None:
+        """The user has pressed a key or moved the mouse."""
+        if self.monitor is not None:
+            self.monitor.seen()
+        if self.sweeper is not None:
+            self.sweeper.touched()
+
+    @property
+    def _patience(self) -> float | None:
+        if self.locking:
+            return 0.1
+        return FORCED_CLOSE_S if self._forced else None

@@ -1,0 +1,128 @@
+"""Reads keys and pastes from the terminal, and gives the terminal back."""
+
+import codecs
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from textual.events import Key
+
+from atlas_desktop.services.cleaning import clean
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+
+def forgiving(driver: "type[Driver]") -> "type[Driver]":
+    """Returns a driver that reads invalid UTF-8 (a paste from an old file, a terminal with another encoding)
+    as one character each. Textual would end the program at the first of them. A paste is text only: Textual
+    would turn control sequences in it into keys.
+
+    It draws to standard error; if that is a file (`atlas 2>errors.txt`), to the terminal.
+    """
+    module: Any = sys.modules[driver.__module__]
+    if hasattr(module, "getincrementaldecoder"):
+        module.getincrementaldecoder = _decoder
+    return _telling(_on_standard_output(driver) if _only_standard_output() else driver)
+
+
+def _telling(driver: "type[Driver]") -> "type[Driver]":
+    """Also reports each key within the thread that has read it, if the application wants to know."""
+
+    def process(self: Any, message: Any) -> None:
+        if isinstance(message, Key) and (tell := getattr(self._app, "key_read", None)) is not None:
+            tell(message.key)
+        driver.process_message(self, message)
+
+    return type(driver.__name__, (driver,), {"process_message": process, "__module__": driver.__module__})
+
+
+def give_back(driver: "Driver") -> None:
+    """Clears and restores the terminal without Textual, whose loop is stuck."""
+    if (before := getattr(driver, "attrs_before", None)) is None:
+        return
+    import termios
+
+    with suppress(OSError, termios.error):
+        os.write(sys.__stdout__.fileno() if sys.__stdout__ is not None else 1, GIVEN_BACK)
+        termios.tcsetattr(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0, termios.TCSANOW, before)
+
+
+def _only_standard_output() -> bool:
+    out, errors = sys.__stdout__, sys.__stderr__
+    return out is not None and out.isatty() and (errors is None or not errors.isatty())
+
+
+def _on_standard_output(driver: "type[Driver]") -> "type[Driver]":
+    def begin(self: Any, *args: Any, **options: Any) -> None:
+        driver.__init__(self, *args, **options)
+        self._file = sys.__stdout__
+
+    return type(driver.__name__, (driver,), {"__init__": begin, "__module__": driver.__module__})
+
+
+GIVEN_BACK = (
+    b"\x1b[2J\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
+    b"\x1b[<u\x1b[?25h\x1b[?1049l"
+)
+"""Neither mouse nor pastes are told of, keys are plain, the cursor is seen; the screen is the other one."""
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+
+
+class Input:
+    """Decodes terminal input piece by piece. Removes control characters from pastes, except tabs and line
+    ends; line ends become Enter."""
+
+    def __init__(self, encoding: str) -> None:
+        self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
+        self._pasting = False
+        self._before = ""
+        """The last characters that were passed on: the mark of a paste may come in two pieces."""
+        self._held = ""
+        """What may be the first characters of the mark that ends a paste."""
+
+    def decode(self, data: bytes, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as codecs have it
+        text, out = self._decode(data, final), list[str]()
+        while text:
+            text = self._pasted(text, out) if self._pasting else self._typed(text, out)
+        if final and self._held:
+            out.append(_pasted_text(self._held))
+            self._held = ""
+        return "".join(out)
+
+    def _typed(self, text: str, out: list[str]) -> str:
+        """Passes on the input before the next paste, and the start mark of the paste; returns the rest."""
+        known = len(self._before)
+        seen = self._before + text
+        at = seen.find(PASTE_BEGINS)
+        cut = len(text) if at < 0 else at + len(PASTE_BEGINS) - known
+        self._pasting = at >= 0
+        out.append(text[:cut])
+        if self._pasting and cut < len(PASTE_BEGINS):
+            # Of a mark in two pieces Textual may have made keys already. Twice is no harm.
+            out.append(PASTE_BEGINS)
+        self._before = "" if self._pasting else seen[-len(PASTE_BEGINS) + 1 :]
+        return text[cut:]
+
+    def _pasted(self, text: str, out: list[str]) -> str:
+        """Passes on the pasted text and the end mark of the paste; returns the rest."""
+        text, self._held = self._held + text, ""
+        at = text.find(PASTE_ENDS)
+        if at >= 0:
+            out += _pasted_text(text[:at]), PASTE_ENDS
+            self._pasting = False
+            return text[at + len(PASTE_ENDS) :]
+        held = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
+        out.append(_pasted_text(text[: len(text) - held]))
+        self._held = text[len(text) - held :]
+        return ""
+
+
+def _pasted_text(text: str) -> str:
+    return "\r".join(map(clean, text.split("\r")))
+
+
+def _decoder(encoding: str) -> "Callable[[], Input]":
+    return lambda: Input(encoding)
