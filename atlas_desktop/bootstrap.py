@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.repairs import RepairService
     from atlas_desktop.services.tuning import TuningService
-    from memory.ports import Clock
+    from memory.clock import Clock
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
-    from memory.vectors.ports import VectorIndex
+    from memory.vectors.entities import VectorIndex
     from models.host import ModelHost
     from models.library.installed import ModelLibrary
     from models.tuning.plan import RunSettings
@@ -198,7 +198,7 @@ def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
 
 
 def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[], None]:
-    from models.library.watching import ModelWatcher
+    from models.library.discovery import ModelWatcher
 
     watcher = ModelWatcher(folder, arrived)
     watcher.start()

@@ -93,7 +93,7 @@ def main() -> int:
         case "plain":
             use_plain_kernels()
         case "without-amx":
-            from models.llamacpp.processor_units import hide_amx
+            from models.tuning.kernels import hide_amx
 
             hide_amx()
     if task == "stream":

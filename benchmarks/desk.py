@@ -27,7 +27,7 @@ from memory.entities import RoomKind
 from memory.jobs.queue import JobState
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 from tests.tui.desk import NamedModel, Stage, stage

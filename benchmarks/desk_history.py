@@ -27,7 +27,7 @@ from benchmarks.desk import BEGUN, SIZE
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 from tests.tui.desk import stage

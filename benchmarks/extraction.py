@@ -30,7 +30,7 @@ from memory.memories.entities import Memory, MemoryFilter
 from memory.memories.lifetime import Retention
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.host import ModelHost
 from models.messages import Role
 

@@ -21,7 +21,7 @@ from memory.forgetting import Target
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
 from models.messages import Role

@@ -20,8 +20,7 @@ from textual._compositor import Compositor
 from textual.app import App
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.compositing import SparingCompositor
-from atlas_desktop.tui.letting_go import LettingGo
+from atlas_desktop.tui.textual_workarounds import LettingGo, SparingCompositor
 from benchmarks.desk import SIZE, WORDS, long_session, painted, room, screen_of, until
 from memory.storage.store import Store
 from tests.tui.desk import NamedModel, Stage, stage

@@ -21,7 +21,7 @@ from atlas_desktop.exporting.targets import FileTarget
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 

@@ -19,7 +19,7 @@ from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
 

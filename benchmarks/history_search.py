@@ -21,7 +21,7 @@ from memory.search.entities import Order, Query
 from memory.search.language import parse
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
 

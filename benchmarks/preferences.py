@@ -25,10 +25,9 @@ from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, New
 from memory.recall.engine import RecallEngine
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
-from memory.vectors.embedding import VectorMaker
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.flat import FlatVectorIndex
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.host import ModelHost
 from models.messages import Role
 

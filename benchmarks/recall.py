@@ -31,15 +31,13 @@ from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Entry, QueryVector
-from memory.recall.ports import QueryVectors
+from memory.recall.entities import Entry, QueryVector, QueryVectors
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
-from memory.vectors.embedding import VectorMaker
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.flat import FlatVectorIndex
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role
 
 KS = (5, 10, 25, 50)

@@ -25,10 +25,10 @@ from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded, Unembedded
 from memory.vectors.flat import FlatVectorIndex
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror
 from models.messages import Role
 
 DIMENSION = 384

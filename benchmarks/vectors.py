@@ -16,7 +16,7 @@ from benchmarks.storage import text
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from memory.vectors.entities import Embedded
 from models.messages import Role

@@ -1,8 +1,16 @@
-"""The system's clock as a `memory.ports.Clock`, its moments as whole numbers, and whether to believe it."""
+"""The clock: its protocol, the system's, moments as whole numbers, and whether to believe it."""
 
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        ...
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -215,3 +215,7 @@ class RoomReport:
     schema_version: int
     problems: tuple[str, ...] = field(default=())
     freshness: Freshness = Freshness.CURRENT
+
+
+UNBEGUN = ""
+"""The place of what is typed into a session that has not begun."""

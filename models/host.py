@@ -9,9 +9,17 @@ from models import errors
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo, ModelState, Prefilled
 from models.tokens import ModelEncoding, build_encoding
 from models.worker import protocol
-from models.worker.client import Answers, Connection, HostSpec, Supervisor
-from models.worker.generation import HostGeneration, receive_state, send_state, stoppable
-from models.worker.wire import model_info, wire_messages, wire_params
+from models.worker.client import (
+    Answers,
+    Connection,
+    HostGeneration,
+    HostSpec,
+    Supervisor,
+    receive_state,
+    send_state,
+    stoppable,
+)
+from models.worker.protocol import model_info, wire_messages, wire_params
 
 _COUNTED_AT_ONCE = 20_000
 """Characters. More are counted in a thread: nothing else may wait for it."""

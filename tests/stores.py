@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
-from memory.ports import Clock
 from memory.storage import connection, migrations, snapshots
 from memory.storage.connection import Connection
 from memory.storage.database import Database

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.lines import given_text
+from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,

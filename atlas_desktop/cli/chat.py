@@ -6,9 +6,8 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, Lines
 from atlas_desktop.cli.conversation import Conversation
-from atlas_desktop.cli.lines import Lines
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,

@@ -49,8 +49,7 @@ class ToolCommands:
 
     async def attach(self, rest: str) -> None:
         """/attach [FILE]: let this session read a file (text, Markdown, code, PDF); alone: what it reads."""
-        from atlas_desktop.services.attachments import read_attachment
-        from atlas_desktop.services.paths_typed import typed_path
+        from atlas_desktop.services.attachments import read_attachment, typed_path
 
         talk = self._talk
         if not rest:

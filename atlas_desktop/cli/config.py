@@ -60,8 +60,8 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
         words = explain(error)
         ctx.note(f"{words.title}: {words.message}")
     from atlas_desktop.settings.descriptions import describe
-    from atlas_desktop.settings.environment import unknown_variables
-    from atlas_desktop.words.program import unknown_variable
+    from atlas_desktop.settings.file import unknown_variables
+    from atlas_desktop.words.phrases import unknown_variable
 
     for name, near in unknown_variables(file.environ).items():
         ctx.note(unknown_variable(name, near))
@@ -94,7 +94,7 @@ async def get(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def set_value(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.settings.environment import read_value
+    from atlas_desktop.settings.file import read_value
 
     file = _file(ctx)
     file.set(args.key, None if args.value is None else read_value(args.value))

@@ -1,4 +1,4 @@
-"""What every command works with: where things are, how to print, how to ask, how to unlock."""
+"""What every command works with: input and output, questions, and unlocking."""
 
 import argparse
 import asyncio
@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,68 @@ if TYPE_CHECKING:
     from atlas_desktop.settings.file import CheckKeys
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
+
+
+# What stands for bytes that are not UTF-8, and halves of characters: neither can be stored.
+_BROKEN = re.compile("[\ud800-\udfff]")
+
+
+def whole(text: str, *, where: str = "") -> str:
+    """The text. Raises `UsageError`, which names the line, when it was not UTF-8: nothing of it would be lost
+    without a word. `where` names the line of a text that is one."""
+    broken = _BROKEN.search(text)
+    if broken is None:
+        return text
+    line = where or f"line {text.count(chr(10), 0, broken.start()) + 1}"
+    raise UsageError(
+        f"The text is not UTF-8 in {line}, so it was not taken.",
+        "Convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+    )
+
+
+def given_text(given: str) -> str:
+    """What is given on the command line, or with `-` on standard input. Raises `UsageError`."""
+    return whole(sys.stdin.read() if given == "-" else given)
+
+
+class Lines:
+    """Lines of standard input, read by a thread that nobody waits for.
+
+    A thread of asyncio's own would be joined at the end, and Ctrl-C at the prompt would wait for Enter.
+    """
+
+    def __init__(self, *, prompt: bool) -> None:
+        self._prompt = prompt and sys.stdin.isatty()
+        self._loop = asyncio.get_running_loop()
+        self._wanted = threading.Semaphore(0)
+        self._found: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=self._read, name="lines", daemon=True).start()
+
+    async def next(self) -> str | None:
+        """The next line without its end, or None at the end of the input."""
+        self._wanted.release()
+        return await self._found.get()
+
+    def _read(self) -> None:
+        line: str | None = ""
+        while line is not None:
+            self._wanted.acquire()
+            line = self._line()
+            try:
+                self._loop.call_soon_threadsafe(self._found.put_nowait, line)
+            except RuntimeError:
+                # The loop has ended while the person was still typing.
+                return
+
+    def _line(self) -> str | None:
+        if self._prompt:
+            try:
+                return input("> ")
+            except EOFError:
+                return None
+        line = sys.stdin.readline()
+        return line.rstrip("\r\n") if line else None
+
 
 SECRET_LIMIT = 64 * 1024
 _STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -247,12 +310,12 @@ class Context:
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Told whatever is printed: as an event among events, else on stderr."""
-        from atlas_desktop.words.freshness import freshness_text
+        from atlas_desktop.words.phrases import freshness_text
 
         self._tell(freshness.value, freshness_text(room, freshness))
 
     def _tell_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
-        from atlas_desktop.words.freshness import held_back_text
+        from atlas_desktop.words.phrases import held_back_text
 
         self._tell("held_back", held_back_text(held))
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.lines import whole
+from atlas_desktop.cli.context import Context, dumps, whole
 from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import UsageError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.sessions import SessionView
     from atlas_desktop.services.turns import Turn, TurnOptions
-    from memory.attachments.entities import NewAttachment
+    from memory.attachments import NewAttachment
     from memory.context.epochs import Compaction
     from memory.forgetting import Target
 

@@ -233,7 +233,7 @@ def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
 def _say_what_leaves(
     ctx: Context, args: argparse.Namespace, chosen: "list[Chosen]", *, sealed: bool, redacted: bool
 ) -> None:
-    from atlas_desktop.words.exporting import leaving
+    from atlas_desktop.words.transfer import leaving
     from memory.entities import RoomKind
 
     sessions = sum(len(one.ids) for one in chosen)

@@ -60,7 +60,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.importing.entities import Format, ImportOptions
     from atlas_desktop.importing.importer import Importer
     from atlas_desktop.words.catalogue import tr
-    from atlas_desktop.words.importing import left_out, passed_over, summary
+    from atlas_desktop.words.transfer import left_out, passed_over, summary
     from memory.entities import MemoryMode
 
     for path in args.files:
@@ -130,7 +130,7 @@ class _Progress:
         if not self._wanted or now - self._drawn_at < _EVERY_S:
             return
         self._drawn_at = now
-        from atlas_desktop.words.importing import remaining
+        from atlas_desktop.words.transfer import remaining
 
         share = meter.share
         filled = int(_WIDTH * share)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atlas_desktop.services.insights import Insights
-    from memory.insights.entities import DayCount, Topic
+    from memory.insights import DayCount, Topic
 
 _SPAN = re.compile(r"(\d{1,4})([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from atlas_desktop.cli import forgetting, memory_change, memory_view, provenance, related
-from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.lines import whole
+from atlas_desktop.cli import memory_change, memory_view, provenance
+from atlas_desktop.cli.context import Context, dumps, whole
 from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -82,9 +81,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     memory_change.register(add)
     memory_change.add_upkeep(add)
     memory_view.add_search(add)
-    forgetting.register(add)
+    memory_change.add_forget(add)
     provenance.register(add)
-    related.register_memory(add)
+    provenance.register_memory(add)
 
 
 async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:

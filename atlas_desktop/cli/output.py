@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.background import DutyState
     from atlas_desktop.services.forgetting import Receipt
     from atlas_desktop.services.memories import MemoryDetails, MemoryView, SourceView
-    from memory.attachments.entities import Attachment
+    from memory.attachments import Attachment
     from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
     from memory.context.prepared import ContextView

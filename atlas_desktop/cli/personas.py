@@ -3,12 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.lines import given_text
+from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from memory.personas.entities import Persona
+    from memory.personas import Persona
 
 _NOT_STORED = "A name and instructions are needed."
 _HOW = "Give both; `-` reads the instructions from standard input."
@@ -87,7 +86,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def add_persona(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.personas.entities import NewPersona
+    from memory.personas import NewPersona
 
     new = NewPersona(args.persona, read_text(args.text), args.model or None, _heat(args.temperature))
     room = await ctx.unlock()
@@ -100,7 +99,7 @@ async def add_persona(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def edit_persona(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.personas.entities import NewPersona
+    from memory.personas import NewPersona
 
     text = None if args.text is None else read_text(args.text)
     room = await ctx.unlock()

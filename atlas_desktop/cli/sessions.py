@@ -4,14 +4,14 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli import organising, output, related, search, session_context
+from atlas_desktop.cli import organising, output, provenance, search, session_context
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.forgetting import left_text
+from atlas_desktop.words.phrases import held
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
@@ -202,7 +202,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
     session_context.register(add)
     organising.register(add)
-    related.register(add)
+    provenance.add_related(add)
     add_room_moves(add)
     add_retention(add)
 

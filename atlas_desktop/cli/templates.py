@@ -8,7 +8,7 @@ from atlas_desktop.cli.personas import read_text
 from atlas_desktop.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from memory.personas.entities import Template
+    from memory.personas import Template
 
 _NOT_STORED = "A name and a text are needed."
 _HOW = "Give both; `-` reads the text from standard input."
@@ -75,7 +75,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def add_template(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.personas.entities import NewTemplate
+    from memory.personas import NewTemplate
 
     new = NewTemplate(args.template, read_text(args.text))
     room = await ctx.unlock()
@@ -88,7 +88,7 @@ async def add_template(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def edit_template(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.personas.entities import NewTemplate
+    from memory.personas import NewTemplate
 
     text = None if args.text is None else read_text(args.text)
     room = await ctx.unlock()

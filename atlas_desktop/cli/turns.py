@@ -15,7 +15,7 @@ from atlas_desktop.errors import UsageError
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.turns import TurnOptions
-    from memory.attachments.entities import NewAttachment
+    from memory.attachments import NewAttachment
 
 TEXT_LIMIT = 1_000_000
 _MODES = ("normal", "reads", "blank", "off")

@@ -196,7 +196,7 @@ def _slot_json(slot: "SlotStatus") -> dict[str, Any]:
 
 
 def _status_json(found: "VaultStatus") -> dict[str, Any]:
-    from atlas_desktop.words.vault import spoilt
+    from atlas_desktop.words.phrases import spoilt
 
     said = spoilt(found)
     return {
@@ -214,7 +214,7 @@ def _status_json(found: "VaultStatus") -> dict[str, Any]:
 
 
 def _database_text(found: "VaultStatus") -> list[str]:
-    from atlas_desktop.words.vault import spoilt
+    from atlas_desktop.words.phrases import spoilt
 
     if (said := spoilt(found)) is not None:
         return list(said)
@@ -246,8 +246,7 @@ def _rollback_text(noticed: "datetime | None") -> str:
 
 
 def _private_text(found: "VaultStatus | None", *, missing: bool) -> str:
-    from atlas_desktop.words.freshness import freshness_text
-    from atlas_desktop.words.vault import spoilt
+    from atlas_desktop.words.phrases import freshness_text, spoilt
 
     if missing and found is None:
         return "\n" + freshness_text("private", "missing")

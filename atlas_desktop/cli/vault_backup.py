@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.vault_authority import add_authority, present_keys, unlocking
+from atlas_desktop.cli.vault_repair import add_authority, present_keys, unlocking
 from atlas_desktop.errors import Exit, size
 from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
@@ -153,14 +153,14 @@ def _loss_text(loss: "Loss | None", room: str) -> str:
         )
     if not (loss.sessions or loss.messages or loss.memories):
         return f"Nothing would be lost of the {room} room: it holds nothing that the backup does not."
-    from atlas_desktop.words.amounts import lost
+    from atlas_desktop.words.phrases import lost
 
     gone = lost(loss.sessions, loss.messages, loss.memories)
     return f"It does not hold {gone} of the present {room} room: they would be lost."
 
 
 def _amount(contents: "RoomContents") -> str:
-    from atlas_desktop.words.amounts import held
+    from atlas_desktop.words.phrases import held
 
     return held(len(contents.sessions), len(contents.messages))
 

@@ -1,12 +1,12 @@
-"""`atlas vault verify`, `salvage`, `rekey` and `destroy`."""
+"""`atlas vault verify`, `salvage`, `rekey` and `destroy`, and who may change keys."""
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, ctrl_c_interrupts
-from atlas_desktop.cli.vault_authority import present_keys
+from atlas_desktop.cli.context import Context, ctrl_c_interrupts, read_secret
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Declined, Exit, UsageError, size
 from atlas_desktop.words.catalogue import tr
@@ -15,6 +15,47 @@ if TYPE_CHECKING:
     from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
     from atlas_desktop.services.vault import VaultReport
     from memory.entities import RoomKind
+    from memory.vault.vaults import Keys, Vaults
+
+
+def add_authority(parser: argparse.ArgumentParser, *, keyring: bool = False) -> None:
+    """Ways to show that one may change the keys, besides the passphrase."""
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--recovery-key", action="store_true", help="ask for the recovery key instead")
+    ways.add_argument("--recovery-key-file", metavar="FILE", help="read the recovery key from FILE")
+    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help="read it from descriptor N")
+    if keyring:
+        ways.add_argument("--use-keyring", action="store_true", help="let the system keyring open the vault")
+
+
+def recovery_key(ctx: Context, args: argparse.Namespace) -> str | None:
+    """The recovery key, if the person chose to give that."""
+    if args.recovery_key_file is not None:
+        return read_secret(args.recovery_key_file)
+    if args.recovery_key_fd is not None:
+        return read_secret(args.recovery_key_fd)
+    return ctx.type_secret("Recovery key: ") if args.recovery_key else None
+
+
+def unlocking(ctx: Context, args: argparse.Namespace, prompt: str) -> "Callable[[Vaults], Keys]":
+    """Opens vaults with the recovery key if one is given, else with the passphrase; asked for here, once."""
+    key_text = recovery_key(ctx, args)
+    if key_text is not None:
+        return lambda vaults: vaults.unlock_with_recovery(key_text)
+    passphrase = ctx.passphrase(prompt)
+    return lambda vaults: vaults.unlock_both(passphrase)
+
+
+async def present_keys(ctx: Context) -> "Keys":
+    """The keys of the rooms: both when a passphrase is given, the open room's from the keyring."""
+    from memory.vault.vaults import Keys
+
+    if ctx.has_passphrase:
+        await ctx.vault().status()
+        with ctx.attempt():
+            return await ctx.vault().unlock_both(ctx.passphrase())
+    return Keys(await ctx.key())
+
 
 DESTROY_WORD = "destroy"
 
@@ -102,8 +143,7 @@ def _report_text(
     *,
     sound: bool,
 ) -> str:
-    from atlas_desktop.words.amounts import held
-    from atlas_desktop.words.freshness import freshness_text
+    from atlas_desktop.words.phrases import freshness_text, held
 
     opened = reports[0].room
     lines = [f"{held(opened.sessions, opened.messages)}."]

@@ -89,19 +89,19 @@ def _html(out: BinaryIO, about: About) -> Writer:
 
 
 def _json(out: BinaryIO, about: About) -> Writer:
-    from atlas_desktop.exporting.structured import JsonWriter
+    from atlas_desktop.exporting.lines import JsonWriter
 
     return JsonWriter(out, about)
 
 
 def _jsonl(out: BinaryIO, about: About) -> Writer:
-    from atlas_desktop.exporting.structured import LinesWriter
+    from atlas_desktop.exporting.lines import LinesWriter
 
     return LinesWriter(out, about)
 
 
 def _text(out: BinaryIO, about: About) -> Writer:
-    from atlas_desktop.exporting.text import TextWriter
+    from atlas_desktop.exporting.document import TextWriter
 
     return TextWriter(out, about)
 
@@ -113,7 +113,7 @@ def _pdf(out: BinaryIO, about: About) -> Writer:
 
 
 def _csv(out: BinaryIO, about: About) -> Writer:
-    from atlas_desktop.exporting.structured import TableWriter
+    from atlas_desktop.exporting.lines import TableWriter
 
     return TableWriter(out, about)
 

@@ -21,7 +21,7 @@ from atlas_desktop.exporting.document import (
     told_branch,
 )
 from atlas_desktop.services.cleaning import clean, clean_line
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 
 if TYPE_CHECKING:

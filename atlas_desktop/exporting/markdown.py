@@ -25,7 +25,7 @@ from atlas_desktop.exporting.document import (
 )
 from atlas_desktop.exporting.lines import dumps
 from atlas_desktop.services.cleaning import clean, clean_line
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

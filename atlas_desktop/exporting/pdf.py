@@ -24,7 +24,7 @@ from atlas_desktop.exporting.document import (
     told_branch,
 )
 from atlas_desktop.services.cleaning import clean, clean_line
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 
 REPLACEMENT = "\u25a1"
 """Stands for what no font has."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from atlas_desktop.exporting.document import MemoryRecord, named_speaker
 from atlas_desktop.exporting.personal_data import FINDERS, KnownNames, digits
-from memory.transfer.entities import TravellingEvidence, TravellingMessage, TravellingSession
+from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
 KINDS = ("names", "emails", "phones", "addresses", "cards", "ids", "words")
 """`words` are the person's own."""

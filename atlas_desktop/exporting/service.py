@@ -15,7 +15,7 @@ from atlas_desktop.exporting.redaction import Found, Redaction, Redactor
 from atlas_desktop.exporting.targets import Target
 from memory.memories.entities import Memory, MemoryFilter
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 
 _BATCH = 200
 """Messages that are written in one go: a thread is not asked for each session, and nothing waits long."""

@@ -22,7 +22,7 @@ from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from models.messages import Role
 
 _MARKER = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")

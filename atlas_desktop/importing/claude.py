@@ -30,7 +30,7 @@ from atlas_desktop.importing.wording import (
     replaced,
 )
 from atlas_desktop.words.catalogue import tr
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from models.messages import Role
 
 _THINKING = re.compile(r"<antThinking>.*?(?:</antThinking>|\Z)", re.DOTALL)

@@ -15,7 +15,7 @@ from atlas_desktop.importing.json_reading import Note
 from atlas_desktop.importing.sources import Part, Source, open_source
 from atlas_desktop.words.catalogue import tr
 from memory.storage.transfer import TransferStore
-from memory.transfer.entities import Refused, TravellingMemory, TravellingSession
+from memory.transfer import Refused, TravellingMemory, TravellingSession
 
 MESSAGES_AT_ONCE = 1000
 BYTES_AT_ONCE = 4 * 1024 * 1024

@@ -22,7 +22,7 @@ from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.words.catalogue import tr
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
-from memory.transfer.entities import TravellingAttachment, TravellingMessage, TravellingSession
+from memory.transfer import TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
 
 LONGEST_LINE = 64 * 1024 * 1024

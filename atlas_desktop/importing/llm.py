@@ -28,7 +28,7 @@ from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
 from atlas_desktop.words.catalogue import tr
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from models.messages import Role
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, MessageStatus
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from models.messages import Role
 
 _FIELD = re.compile(r"([A-Za-z_][\w -]{0,60}?)\s*:(?:\s+(.*))?")

@@ -12,7 +12,7 @@ from atlas_desktop.importing.sources import Part
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.words.catalogue import tr
 from memory.memories.entities import MemoryKind, MemoryState
-from memory.transfer.entities import TravellingEvidence, TravellingMemory
+from memory.transfer import TravellingEvidence, TravellingMemory
 
 LONGEST = 20_000
 """Characters of a memory."""

@@ -22,7 +22,7 @@ from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.wording import Element, attached, elements, joined, quoted, replaced
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MessageStatus
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from models.messages import Role
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.ASSISTANT}

@@ -12,7 +12,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words
 from atlas_desktop.words.catalogue import tr
 from memory.entities import TitleSource
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 
 _LONGEST_NAME = 200

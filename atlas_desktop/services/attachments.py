@@ -1,10 +1,13 @@
-"""Attachments of a room's conversations: read from files within limits, stored, and embedded for turns."""
+"""Attachments of a room's conversations: paths as typed, files read within limits, stored, embedded."""
 
 import asyncio
+import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -14,12 +17,50 @@ from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.events import Notice
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
-from memory.attachments.entities import Attachment, Document, NewAttachment
+from memory.attachments import Attachment, Document, NewAttachment
 from memory.context.documents import DocumentReading, DocumentUse
 from memory.storage.store import Store
 from models.confinement import child_environment
 from models.errors import ModelsError
 from models.ports import Embedder
+
+_QUOTES = "'\""
+_LONGEST = 4_096
+
+
+def typed_path(text: str) -> str:
+    """The path that a text stands for: in quotes, with backslashes before spaces, as a `file:` address, or as
+    it is."""
+    given = text.strip()
+    if given.startswith("file://"):
+        return unquote(urlsplit(given).path)
+    if given[:1] in _QUOTES or re.search(r"\\[^\\]", given):
+        try:
+            parts = shlex.split(given)
+        except ValueError:
+            return given
+        return parts[0] if len(parts) == 1 else given
+    return given
+
+
+def pasted_file(text: str) -> Path | None:
+    """The file that a pasted text names, if it is nothing but the whole path of one that is there.
+
+    Looks at the disk.
+    """
+    given = text.strip()
+    if not given or "\n" in given or len(given) > _LONGEST:
+        return None
+    named = typed_path(given)
+    if not named.startswith(("/", "~")) and not re.match(r"[A-Za-z]:\\", named):
+        return None
+    try:
+        path = Path(named).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):
+        # No such home, or a text that is no path on this system.
+        return None
+
 
 MOST_BYTES = 50_000_000
 MOST_CHARACTERS = 2_000_000

@@ -9,10 +9,10 @@ from typing import Any
 
 from atlas_desktop.services.events import Accepted, Replied
 from atlas_desktop.settings.schema import JobSettings
+from memory.clock import Clock
 from memory.jobs.foreground_gate import ForegroundGate, Power, Throttle
 from memory.jobs.queue import Job, JobState, Priority
 from memory.jobs.runner import Duty, Handler, Held, JobRunner, RunReport, Stage
-from memory.ports import Clock
 from memory.storage.store import Store
 
 AfterReply = Callable[[Replied], Awaitable[None]]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.settings.schema import BackupSettings
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import (
     BackupDamaged,
@@ -23,7 +24,6 @@ from memory.errors import (
 )
 from memory.jobs.queue import Job
 from memory.jobs.runner import Duty
-from memory.ports import Clock
 from memory.vault.exchange import AtomicRoomSwap
 from memory.vault.files import sync_folder, translated_os
 from memory.vault.keys import RoomKey

@@ -13,6 +13,7 @@ from atlas_desktop.services.events import Replied
 from atlas_desktop.settings.schema import SessionSettings
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
+from memory.clock import Clock
 from memory.context.boundaries import (
     Boundary,
     BoundaryRules,
@@ -30,7 +31,6 @@ from memory.context.prepared import ContextView
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import SessionNotFound
 from memory.jobs.queue import Job, Priority
-from memory.ports import Clock
 from memory.storage.store import Store
 from models.errors import ModelsError, StateRefused
 from models.messages import Role, common_tokens

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from atlas_desktop.paths import Paths
+from memory.clock import Clock
 from memory.entities import NewMessage, NewSession, TitleSource
 from memory.learning.learner import Learner
 from memory.learning.memory_writer import MemoryWriter
 from memory.memories.entities import MemoryPatch, MemoryState
 from memory.memories.lifetime import Retention
-from memory.ports import Clock
 from memory.storage.store import Store
 from models.messages import Role
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.unbroken import unbroken
+from atlas_desktop.services.run_to_completion import unbroken
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.settings.schema import Settings
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.clock import SystemClock
 from memory.entities import MemoryMode, Session, SessionPatch
 from memory.errors import AmbiguousId, ParcelUnreadable, RoomClosed, SessionNotFound, StorageBusy, StorageFull
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomFactory, RoomServices
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
-    from memory.ports import Clock
-    from memory.rooms.ports import Sealer
+    from memory.clock import Clock
+    from memory.room_moves import Sealer
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
-    from memory.vectors.ports import VectorIndex
+    from memory.vectors.entities import VectorIndex
 
 
 _LAST = "last"

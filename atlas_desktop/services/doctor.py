@@ -15,12 +15,9 @@ from atlas_desktop.paths import Paths
 from atlas_desktop.services.backup import BackupService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
-from atlas_desktop.settings.environment import unknown_variables
-from atlas_desktop.settings.file import SettingsFile
+from atlas_desktop.settings.file import SettingsFile, unknown_variables
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.freshness import freshness_text
-from atlas_desktop.words.program import unknown_variable
-from atlas_desktop.words.vault import spoilt
+from atlas_desktop.words.phrases import freshness_text, spoilt, unknown_variable
 from memory.kinds import RoomKind
 from memory.vault.status import VaultStatus
 from models.errors import ModelDamaged

@@ -11,18 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from memory.entities import RoomKind
-from memory.insights.entities import (
-    DayCount,
-    Growth,
-    Speed,
-    Stored,
-    Timed,
-    Topic,
-    Totals,
-    Used,
-    by_month,
-    monday,
-)
+from memory.insights import DayCount, Growth, Speed, Stored, Timed, Topic, Totals, Used, by_month, monday
 from models.library.files import files_below
 
 if TYPE_CHECKING:
@@ -123,7 +112,7 @@ async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None)
     model = await store.insights.vector_model()
     if model is None:
         return []
-    from memory.insights.clusters import clusters
+    from memory.insights import clusters
 
     recent = [
         one

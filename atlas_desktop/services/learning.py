@@ -10,11 +10,11 @@ from atlas_desktop.services.events import Accepted, Replied
 from atlas_desktop.services.memories import LONGEST, rules_of
 from atlas_desktop.settings.schema import MemorySettings
 from atlas_desktop.words.catalogue import tr
+from memory.clock import Clock
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
 from memory.learning.learner import may_learn
 from memory.memories.entities import Memory
-from memory.ports import Clock
 from memory.storage.store import Store
 from memory.summaries.summarise import Summariser, Trust
 from models.errors import ModelsError

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from atlas_desktop.services.room import RoomServices
 from memory.entities import RoomKind, Session
 from memory.errors import PersonaNotFound, TemplateNotFound
-from memory.personas.entities import Persona, Template
+from memory.personas import Persona, Template
 
 
 def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":

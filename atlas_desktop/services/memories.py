@@ -9,6 +9,7 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.settings.schema import MemorySettings, Settings
 from atlas_desktop.words.catalogue import tr
+from memory.clock import Clock
 from memory.entities import Message
 from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
 from memory.jobs.queue import Job
@@ -42,7 +43,6 @@ from memory.memories.lifetime import (
 )
 from memory.memories.profile import candidates, in_order
 from memory.memories.upkeep import Merger, Promotion, Upkeep
-from memory.ports import Clock
 from memory.recall.decay import PRESETS, half_life_days, strength
 from memory.storage.store import Store
 from models.ports import ChatModel

@@ -147,7 +147,7 @@ class FilingService:
         embedder = self._embedder()
         if filed.vector is not None or embedder is None or not filed.words.strip():
             return filed.vector
-        from memory.vectors.embedding import packed
+        from memory.vectors.indexing import packed
 
         return packed((await embedder.embed([filed.words[:_PASSAGE]]))[0])
 

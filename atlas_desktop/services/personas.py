@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.entities import Session, SessionPatch
-from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
+from memory.personas import NewPersona, NewTemplate, Persona, Template
 from memory.storage.store import Store
 
 _VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from atlas_desktop.services.cleaning import clean_line
+from memory.clock import Clock
 from memory.organising.entities import Project, ProjectDeleted
-from memory.ports import Clock
 from memory.storage.store import Store
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas_desktop.services.recall import RecallService
+from memory.clock import Clock
 from memory.context.decisions import Outcome, RecallDecision
 from memory.entities import Message
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.memories.lifetime import in_use
-from memory.ports import Clock
 from memory.recall.entities import Hit
 from memory.storage.store import Store
 from models.messages import Role

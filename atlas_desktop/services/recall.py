@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
 from atlas_desktop.settings.schema import MemorySettings
+from memory.clock import Clock
 from memory.entities import MemoryMode, Message, Session
 from memory.jobs.queue import Job, Priority
 from memory.memories.entities import UseKind
-from memory.ports import Clock
-from memory.recall.citing import cited, confirms
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.scoring import Weights
 from memory.recall.window import Span
+from memory.recall.words import cited, confirms
 from memory.storage.store import Store
-from memory.vectors.embedding import VectorMaker
-from memory.vectors.mirror import IndexMirror
-from memory.vectors.ports import VectorIndex
+from memory.vectors.entities import VectorIndex
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.errors import ModelsError
 from models.messages import Role
 from models.ports import Embedder
@@ -87,7 +86,7 @@ RETRY_S = 30.0
 
 
 class QueryEmbedder:
-    """`memory.recall.ports.QueryVectors` by the embedding model in use, while there is one that works."""
+    """`memory.recall.entities.QueryVectors` by the embedding model in use, while there is one that works."""
 
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder
@@ -136,7 +135,7 @@ class WorkingEmbedder:
 
 
 class RecallService:
-    """`memory.recall.ports.Recall` for the application, with the work that keeps it complete.
+    """`memory.recall.entities.Recall` for the application, with the work that keeps it complete.
 
     `index` is called with the first need of vectors, with how many there are. Nothing is embedded before
     `remember` or a reply asks for it; until `prepare` is through, recall goes by words alone.

@@ -7,10 +7,8 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from memory.entities import MemoryMode, Session
-from memory.organising.entities import Filed
-from memory.organising.links import Backlink, SharedMemory
-from memory.recall.entities import Hit
-from memory.recall.ports import Recall
+from memory.organising.entities import Backlink, Filed, SharedMemory
+from memory.recall.entities import Hit, Recall
 from memory.storage.store import Store
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from atlas_desktop.services.backup import by_room
-from atlas_desktop.services.unbroken import unbroken
+from atlas_desktop.services.run_to_completion import unbroken
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import (
     KeyringUnavailable,
@@ -18,7 +19,6 @@ from memory.errors import (
     NothingToSalvage,
     VaultMissing,
 )
-from memory.ports import Clock
 from memory.vault.exchange import AtomicRoomSwap
 from memory.vault.files import Shredded, shred_file, shred_folder, translated_os
 from memory.vault.keys import RoomKey

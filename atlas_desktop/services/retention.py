@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.settings.schema import RetentionSettings
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import SessionNotFound
 from memory.jobs.queue import Job
 from memory.jobs.runner import Duty
-from memory.ports import Clock
 from memory.retention import Expired, RetentionPolicy, expired
 from memory.storage.store import Store
 

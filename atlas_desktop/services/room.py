@@ -25,18 +25,18 @@ from atlas_desktop.services.summaries import SummaryService, Titler
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
 from atlas_desktop.settings.schema import ContextSettings, Settings
+from memory.clock import Clock
 from memory.context.budget import Limits
 from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
 from memory.context.recalling import ContextRecall
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
-from memory.ports import Clock
 from memory.recall.decay import PRESETS
 from memory.storage.store import Store
 from memory.summaries.compaction import Compactor, SummaryCompactor
 from memory.summaries.summarise import Summariser
-from memory.vectors.ports import VectorIndex
+from memory.vectors.entities import VectorIndex
 
 if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService

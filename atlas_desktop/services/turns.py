@@ -13,7 +13,8 @@ from atlas_desktop.services.context import ContinuityService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
 from atlas_desktop.services.summaries import first_words
 from atlas_desktop.words.catalogue import tr
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
+from memory.clock import Clock
 from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
 from memory.context.engine import ContextEngine
@@ -29,8 +30,7 @@ from memory.entities import (
     SessionPatch,
 )
 from memory.errors import MemoryFault, MessageNotFound, NothingToAnswer, SessionNotFound
-from memory.insights.entities import Timed
-from memory.ports import Clock
+from memory.insights import Timed
 from memory.storage.store import Store
 from models.errors import WorkerCrashed
 from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings

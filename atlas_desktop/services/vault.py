@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
-from atlas_desktop.services.unbroken import unbroken
+from atlas_desktop.services.run_to_completion import unbroken
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
 from memory.vault.counter import noticed_at

@@ -1,4 +1,4 @@
-"""Every setting, defined once: type, default and bounds. Its words are in `words.en.setting`."""
+"""Every setting, defined once: type, default and bounds. Its words are in `words.en.preferences`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

@@ -1,18 +1,299 @@
-"""Colours, motion, keys, dates and numbers, and how they follow the settings while the program runs."""
+"""Colours, motion, keys, dates and numbers, and how they follow the settings."""
 
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
+from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from atlas_desktop.tui import keymap
-from atlas_desktop.tui import theme as themes
 from atlas_desktop.tui.actions import key_words
 from atlas_desktop.words import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+
+
+DARK = Theme(
+    name="atlas-dark",
+    dark=True,
+    primary="#7fb4ca",
+    secondary="#9aa7c7",
+    accent="#e6b673",
+    foreground="#d9dce3",
+    background="#14171c",
+    surface="#1a1e25",
+    panel="#222732",
+    success="#8fc99a",
+    warning="#e6b673",
+    error="#e8837f",
+    variables={
+        "border": "#7fb4ca",
+        "border-blurred": "#39414f",
+        "block-cursor-background": "#2b3a47",
+        "block-cursor-foreground": "#ffffff",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "#232a34",
+        "block-cursor-blurred-foreground": "#d9dce3",
+        "block-cursor-blurred-text-style": "none",
+        "input-cursor-background": "#d9dce3",
+        "input-cursor-foreground": "#14171c",
+        "input-selection-background": "#7fb4ca 30%",
+        "footer-background": "#14171c",
+        "footer-foreground": "#8b93a3",
+        "footer-description-foreground": "#8b93a3",
+        "footer-key-foreground": "#7fb4ca",
+        "footer-key-background": "#14171c",
+        "footer-item-background": "#14171c",
+        "scrollbar": "#343c49",
+        "scrollbar-hover": "#465162",
+        "scrollbar-active": "#7fb4ca",
+        "scrollbar-background": "#14171c",
+        "scrollbar-background-hover": "#14171c",
+        "scrollbar-background-active": "#14171c",
+        "scrollbar-corner-color": "#14171c",
+        "markdown-h1-color": "#e6b673",
+        "markdown-h2-color": "#e6b673",
+        "markdown-h3-color": "#7fb4ca",
+        "markdown-h4-color": "#7fb4ca",
+        "markdown-h5-color": "#9aa7c7",
+        "markdown-h6-color": "#9aa7c7",
+        "markdown-h1-text-style": "bold",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "#8b93a3",
+        "mine": "#e6b673",
+    },
+)
+
+LIGHT = Theme(
+    name="atlas-light",
+    dark=False,
+    primary="#1f6a86",
+    secondary="#4b587c",
+    accent="#8a5200",
+    foreground="#23272e",
+    background="#fbfaf7",
+    surface="#f3f1ec",
+    panel="#e9e6de",
+    success="#2c6e3f",
+    warning="#8a5200",
+    error="#b3261e",
+    variables={
+        "border": "#1f6a86",
+        "border-blurred": "#c9c4b8",
+        "block-cursor-background": "#cfe1e8",
+        "block-cursor-foreground": "#10222a",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "#e3e6e4",
+        "block-cursor-blurred-foreground": "#23272e",
+        "block-cursor-blurred-text-style": "none",
+        "input-cursor-background": "#23272e",
+        "input-cursor-foreground": "#fbfaf7",
+        "input-selection-background": "#1f6a86 25%",
+        "footer-background": "#fbfaf7",
+        "footer-foreground": "#5f6570",
+        "footer-description-foreground": "#5f6570",
+        "footer-key-foreground": "#1f6a86",
+        "footer-key-background": "#fbfaf7",
+        "footer-item-background": "#fbfaf7",
+        "scrollbar": "#cfcabe",
+        "scrollbar-hover": "#b5afa1",
+        "scrollbar-active": "#1f6a86",
+        "scrollbar-background": "#fbfaf7",
+        "scrollbar-background-hover": "#fbfaf7",
+        "scrollbar-background-active": "#fbfaf7",
+        "scrollbar-corner-color": "#fbfaf7",
+        "markdown-h1-color": "#8a5200",
+        "markdown-h2-color": "#8a5200",
+        "markdown-h3-color": "#1f6a86",
+        "markdown-h4-color": "#1f6a86",
+        "markdown-h5-color": "#4b587c",
+        "markdown-h6-color": "#4b587c",
+        "markdown-h1-text-style": "bold",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "#5f6570",
+        "mine": "#8a5200",
+    },
+)
+
+CONTRAST_DARK = Theme(
+    name="atlas-contrast-dark",
+    dark=True,
+    primary="#6fd6ff",
+    secondary="#c9d4ff",
+    accent="#ffd75f",
+    foreground="#ffffff",
+    background="#000000",
+    surface="#000000",
+    panel="#1c1c1c",
+    success="#7dff9b",
+    warning="#ffd75f",
+    error="#ff9b96",
+    variables={
+        "border": "#6fd6ff",
+        "border-blurred": "#9a9a9a",
+        "block-cursor-background": "#154c92",
+        "block-cursor-foreground": "#ffffff",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "#3a3a3a",
+        "block-cursor-blurred-foreground": "#ffffff",
+        "block-cursor-blurred-text-style": "bold",
+        "input-cursor-background": "#ffffff",
+        "input-cursor-foreground": "#000000",
+        "input-selection-background": "#154c92",
+        "input-selection-foreground": "#ffffff",
+        "footer-background": "#000000",
+        "footer-foreground": "#ffffff",
+        "footer-description-foreground": "#ffffff",
+        "footer-key-foreground": "#6fd6ff",
+        "footer-key-background": "#000000",
+        "footer-item-background": "#000000",
+        "scrollbar": "#9a9a9a",
+        "scrollbar-hover": "#ffffff",
+        "scrollbar-active": "#6fd6ff",
+        "scrollbar-background": "#000000",
+        "scrollbar-background-hover": "#000000",
+        "scrollbar-background-active": "#000000",
+        "scrollbar-corner-color": "#000000",
+        "markdown-h1-color": "#ffd75f",
+        "markdown-h2-color": "#ffd75f",
+        "markdown-h3-color": "#6fd6ff",
+        "markdown-h4-color": "#6fd6ff",
+        "markdown-h5-color": "#ffffff",
+        "markdown-h6-color": "#ffffff",
+        "markdown-h1-text-style": "bold underline",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "#d8d8d8",
+        "mine": "#ffd75f",
+    },
+)
+
+CONTRAST_LIGHT = Theme(
+    name="atlas-contrast-light",
+    dark=False,
+    primary="#003f6b",
+    secondary="#20305c",
+    accent="#6a2f00",
+    foreground="#000000",
+    background="#ffffff",
+    surface="#ffffff",
+    panel="#ececec",
+    success="#004a16",
+    warning="#6a2f00",
+    error="#8f0000",
+    variables={
+        "border": "#003f6b",
+        "border-blurred": "#5c5c5c",
+        "block-cursor-background": "#ffd54a",
+        "block-cursor-foreground": "#000000",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "#d0d0d0",
+        "block-cursor-blurred-foreground": "#000000",
+        "block-cursor-blurred-text-style": "bold",
+        "input-cursor-background": "#000000",
+        "input-cursor-foreground": "#ffffff",
+        "input-selection-background": "#ffd54a",
+        "input-selection-foreground": "#000000",
+        "footer-background": "#ffffff",
+        "footer-foreground": "#000000",
+        "footer-description-foreground": "#000000",
+        "footer-key-foreground": "#003f6b",
+        "footer-key-background": "#ffffff",
+        "footer-item-background": "#ffffff",
+        "scrollbar": "#5c5c5c",
+        "scrollbar-hover": "#000000",
+        "scrollbar-active": "#003f6b",
+        "scrollbar-background": "#ffffff",
+        "scrollbar-background-hover": "#ffffff",
+        "scrollbar-background-active": "#ffffff",
+        "scrollbar-corner-color": "#ffffff",
+        "markdown-h1-color": "#6a2f00",
+        "markdown-h2-color": "#6a2f00",
+        "markdown-h3-color": "#003f6b",
+        "markdown-h4-color": "#003f6b",
+        "markdown-h5-color": "#000000",
+        "markdown-h6-color": "#000000",
+        "markdown-h1-text-style": "bold underline",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "#2b2b2b",
+        "mine": "#6a2f00",
+    },
+)
+
+# The sixteen colours that the person gave their terminal; whether it is light or dark nobody says.
+TERMINAL = Theme(
+    name="atlas-terminal",
+    ansi=True,
+    dark=True,
+    primary="ansi_cyan",
+    secondary="ansi_blue",
+    accent="ansi_yellow",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    boost="ansi_default",
+    success="ansi_green",
+    warning="ansi_yellow",
+    error="ansi_red",
+    variables={
+        "ansi-background": "ansi_black",
+        "ansi-foreground": "ansi_white",
+        "screen-selection-background": "ansi_cyan",
+        "screen-selection-foreground": "ansi_black",
+        "border": "ansi_cyan",
+        "border-blurred": "ansi_bright_black",
+        "block-cursor-background": "ansi_bright_black",
+        "block-cursor-foreground": "ansi_bright_white",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "ansi_default",
+        "block-cursor-blurred-foreground": "ansi_default",
+        "block-cursor-blurred-text-style": "bold underline",
+        "input-cursor-background": "ansi_default",
+        "input-cursor-foreground": "ansi_default",
+        "input-cursor-text-style": "reverse",
+        "input-selection-background": "ansi_cyan",
+        "input-selection-foreground": "ansi_black",
+        "footer-background": "ansi_default",
+        "footer-foreground": "ansi_default",
+        "footer-description-foreground": "ansi_default",
+        "footer-key-foreground": "ansi_cyan",
+        "footer-key-background": "ansi_default",
+        "footer-item-background": "ansi_default",
+        "scrollbar": "ansi_bright_black",
+        "scrollbar-hover": "ansi_default",
+        "scrollbar-active": "ansi_cyan",
+        "scrollbar-background": "ansi_default",
+        "scrollbar-background-hover": "ansi_default",
+        "scrollbar-background-active": "ansi_default",
+        "scrollbar-corner-color": "ansi_default",
+        "markdown-h1-color": "ansi_yellow",
+        "markdown-h2-color": "ansi_yellow",
+        "markdown-h3-color": "ansi_cyan",
+        "markdown-h4-color": "ansi_cyan",
+        "markdown-h5-color": "ansi_default",
+        "markdown-h6-color": "ansi_default",
+        "markdown-h1-text-style": "bold underline",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "ansi_default",
+        "mine": "ansi_yellow",
+    },
+)
+
+THEMES = {
+    "dark": DARK,
+    "light": LIGHT,
+    "contrast-dark": CONTRAST_DARK,
+    "contrast-light": CONTRAST_LIGHT,
+    "terminal": TERMINAL,
+}
+"""By the value of `ui.theme`."""
 
 
 class Appearance:
@@ -29,7 +310,7 @@ class Appearance:
         file = self._app.desk.settings_file
         keymap.check(file.settings.keys)
         file.check_keys = keymap.check
-        for theme in themes.THEMES.values():
+        for theme in THEMES.values():
             self._app.register_theme(theme)
         self.apply_theme()
         self._app.stylesheet.set_variables(self._app.get_css_variables())
@@ -38,7 +319,7 @@ class Appearance:
         self.apply_locale()
 
     def apply_theme(self) -> None:
-        self._app.theme = themes.THEMES[self._app.desk.settings.ui.theme].name
+        self._app.theme = THEMES[self._app.desk.settings.ui.theme].name
 
     def apply_motion(self) -> None:
         still = self._app.desk.settings.ui.reduced_motion

@@ -18,11 +18,10 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
-from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.tui.letting_go import LettingGo
 from atlas_desktop.tui.terminal import forgiving
+from atlas_desktop.tui.textual_workarounds import LettingGo, SparingScreen
 from atlas_desktop.words.catalogue import tr
 from memory.clock import LocalZone
 from memory.errors import RoomClosed
@@ -377,13 +376,13 @@ class BaseApp(LettingGo):
 
     def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Warns that a room is older than it was; long enough to be read."""
-        from atlas_desktop.words.freshness import freshness_text
+        from atlas_desktop.words.phrases import freshness_text
 
         self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
 
     def say_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
         """Says that retention is paused while the clock may be wrong."""
-        from atlas_desktop.words.freshness import held_back_text
+        from atlas_desktop.words.phrases import held_back_text
 
         self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 

@@ -14,7 +14,7 @@ from atlas_desktop.words.catalogue import tr
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from memory.attachments.entities import Document
+    from memory.attachments import Document
 
 _NAMED = 3
 """Conversations whose titles are shown."""

@@ -23,8 +23,8 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput, Tick, field_line
-from atlas_desktop.words.amounts import held
 from atlas_desktop.words.catalogue import tr
+from atlas_desktop.words.phrases import held
 from memory.entities import RoomKind, Session
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from atlas_desktop.tui import importing
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput, Tick
 from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.importing import left, passed_over, remaining, summary
+from atlas_desktop.words.transfer import left, passed_over, remaining, summary
 from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:

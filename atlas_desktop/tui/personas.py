@@ -7,7 +7,7 @@ from atlas_desktop.services.lending import personas_for, templates_for
 from atlas_desktop.tui.dialogs.forms import NamedTextScreen
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
 from atlas_desktop.words.catalogue import tr
-from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
+from memory.personas import NewPersona, NewTemplate, Persona, Template
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

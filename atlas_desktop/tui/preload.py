@@ -25,12 +25,12 @@ AHEAD = (
     "atlas_desktop.tui.dialogs.messages",
     "models.host",
     "models.tuning.results",
-    "models.library.watching",
+    "models.library.discovery",
     "models.library.download",
     "models.library.discovery",
     "atlas_desktop.services.models",
     "watchdog.observers",
-    "atlas_desktop.words.en.program",
+    "atlas_desktop.words.en.setup",
     "psutil",
     "numpy",
     # Behind a key of the conversation: no key waits for an import.
@@ -70,7 +70,7 @@ def calm_the_collector() -> None:
 
     By default it scans all live objects again and again while widgets are created, a tenth of a second each
     time. Objects that exist now are exempt; the others are scanned less often, and completely when the user
-    is not typing (`atlas_desktop.tui.sweeping`).
+    is not typing (`atlas_desktop.tui.textual_workarounds`).
     """
     gc.freeze()
     gc.set_threshold(5_000, 5, 400)

@@ -1,6 +1,6 @@
-"""The words of the interface, by key: `tr("unlock.title")` is `TEXTS["title"]` of `words.en.unlock`.
+"""The words of the interface, by key: `tr("unlock.title")` is `UNLOCK["title"]` of `words.en.setup`.
 
-Another language is another folder beside `en` with the same modules and keys: no code names a word.
+Another language is another folder beside `en` with the same tables and keys: no code names a word.
 """
 
 from functools import lru_cache
@@ -11,8 +11,10 @@ LANGUAGE = "en"
 
 @lru_cache(maxsize=64)
 def texts(screen: str, language: str = LANGUAGE) -> dict[str, str]:
-    """The table of one screen. Raises ModuleNotFoundError."""
-    found: dict[str, str] = import_module(f"atlas_desktop.words.{language}.{screen}").TEXTS
+    """The table of one screen. Raises KeyError."""
+    package = f"atlas_desktop.words.{language}"
+    places: dict[str, str] = import_module(package).PLACES
+    found: dict[str, str] = getattr(import_module(f"{package}.{places[screen]}"), screen.upper())
     return found
 
 

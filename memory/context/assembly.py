@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from memory.context.entities import Summary, TierUse, WholeDocument
 from memory.entities import Message, MessageStatus
 from memory.memories.profile import Profile
-from memory.vectors.passages import PASSAGE_CHARS
+from memory.vectors.entities import PASSAGE_CHARS
 from models.messages import ChatMessage, ModelInfo, PromptShape, Role
 from models.ports import TokenCounter
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-from memory.attachments.entities import Attachment
-from memory.attachments.selecting import by_words, candidates, ranked
+from memory.attachments import Attachment, by_words, candidates, ranked
 from memory.context.assembly import Read
 from memory.context.budget import Budget
 from memory.context.entities import Epoch, NewEpoch, WholeDocument
 from memory.entities import Message
 from memory.storage.store import Store
-from memory.vectors.passages import passages
+from memory.vectors.entities import passages
 from models.ports import TokenCounter
 
 _CHARACTERS_A_TOKEN = 12

@@ -1,6 +1,6 @@
 """The values of a prompt's making: what a tier takes, summaries with their sources, epochs, turns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -112,3 +112,19 @@ class TurnRecord:
     prompt_hash: str
     prompt_tokens: int
     parts: tuple[TierUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """A stored state of a session: for which model, and which tokens it has read.
+
+    `model` is the model's fingerprint, `prefix_hash` the `models.messages.hash_tokens` of the tokens, `size`
+    the bytes of the state.
+    """
+
+    session_id: str
+    model: str
+    prefix_hash: str
+    token_count: int
+    size: int
+    tokens: tuple[int, ...] = field(repr=False)

@@ -7,17 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
-from memory.clock import LocalZone
+from memory.clock import Clock, LocalZone
 from memory.context.assembly import preface, recall_line, time_line
 from memory.context.budget import Limits
 from memory.context.decisions import Outcome, RecallDecision, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
 from memory.entities import MemoryMode, Message, Session
-from memory.ports import Clock
-from memory.recall.asking import LONGEST_QUESTION
-from memory.recall.entities import Hit
-from memory.recall.ports import Recall
-from memory.recall.references import refers_back
+from memory.recall.entities import Hit, Recall
+from memory.recall.question import LONGEST_QUESTION, refers_back
 from memory.summaries.importance import is_small_talk
 from models.messages import Role
 from models.ports import TokenCounter

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memory.clock import Clock
 from memory.errors import MemoryFault, RoomClosed, StorageBusy, StorageFull
 from memory.jobs.foreground_gate import ForegroundGate, Power, Sleep, Throttle, braked_by
 from memory.jobs.queue import Job, JobPostponed, JobState, Priority, error_facts
-from memory.ports import Clock
 from memory.storage.jobs import JobStore
 
 Handler = Callable[[Job], Awaitable[None]]

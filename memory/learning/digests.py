@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory.entities import MemoryMode, Message, Session
-from memory.learning.evidence import found
+from memory.learning.entities import found
 from memory.memories.entities import (
     Memory,
     MemoryFilter,

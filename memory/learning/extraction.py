@@ -12,8 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
-from memory.learning.entities import Candidate, Heard
-from memory.learning.evidence import denies, found, spaced, supported
+from memory.learning.entities import Candidate, Heard, denies, found, spaced, supported
 from memory.learning.patterns import reading
 from memory.learning.reader import statement, worded
 from memory.learning.statement_filter import LONGEST, asks, plain, sentences

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from memory.entities import MemoryMode, Message
 from memory.errors import MessageNotFound, SessionNotFound
-from memory.learning.entities import Candidate, Heard
-from memory.learning.evidence import found
+from memory.learning.entities import Candidate, Heard, found
 from memory.learning.extraction import GROUP, ModelReader
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.learning.reader import asked_to_remember, read

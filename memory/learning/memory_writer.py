@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from memory.learning.entities import Candidate, Claim
-from memory.learning.evidence import normal, spaced
+from memory.clock import Clock
+from memory.learning.entities import Candidate, Claim, normal, spaced
 from memory.learning.patterns import PatternMatch
 from memory.learning.patterns import reading as read_patterns
 from memory.learning.reader import ASKED, understand
@@ -29,7 +29,6 @@ from memory.memories.entities import (
 )
 from memory.memories.lifetime import Retention, route
 from memory.memories.wording import reading
-from memory.ports import Clock
 from memory.storage.memories import MemoryStore
 from memory.storage.vectors import VectorStore
 from memory.summaries.evidence import fold, names, numbers, stem

@@ -9,8 +9,7 @@ from functools import cache, partial
 from importlib.resources import files
 
 from memory.clock import LocalZone
-from memory.learning.entities import Candidate, Heard
-from memory.learning.evidence import denies, found, normal, supported
+from memory.learning.entities import Candidate, Heard, denies, found, normal, supported
 from memory.learning.patterns import PatternMatch, piece, reading, tells_date, vague
 from memory.learning.statement_filter import (
     LONGEST,

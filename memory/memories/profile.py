@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.clock import Clock
 from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier
 from memory.memories.lifetime import in_use
 from memory.memories.wording import reading
-from memory.ports import Clock
 from memory.recall.decay import BOUNDED, Decay, memory_weight
 from memory.storage.memories import MemoryStore
 from models.ports import TokenCounter

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from memory.clock import Clock
 from memory.memories.consolidation import (
     Cluster,
     clusters,
@@ -35,7 +36,6 @@ from memory.memories.lifetime import (
     prolonged,
     promoted,
 )
-from memory.ports import Clock
 from memory.recall.decay import strength
 from memory.storage.store import Store
 from models.messages import Role

@@ -1,4 +1,4 @@
-"""The values of order: what a session is marked with, changes of it that can be undone, tags, projects."""
+"""The values of organising: marks, undoable changes, tags, projects, and links between sessions."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -122,3 +122,25 @@ class ProjectDeleted:
     sessions: tuple[str, ...]
     memories: int
     binned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """A memory that has to do with both sessions: learned in one, and learned or served in the other."""
+
+    session_id: str
+    memory_id: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlink:
+    """A session that a memory leads to. `how` is learned, or the most that it did there: opened, confirmed,
+    cited, recalled; `message_id` is the first message in question, `count` how many there are."""
+
+    session_id: str
+    title: str = field(repr=False)
+    how: str
+    message_id: str
+    at: datetime
+    count: int

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import EntryChanges
+from memory.recall.entities import NOTES, EntryChanges
 from memory.recall.lexical import Places, placed
-from memory.recall.notes import NoteIndex
-from memory.recall.ports import NOTES
-from memory.recall.rows import Rows
-from memory.recall.selecting import in_scope
+from memory.recall.note_index import NoteIndex
+from memory.recall.rows import Rows, in_scope
 from memory.storage.evidence import EvidenceStore
 
 if TYPE_CHECKING:

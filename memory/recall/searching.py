@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.recall.asking import QueryEmbedder, RecallQuery
-from memory.recall.gathering import Question
-from memory.recall.nearness import Meaning, Nearest, meaning, nearest
-from memory.recall.ports import NOTES
+from memory.recall.entities import NOTES
+from memory.recall.feature_builder import Question
+from memory.recall.question import CONSIDERED, QueryEmbedder, RecallQuery, beyond_the_others, kinship
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence
-from memory.recall.topics import CONSIDERED, beyond_the_others, kinship
+from memory.recall.semantic_scores import Meaning, Nearest, meaning, nearest
 from memory.vectors.entities import Near, Scope
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror
 
 if TYPE_CHECKING:
     import numpy as np

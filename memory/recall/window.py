@@ -9,7 +9,7 @@ from memory.clock import micros
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import Posting, Text
 from memory.recall.lexical import Places, placed
-from memory.recall.selecting import in_scope
+from memory.recall.rows import in_scope
 from memory.storage.evidence import EvidenceStore
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Which words of a question are worth looking for, and whom it speaks of."""
+"""Words: which of a question's are worth looking for, and whether a reply used a memory's."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 # Stems as the index knows them. They are in most messages and say nothing about any.
 _FUNCTION_WORDS = """
@@ -126,3 +126,28 @@ def without_names(question: str, names: Iterable[str]) -> str:
     pattern = rf"\b(?:{'|'.join(map(re.escape, parts))})\b(?:['’]s\b)?"
     left = " ".join(re.sub(pattern, " ", question, flags=re.IGNORECASE).split())
     return left if re.search(r"\w{3}", left) else question
+
+
+_LEAST_SHARE = 0.5
+_LEAST_WORDS = 2
+_CONFIRMS = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|right|correct|exactly|indeed|true|that(?:'s| is) (?:right|correct|true|it)"
+    r"|(?:you(?:'re| are) right)|perfect|precisely)\b",
+    re.IGNORECASE,
+)
+
+
+def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str]) -> bool:
+    """Whether a reply says what the memory says, beyond what the question had said already.
+
+    All three are stems. Half of what the memory adds to the question must be in the reply, and of a longer
+    memory at least two words.
+    """
+    added = {stem for stem in content_words(memory) if stem not in asked}
+    said = added.intersection(reply)
+    return len(said) >= min(_LEAST_WORDS, len(added)) > 0 and len(said) >= _LEAST_SHARE * len(added)
+
+
+def confirms(text: str) -> bool:
+    """Whether somebody agrees with what was said to them just before."""
+    return _CONFIRMS.match(text) is not None

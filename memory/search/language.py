@@ -24,8 +24,7 @@ from memory.search.entities import (
     When,
     Words,
 )
-from memory.search.terms import Kind, Token, condition, tokens
-from memory.search.words import is_unspaced, searchable
+from memory.search.terms import Kind, Token, condition, is_unspaced, searchable, tokens
 
 MOST_CHARACTERS = 2_000
 MOST_CONDITIONS = 60

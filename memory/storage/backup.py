@@ -28,6 +28,7 @@ from typing import IO
 
 import msgspec
 
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import (
     BackupDamaged,
@@ -41,7 +42,6 @@ from memory.errors import (
     RoomMissing,
     StorageFull,
 )
-from memory.ports import Clock
 from memory.storage import connection, verification
 from memory.storage.copying import copy_closed_room, copy_room, log_of
 from memory.storage.faults import translated

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from memory.attachments.entities import Attachment, Document, NewAttachment
+from memory.attachments import Attachment, Document, NewAttachment
+from memory.clock import Clock
 from memory.context.decisions import RecallDecision
 from memory.context.entities import Epoch, NewEpoch, NewSummary, Summary, SummaryState, TurnRecord
-from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import attachments, epochs, summaries

@@ -1,8 +1,7 @@
-"""`memory.drafts.DraftStore` on a database."""
+"""`memory.entities.DraftStore` on a database."""
 
-from memory.clock import micros
-from memory.drafts import UNBEGUN
-from memory.ports import Clock
+from memory.clock import Clock, micros
+from memory.entities import UNBEGUN
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import messages

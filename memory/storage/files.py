@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import NotARoom, RoomDamaged, StorageFull
-from memory.ports import Clock
 from memory.storage import backup, connection, verification
 from memory.storage.backup import check_copy
 from memory.storage.copying import remove_room_file

@@ -13,9 +13,9 @@ point where SQLite stopped was lost to damage. The format is described at https:
 import struct
 from pathlib import Path
 
+from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
 from memory.errors import StorageFull
-from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.faults import translated
 from memory.vault.counter import CommitCounter

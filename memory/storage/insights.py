@@ -3,7 +3,7 @@
 from datetime import datetime, tzinfo
 
 from memory.clock import micros
-from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used
+from memory.insights import DayCount, Growth, Stored, Timed, Topic, Totals, Used
 from memory.storage.database import Database
 from memory.storage.queries import statistics
 from memory.storage.reader import Reader

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from memory.clock import Clock
 from memory.jobs.queue import Job, Priority
-from memory.ports import Clock
 from memory.storage.database import Database
 from memory.storage.queries import jobs
 

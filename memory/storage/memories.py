@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from memory.clock import micros
+from memory.clock import Clock, micros
 from memory.entities import Erased
 from memory.memories.entities import (
     Memory,
@@ -22,7 +22,6 @@ from memory.memories.entities import (
     end_of,
     holds_after,
 )
-from memory.ports import Clock
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database

@@ -3,19 +3,20 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.organising.entities import (
+    Backlink,
     Filed,
     MarksPatch,
     Merged,
     Organised,
     Project,
     ProjectDeleted,
+    SharedMemory,
     TagCount,
     TagSuggestion,
 )
-from memory.organising.links import Backlink, SharedMemory
-from memory.ports import Clock
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import last_change, merging, organising, projects

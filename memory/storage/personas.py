@@ -1,7 +1,7 @@
 """Personas and prompt templates of one room."""
 
-from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
-from memory.ports import Clock
+from memory.clock import Clock
+from memory.personas import NewPersona, NewTemplate, Persona, Template
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import personas

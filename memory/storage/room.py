@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
-from memory.ports import Clock
 from memory.storage import connection, migrations
 from memory.storage.connection import Connection
 from memory.storage.database import Database

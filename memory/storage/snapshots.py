@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from memory.context.snapshots import SnapshotInfo
+from memory.context.entities import SnapshotInfo
 from memory.errors import (
     MemoryFault,
     NotARoom,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from memory.clock import micros
+from memory.clock import Clock, micros
 from memory.context.entities import Summary
 from memory.entities import (
     Erased,
@@ -20,7 +20,6 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, SessionBinned
 from memory.forgetting import Affected, Target
-from memory.ports import Clock
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.context import AttachmentStore, ContextStore

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
+from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import MessageNotFound
-from memory.ports import Clock
-from memory.rooms.entities import Departure, Move
-from memory.rooms.ports import Sealer
-from memory.rooms.sealing import RoomSealer
+from memory.room_moves import Departure, Move, RoomSealer, Sealer
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import moves, transfer
-from memory.transfer.entities import Arrival, Refused, TravellingEvidence, TravellingMemory, TravellingSession
+from memory.transfer import Arrival, Refused, TravellingEvidence, TravellingMemory, TravellingSession
 
 
 class TransferStore:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memory.errors import BadQuery
 from memory.search.entities import All, Condition, Query
 from memory.search.language import worded
-from memory.search.words import is_unspaced, pieces, searchable
+from memory.search.terms import is_unspaced, pieces, searchable
 
 __all__ = [
     "Term",

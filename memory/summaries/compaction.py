@@ -8,8 +8,8 @@ from memory.context.budget import Limits
 from memory.context.compacting import CompactedHistory, TokenAllowance
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessageStatus
+from memory.jobs.foreground_gate import Gently
 from memory.jobs.queue import Job
-from memory.jobs.yielding import Gently
 from memory.storage.store import Store
 from memory.summaries.active_summaries import active_summaries
 from memory.summaries.passages import SourceMessage

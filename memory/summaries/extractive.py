@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.jobs.yielding import Gently
+from memory.jobs.foreground_gate import Gently
 from memory.summaries.evidence import fold, names, numbers, stem
 from memory.summaries.languages import lexicon, words
 from memory.summaries.passages import Passage, Span

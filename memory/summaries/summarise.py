@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memory.context.entities import Summary
-from memory.jobs.yielding import Gently
+from memory.jobs.foreground_gate import Gently
 from memory.summaries.extractive import (
     Ranked,
     centrality_of_vectors,

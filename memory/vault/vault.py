@@ -41,7 +41,7 @@ from memory.vault.passphrase import DEFAULT_KDF, KdfParams, Passphrase
 from memory.vault.status import VaultStatus, flaw, vault_status
 
 if TYPE_CHECKING:
-    from memory.ports import Clock
+    from memory.clock import Clock
 
 
 SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)

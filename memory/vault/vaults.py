@@ -35,7 +35,7 @@ from memory.vault.status import private_missing
 from memory.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from memory.ports import Clock
+    from memory.clock import Clock
 
 
 MakeSlot = Callable[[Keyslots, RoomKey], Slot]

@@ -6,11 +6,10 @@ from models.library.files import fingerprint
 from models.llamacpp.chat_runtime import ChatRuntimes
 from models.llamacpp.jobs import Embedding
 from models.llamacpp.native import BATCH, Context, Interrupt, Model
-from models.llamacpp.processor_units import hide_amx
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.states import try_out
 from models.llamacpp.templates import template_limits
-from models.tuning.kernels import Kernels
+from models.tuning.kernels import Kernels, hide_amx
 from models.worker import protocol
 
 EMBED_CONTEXT = 512

@@ -12,8 +12,7 @@ import numpy as np
 
 from models.errors import ModelLoadFailed
 from models.llamacpp.native import Context, DecodeFailed, Model, recent_log
-from models.llamacpp.processor_units import hide_amx
-from models.tuning.kernels import Kernels
+from models.tuning.kernels import Kernels, hide_amx
 from models.tuning.plan import Round, RunSettings, TuningPlan
 
 # Perplexity is taken over windows of this many tokens; the first of each are only context.

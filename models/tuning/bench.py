@@ -1,4 +1,4 @@
-"""The application's side of the process that tries out ways of running a model."""
+"""The application's end of the process that tries ways of running a model: JSON, one message a line."""
 
 import asyncio
 import sys
@@ -6,13 +6,107 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
-from models.errors import ModelLoadFailed, WorkerCrashed, WorkerUnresponsive
-from models.tuning import protocol
+import msgspec
+
+from models.errors import ModelLoadFailed, ProtocolError, WorkerCrashed, WorkerUnresponsive
 from models.tuning.kernels import FAULTS, Kernels
 from models.tuning.plan import Layout, Round, RunSettings, TuningPlan
 from models.worker.client import environment
 
-Told = TypeVar("Told", bound=protocol.Answer)
+
+class Message(msgspec.Struct, frozen=True, tag=True):
+    """Base of requests and answers."""
+
+
+class Open(Message, frozen=True):
+    """Loads a file; answered by `Opened`."""
+
+    path: str
+    kernels: Kernels
+
+
+class Measure(Message, frozen=True):
+    """One round with the loaded file; answered by `Measured`."""
+
+    settings: RunSettings
+    plan: TuningPlan
+
+
+class Perplexity(Message, frozen=True):
+    """Of the first `limit` tokens of a text; answered by `Predicted`."""
+
+    text: str
+    settings: RunSettings
+    limit: int
+
+
+class Quantise(Message, frozen=True):
+    """Writes `source` in another layout to `target`; answered by `Done`.
+
+    When the application goes away meanwhile, what there is of `target` is deleted.
+    """
+
+    source: str
+    target: str
+    ftype: int
+    threads: int
+
+
+class Opened(Message, frozen=True):
+    """`row` is the length of the model's rows, `buffers` what the weights were put into."""
+
+    row: int
+    buffers: tuple[str, ...]
+
+
+class Measured(Message, frozen=True):
+    round: Round
+
+
+class Predicted(Message, frozen=True):
+    perplexity: float
+
+
+class Done(Message, frozen=True):
+    pass
+
+
+class Refused(Message, frozen=True):
+    """It could not be done; `detail` is llama.cpp's reason or the type of an error."""
+
+    detail: str
+
+
+Request = Open | Measure | Perplexity | Quantise
+Answer = Opened | Measured | Predicted | Done | Refused
+
+_encoder = msgspec.json.Encoder()
+_requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
+
+
+def encode(message: Request | Answer) -> bytes:
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    return _requests.decode(line)
+
+
+def decode_answer(line: bytes) -> Answer:
+    """Raises `ProtocolError`."""
+    try:
+        return _answers.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ProtocolError(str(error)) from None
+
+
+def part_of(request: Request) -> Path | None:
+    """The unfinished file that a request leaves behind when it is broken off."""
+    return Path(request.target) if isinstance(request, Quantise) else None
+
+
+Told = TypeVar("Told", bound=Answer)
 # Longer than any single request takes on a machine that can run the model at all.
 LIMIT_S = 3600.0
 
@@ -24,7 +118,7 @@ class Bench:
         self.path = path
         self._kernels = kernels
         self._process: asyncio.subprocess.Process | None = None
-        self.opened: protocol.Opened | None = None
+        self.opened: Opened | None = None
 
     @property
     def pid(self) -> int | None:
@@ -32,7 +126,7 @@ class Bench:
         running = self._process is not None and self._process.returncode is None
         return self._process.pid if running and self._process is not None else None
 
-    async def open(self) -> protocol.Opened:
+    async def open(self) -> Opened:
         """Loads the file and tries it out, with weaker kernels where these fault.
 
         Raises `WorkerCrashed` or `ModelLoadFailed`.
@@ -40,7 +134,7 @@ class Bench:
         while self.opened is None or self._process is None or self._process.returncode is not None:
             await self._start()
             try:
-                self.opened = await self._ask(protocol.Open(str(self.path), self._kernels), protocol.Opened)
+                self.opened = await self._ask(Open(str(self.path), self._kernels), Opened)
             except WorkerCrashed as crash:
                 weaker = self._kernels.weaker
                 if weaker is None or crash.code not in FAULTS:
@@ -51,19 +145,19 @@ class Bench:
     async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
         """One round. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self.open()
-        return (await self._ask(protocol.Measure(settings, plan), protocol.Measured)).round
+        return (await self._ask(Measure(settings, plan), Measured)).round
 
     async def perplexity(self, settings: RunSettings, plan: TuningPlan) -> float:
         """On the fixed text. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self.open()
-        request = protocol.Perplexity(fixed_text(), settings, plan.perplexity_tokens)
-        return (await self._ask(request, protocol.Predicted)).perplexity
+        request = Perplexity(fixed_text(), settings, plan.perplexity_tokens)
+        return (await self._ask(request, Predicted)).perplexity
 
     async def quantise(self, target: Path, layout: Layout, threads: int) -> None:
         """Writes the file in another layout. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self._start(target.parent)
-        request = protocol.Quantise(str(self.path), str(target), layout.ftype, threads)
-        await self._ask(request, protocol.Done)
+        request = Quantise(str(self.path), str(target), layout.ftype, threads)
+        await self._ask(request, Done)
 
     async def close(self) -> None:
         """Ends the process; an unfinished file goes with it."""
@@ -94,13 +188,13 @@ class Bench:
             start_new_session=True,
         )
 
-    async def _ask(self, request: protocol.Request, kind: type[Told]) -> Told:
+    async def _ask(self, request: Request, kind: type[Told]) -> Told:
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(protocol.encode(request))
+            process.stdin.write(encode(request))
             line = await asyncio.wait_for(process.stdout.readline(), LIMIT_S)
         except TimeoutError:
             await self.close()
@@ -110,9 +204,9 @@ class Bench:
         if not line:
             self.opened = None
             raise WorkerCrashed(await process.wait())
-        answer = protocol.decode_answer(line)
+        answer = decode_answer(line)
         if not isinstance(answer, kind):
-            detail = answer.detail if isinstance(answer, protocol.Refused) else type(answer).__name__
+            detail = answer.detail if isinstance(answer, Refused) else type(answer).__name__
             raise ModelLoadFailed(self.path, detail)
         return answer
 

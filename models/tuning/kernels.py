@@ -1,8 +1,4 @@
-"""How much of the processor llama.cpp may use, and the note that remembers what this machine can run.
-
-Re-packed weights use special units of the processor, and some virtual machines announce units (AMX) that
-fault when they are used. What a machine cannot run is found out by trying (see `models.worker.client`).
-"""
+"""Which units of the processor llama.cpp may use on this computer, and the note that remembers it."""
 
 import os
 import platform
@@ -10,8 +6,21 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
+from models.confinement import (
+    ALLOW,
+    ARCHITECTURES,
+    AT_ARCHITECTURE,
+    AT_FIRST_ARGUMENT,
+    AT_NUMBER,
+    EQUALS,
+    LOAD,
+    REFUSE,
+    RETURN,
+    install_filter,
+)
 from models.library.files import write_atomically
 
 # How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
@@ -94,4 +103,30 @@ def this_processor() -> str:
         processor = next((line for line in lines if line.startswith("model name")), processor)
     return (
         f"{processor.partition(':')[2].strip() or processor}, llama-cpp-python {version('llama-cpp-python')}"
+    )
+
+
+_ARCH_PRCTL = 158
+_ARCH_REQ_XCOMP_PERM = 0x1023
+
+
+@cache
+def hide_amx() -> bool:
+    """Lets every request of this thread, and of those it starts, to use AMX be refused; False if it cannot.
+
+    A process must ask the kernel before it may use the tile registers (`arch_prctl` with
+    `ARCH_REQ_XCOMP_PERM`). llama.cpp does so once, when it first loads weights, and does without AMX when it
+    is refused. Everything else stays allowed. The filter cannot be taken back.
+    """
+    return can_hide_amx() and install_filter(
+        [
+            (LOAD, 0, 0, AT_ARCHITECTURE),
+            (EQUALS, 0, 5, ARCHITECTURES["x86_64"]),
+            (LOAD, 0, 0, AT_NUMBER),
+            (EQUALS, 0, 3, _ARCH_PRCTL),
+            (LOAD, 0, 0, AT_FIRST_ARGUMENT),
+            (EQUALS, 0, 1, _ARCH_REQ_XCOMP_PERM),
+            (RETURN, 0, 0, REFUSE),
+            (RETURN, 0, 0, ALLOW),
+        ]
     )

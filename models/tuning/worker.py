@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from models.confinement import begin_child
 from models.errors import ModelFileError
-from models.tuning import protocol
+from models.tuning import bench
 from models.worker.main import private_pipes, settle_in
 
 if TYPE_CHECKING:
@@ -25,48 +25,48 @@ class TuningWorker:
 
     def __init__(self) -> None:
         self._bench: Bench | None = None
-        self._requests: queue.Queue[protocol.Request] = queue.Queue()
+        self._requests: queue.Queue[bench.Request] = queue.Queue()
         self._unfinished: list[Path] = []
 
     def listen(self, source: BinaryIO) -> None:
         """Queues requests. When the input ends so does the process, whatever it is doing."""
         try:
             for line in source:
-                self._requests.put(protocol.decode_request(line))
+                self._requests.put(bench.decode_request(line))
         finally:
             for path in self._unfinished:
                 path.unlink(missing_ok=True)
             os._exit(0)
 
-    def next_answer(self) -> protocol.Answer:
+    def next_answer(self) -> bench.Answer:
         """Waits for a request and answers it; what goes wrong becomes an answer too."""
         request = self._requests.get()
-        part = protocol.part_of(request)
+        part = bench.part_of(request)
         self._unfinished = [part] if part is not None else []
         try:
             return self._answer(request)
         except ModelFileError as error:
-            return protocol.Refused(error.detail)
+            return bench.Refused(error.detail)
         except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
-            return protocol.Refused(type(error).__name__)
+            return bench.Refused(type(error).__name__)
         finally:
             self._unfinished = []
 
-    def _answer(self, request: protocol.Request) -> protocol.Answer:
+    def _answer(self, request: bench.Request) -> bench.Answer:
         from models.llamacpp.tuning import Bench, quantise
 
         match request:
-            case protocol.Open():
+            case bench.Open():
                 self._bench = Bench(Path(request.path), request.kernels)
-                return protocol.Opened(self._bench.row, self._bench.buffers)
-            case protocol.Quantise():
+                return bench.Opened(self._bench.row, self._bench.buffers)
+            case bench.Quantise():
                 quantise(Path(request.source), Path(request.target), request.ftype, request.threads)
-                return protocol.Done()
+                return bench.Done()
         if self._bench is None:
-            return protocol.Refused("nothing is loaded")
-        if isinstance(request, protocol.Measure):
-            return protocol.Measured(self._bench.measure(request.settings, request.plan))
-        return protocol.Predicted(self._bench.perplexity(request.text, request.settings, request.limit))
+            return bench.Refused("nothing is loaded")
+        if isinstance(request, bench.Measure):
+            return bench.Measured(self._bench.measure(request.settings, request.plan))
+        return bench.Predicted(self._bench.perplexity(request.text, request.settings, request.limit))
 
 
 def main() -> int:
@@ -80,7 +80,7 @@ def main() -> int:
     worker = TuningWorker()
     threading.Thread(target=worker.listen, args=(source,), name="listen", daemon=True).start()
     while True:
-        sink.write(protocol.encode(worker.next_answer()))
+        sink.write(bench.encode(worker.next_answer()))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import Message, MessagePatch, Session
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, NewMemory
 from memory.storage.store import Store
-from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
+from memory.vectors.indexing import packed
 from tests.contract.talk import talk
 
 MODEL = "f1"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, RoomKind
 from memory.errors import AmbiguousId, AttachmentNotFound, RoomClosed, SessionNotFound

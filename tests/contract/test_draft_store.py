@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.drafts import UNBEGUN
+from memory.entities import UNBEGUN
 from memory.errors import RoomClosed, SessionNotFound
 from memory.storage.store import Store
 from tests.contract.talk import begin

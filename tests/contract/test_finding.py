@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.entities import Message, MessagePatch, MessageStatus, NewSession, Session, SessionPatch
 from memory.errors import QueryUnclear, SavedSearchNotFound
 from memory.organising.entities import MarksPatch

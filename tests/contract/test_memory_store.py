@@ -26,8 +26,8 @@ from memory.memories.entities import (
     UseKind,
 )
 from memory.storage.store import Store
-from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
+from memory.vectors.indexing import packed
 from tests.contract.knowing import MODEL, embed_all, fact, own, quoted
 from tests.contract.talk import begin, talk, user
 

@@ -20,7 +20,7 @@ from memory.entities import (
 )
 from memory.errors import ParcelUnreadable, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.rooms.sealing import RoomSealer
+from memory.room_moves import RoomSealer
 from memory.storage.room import open_off_record, open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.errors import NameTaken, PersonaNotFound, RoomClosed, TemplateNotFound
-from memory.personas.entities import NewPersona, NewTemplate
+from memory.personas import NewPersona, NewTemplate
 from memory.storage.store import Store
 
 

@@ -8,13 +8,7 @@ import pytest
 from memory.entities import MemoryMode, MessageStatus, NewMessage, TitleSource
 from memory.errors import MessageNotFound, SessionNotFound
 from memory.storage.store import Store
-from memory.transfer.entities import (
-    Arrival,
-    Refused,
-    TravellingAttachment,
-    TravellingMessage,
-    TravellingSession,
-)
+from memory.transfer import Arrival, Refused, TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.contract.talk import begin, talk
 

@@ -20,8 +20,8 @@ from memory.memories.entities import (
 from memory.memories.lifetime import Ground, Retention, Why
 from memory.memories.upkeep import Upkeep
 from memory.storage.store import Store
-from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded
+from memory.vectors.indexing import packed
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 

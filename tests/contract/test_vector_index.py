@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.clock import micros
-from memory.vectors.embedding import packed
-from memory.vectors.entities import Scope, StoredVector, VectorPage
+from memory.vectors.entities import Scope, StoredVector, VectorIndex, VectorPage
 from memory.vectors.flat import FlatVectorIndex
+from memory.vectors.indexing import packed
 from memory.vectors.lance import LanceVectorIndex
-from memory.vectors.ports import VectorIndex
 from tests.fakes.vector_index import BruteForceVectorIndex
 
 NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
@@ -120,7 +119,7 @@ async def test_cleared_it_takes_vectors_of_another_length(index: VectorIndex) ->
 
 CHANGES_AND_HEAP = """
 import asyncio, ctypes
-from memory.vectors.embedding import packed
+from memory.vectors.indexing import packed
 from memory.vectors.entities import StoredVector, VectorPage
 from memory.vectors.lance import LanceVectorIndex
 

@@ -4,8 +4,8 @@ from memory.clock import micros
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
 from memory.storage.store import Store
-from memory.vectors.embedding import packed
 from memory.vectors.entities import Embedded, Unembedded, VectorKey
+from memory.vectors.indexing import packed
 from tests.contract.talk import assistant, begin, talk, user
 
 MODEL = "f1"

@@ -69,7 +69,7 @@ def test_only_the_request_for_amx_is_refused() -> None:
         pytest.skip("AMX can be hidden on x86-64 Linux alone")
     # ARCH_GET_XCOMP_PERM (0x1022) is answered still, ARCH_REQ_XCOMP_PERM (0x1023) is not: EPERM.
     script = (
-        "import ctypes; from models.llamacpp.processor_units import hide_amx\n"
+        "import ctypes; from models.tuning.kernels import hide_amx\n"
         "libc = ctypes.CDLL(None, use_errno=True); mask = ctypes.c_ulong()\n"
         "assert hide_amx() and hide_amx()\n"
         "get = libc.syscall(158, 0x1022, ctypes.byref(mask)); ask = libc.syscall(158, 0x1023, 18)\n"

@@ -8,7 +8,7 @@ from memory.vectors.entities import Near, Scope, StoredVector, VectorPage
 
 
 class BruteForceVectorIndex:
-    """`memory.vectors.ports.VectorIndex` in a list."""
+    """`memory.vectors.entities.VectorIndex` in a list."""
 
     def __init__(self) -> None:
         self._rows: list[StoredVector] = []

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from memory.context.entities import NewSummary
 from memory.entities import NewMessage, NewSession, SessionPatch, TitleSource
 from memory.forgetting import Target
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import StoredVector
 from models.messages import Role
 from tests.security.figures import Figures

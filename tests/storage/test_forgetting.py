@@ -15,7 +15,7 @@ from memory.storage import connection
 from memory.storage.connection import Connection
 from memory.storage.queries import forgetting, text_matches
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded
 from models.messages import Role
 from tests.security.pages import log_pages, pages

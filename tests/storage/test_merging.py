@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.organising.entities import MarksPatch
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
-from memory.vectors.embedding import packed
+from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded
+from memory.vectors.indexing import packed
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of

@@ -2,7 +2,7 @@
 
 from memory.entities import CategorySource, NewMessage, NewSession, RoomKind
 from memory.forgetting import Target
-from memory.insights.entities import Timed
+from memory.insights import Timed
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, MemoryTier, NewMemory
 from memory.organising.entities import MarksPatch
 from memory.storage.connection import Connection

@@ -11,7 +11,7 @@ from memory.storage.database import Database
 from memory.storage.migrations import migrate
 from memory.storage.room import open_off_record
 from memory.storage.transfer import TransferStore
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 

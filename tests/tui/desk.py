@@ -16,10 +16,9 @@ from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.models.onboarding import Offer
-from memory.clock import SystemClock
+from memory.clock import Clock, SystemClock
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
-from memory.ports import Clock
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
 from memory.vault.passphrase import Strength

@@ -8,7 +8,7 @@ from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Input, Static, TextArea
 
-from atlas_desktop.tui.compositing import Ground, SparingCompositor
+from atlas_desktop.tui.textual_workarounds import Ground, SparingCompositor
 
 
 class Page(Screen[None]):

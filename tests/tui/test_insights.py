@@ -12,7 +12,7 @@ from atlas_desktop.tui.insights.plots import draw
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.insights.texts import TABS, amounts, calendar, level, months_between, told
 from memory.entities import RoomKind
-from memory.insights.entities import DayCount, Growth, Speed, Stored, Topic, Totals, Used
+from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history

@@ -10,9 +10,9 @@ from atlas_desktop.tui.documents import DocumentsScreen
 from atlas_desktop.tui.history.filters import SavedScreen
 from atlas_desktop.tui.history.projects import ProjectsScreen
 from atlas_desktop.tui.personas import PersonasScreen, TemplatesScreen
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.organising.entities import MarksPatch
-from memory.personas.entities import NewPersona, NewTemplate
+from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, TIDES, Stage, stage, talk
 from tests.tui.driving import assert_until, on, say, settle, shown, type_text

@@ -17,10 +17,9 @@ from atlas_desktop.tui.app import CLEARED, AtlasApp
 from atlas_desktop.tui.chat import drafts
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen, Curtain
-from atlas_desktop.tui.idle_monitor import IdleMonitor
 from atlas_desktop.tui.setup.unlock import UnlockScreen
-from memory.drafts import UNBEGUN
-from memory.entities import RoomKind
+from atlas_desktop.tui.shutdown import IdleMonitor
+from memory.entities import UNBEGUN, RoomKind
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, PASSPHRASE, FakeVault, NamedModel, Stage, talk

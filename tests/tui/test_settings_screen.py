@@ -29,7 +29,7 @@ async def find(pilot: Pilot[None], words: str) -> None:
 async def test_every_setting_and_every_action_is_there(make: Make) -> None:
     from atlas_desktop.settings.descriptions import describe
     from atlas_desktop.tui.actions import ACTIONS
-    from atlas_desktop.tui.settings.rows import rows, sections
+    from atlas_desktop.tui.settings.screen import rows, sections
 
     place = make(theme="none")
     keys = {row.key for row in rows(place.desk.settings_file)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.sweeping import AFTER, BETWEEN_KEYS_S, GONE_S, LATEST_S, QUIET_S, Sweeper
+from atlas_desktop.tui.textual_workarounds import AFTER, BETWEEN_KEYS_S, GONE_S, LATEST_S, QUIET_S, Sweeper
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until
 

@@ -18,8 +18,7 @@ from atlas_desktop.importing.markdown import is_transcript
 from atlas_desktop.importing.wording import fenced, quoted
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words, tidy
-from memory.attachments.entities import Attachment
-from memory.attachments.selecting import by_words
+from memory.attachments import Attachment, by_words
 from memory.context import long_messages
 from memory.context.documents import whole_block
 from memory.context.recalling import asks
@@ -32,7 +31,7 @@ from memory.summaries.extractive import content_words
 from memory.summaries.importance import importance
 from memory.summaries.passages import sentences
 from memory.summaries.summary_validation import Rule, flaws
-from memory.vectors.passages import passages
+from memory.vectors.entities import passages
 from models.messages import Role
 from tests.unit.expressions import expressions, seconds, use
 
@@ -47,7 +46,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.settings.file": {
         "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
     },
-    "memory.attachments.selecting": {
+    "memory.attachments": {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),
     },
@@ -85,7 +84,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_BOUND": ("\no", "\nf"),
         "_HINT": ("c ", "an"),
     },
-    "memory.learning.evidence": {
+    "memory.learning.entities": {
         "_DENIES": ("o.", "p "),
     },
     "memory.learning.patterns": {
@@ -139,8 +138,13 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
-    "memory.recall.citing": {
+    "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),
+        "_ADDRESSED": ("you ", "you  a "),
+        "_ADVICE": ("e ", "!a"),
+        "_SUMS_UP": (".1", "a."),
+        "_SURVEYS": ("e.", "o."),
+        "_ATTITUDE": ("i ", "we "),
     },
     "memory.recall.moments": {
         "_FORMS": (" p", " y"),
@@ -151,16 +155,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ASKS_WHEN": ("h\n", " r"),
         "_WORD": ("1 ", "\n1"),
     },
-    "memory.recall.references": {
+    "memory.recall.question": {
         "_PATTERNS": ("before a ", "before "),
         "_ORDER": ("\n", "  "),
-    },
-    "memory.recall.words": {
-        "_ADDRESSED": ("you ", "you  a "),
-        "_ADVICE": ("e ", "!a"),
-        "_SUMS_UP": (".1", "a."),
-        "_SURVEYS": ("e.", "o."),
-        "_ATTITUDE": ("i ", "we "),
     },
     "memory.search.terms": {
         "_ISO": ("1", "-\n"),
@@ -172,12 +169,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_FORMS": ("jj", "na"),
         "_FIELD": ("a", "za"),
         "_RUN": (".", "11"),
+        "_UNSPACED": ("\u3040a", "A\u1780"),
     },
     "memory.search.language": {
         "_PLAIN": (".", "1a"),
-    },
-    "memory.search.words": {
-        "_UNSPACED": ("\u3040a", "A\u1780"),
     },
     "memory.storage.queries.erasure_check": {
         "_ID": ("19", "a1"),
@@ -200,17 +195,15 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SEPARATORS": (".1", "A\u2010"),
         "_ALPHABET": ("\n", "2"),
     },
-    "memory.vectors.passages": {
+    "memory.vectors.entities": {
         "_END": ("!", "\n"),
     },
     "atlas_desktop.cli.context": {
         "_STEERING": ("\u202a", "\u2069\u009f"),
+        "_BROKEN": ("a",),
     },
     "atlas_desktop.cli.insights": {
         "_SPAN": ("1A", "\n"),
-    },
-    "atlas_desktop.cli.lines": {
-        "_BROKEN": ("a",),
     },
     "atlas_desktop.cli.organising": {
         "_FULL_ID": ("\n", "0"),
@@ -354,8 +347,8 @@ ENOUGH_S = 0.25
 INSIDE = {
     "memory.memories.consolidation:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
-    "memory.learning.evidence:normal": "read",
-    "memory.learning.evidence:_meaning": "read",
+    "memory.learning.entities:normal": "read",
+    "memory.learning.entities:_meaning": "read",
     "memory.learning.reader:forms": "read",
     "memory.learning.reader:procedure": "read",
     "memory.learning.reader:code": "read",
@@ -386,8 +379,8 @@ INSIDE = {
     "atlas_desktop.exporting.personal_data:iban": "a number",
     "atlas_desktop.exporting.redaction:pattern_of": "redaction",
     "atlas_desktop.importing.json_reading:_like": "test_bombs.py goes through it",
-    "atlas_desktop.services.paths_typed:typed_path": "a path",
-    "atlas_desktop.services.paths_typed:pasted_file": "a path",
+    "atlas_desktop.services.attachments:typed_path": "a path",
+    "atlas_desktop.services.attachments:pasted_file": "a path",
     "atlas_desktop.services.summaries:tidy": "tidy",
     "atlas_desktop.tui.history.rows:_wanted": "words that were found",
     "atlas_desktop.tui.history.filters:_place": "a query",

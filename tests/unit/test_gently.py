@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.jobs import yielding
-from memory.jobs.yielding import Gently
+from memory.jobs import foreground_gate
+from memory.jobs.foreground_gate import Gently
 
 
 @given(st.lists(st.integers()))
@@ -25,8 +25,8 @@ def test_it_rests_when_it_has_been_at_it_for_long_and_not_before(monkeypatch: py
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(time, "sleep", rests.append)
     for item in Gently(range(10)):
-        now[0] += yielding.AT_A_TIME_S * (1.5 if item >= 8 else 0.1)
-    assert rests == [yielding.PAUSE_S] * 2
+        now[0] += foreground_gate.AT_A_TIME_S * (1.5 if item >= 8 else 0.1)
+    assert rests == [foreground_gate.PAUSE_S] * 2
 
 
 @pytest.mark.parametrize("late", [0, 1, 4])
@@ -35,12 +35,12 @@ def test_it_goes_on_resting_while_others_are_at_work(monkeypatch: pytest.MonkeyP
 
     def sleep(seconds: float) -> None:
         rests.append(seconds)
-        now[0] += 2 * yielding.LATE_S if len(rests) <= late else seconds
+        now[0] += 2 * foreground_gate.LATE_S if len(rests) <= late else seconds
 
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
     for _ in Gently(range(1)):
-        now[0] += 2 * yielding.AT_A_TIME_S
+        now[0] += 2 * foreground_gate.AT_A_TIME_S
     assert len(rests) == late + 1
 
 
@@ -49,21 +49,21 @@ def test_however_busy_others_are_it_gets_done(monkeypatch: pytest.MonkeyPatch) -
 
     def sleep(seconds: float) -> None:
         rests.append(seconds)
-        now[0] += 2 * yielding.LATE_S
+        now[0] += 2 * foreground_gate.LATE_S
 
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
     seen = 0
     for _ in Gently(range(3)):
         seen += 1
-        now[0] += 2 * yielding.AT_A_TIME_S
+        now[0] += 2 * foreground_gate.AT_A_TIME_S
     assert seen == 3
-    assert len(rests) == 3 * yielding.MOST_PAUSES
+    assert len(rests) == 3 * foreground_gate.MOST_PAUSES
 
 
 def test_several_threads_may_go_through_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yielding, "AT_A_TIME_S", 0.0)
-    monkeypatch.setattr(yielding, "PAUSE_S", 0.0)
+    monkeypatch.setattr(foreground_gate, "AT_A_TIME_S", 0.0)
+    monkeypatch.setattr(foreground_gate, "PAUSE_S", 0.0)
     gentle, found = Gently(range(1_000)), list[int]()
     threads = [threading.Thread(target=lambda: found.append(sum(gentle))) for _ in range(4)]
     for thread in threads:

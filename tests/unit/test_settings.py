@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas_desktop.settings.descriptions import describe
-from atlas_desktop.settings.environment import from_environment, read_value
-from atlas_desktop.settings.file import SettingsError, SettingsFile, UnknownSetting, parse
+from atlas_desktop.settings.file import (
+    SettingsError,
+    SettingsFile,
+    UnknownSetting,
+    from_environment,
+    parse,
+    read_value,
+)
 from atlas_desktop.settings.schema import ChatSettings, Settings
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from atlas_desktop.settings.descriptions import SettingInfo, describe
-from atlas_desktop.settings.environment import unknown_variables
-from atlas_desktop.settings.file import SettingsError, SettingsFile
+from atlas_desktop.settings.file import SettingsError, SettingsFile, unknown_variables
 
 INFOS = {info.key: info for info in describe()}
 

@@ -5,7 +5,7 @@ from textual.color import Color
 
 from atlas_desktop.settings.descriptions import describe
 from atlas_desktop.settings.schema import UiSettings
-from atlas_desktop.tui.theme import THEMES
+from atlas_desktop.tui.appearance import THEMES
 
 
 def luminance(color: str) -> float:

@@ -12,6 +12,7 @@ import pytest
 from atlas_desktop.settings.descriptions import describe
 from atlas_desktop.tui.actions import ACTIONS, Where
 from atlas_desktop.words.catalogue import texts, tr
+from atlas_desktop.words.en import PLACES
 from atlas_desktop.words.formats import use
 from memory.storage.queries.text_matches import _PLACES
 
@@ -48,7 +49,7 @@ NAMES_IN_SERVICES |= {
     "Voice and video",
 }
 NAMES_IN_SERVICES |= {"Asked", "Document", "Image", "Project", "Result"}
-TABLES = sorted(path.stem for path in (ROOT / "atlas_desktop" / "words" / "en").glob("[a-z]*"))
+TABLES = sorted(PLACES)
 
 # The keys of a keyboard are called so everywhere.
 NAMES_OF_KEYS = "actions.py"

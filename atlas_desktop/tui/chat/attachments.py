@@ -17,7 +17,7 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.words.catalogue import tr
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -146,8 +146,7 @@ class AttachmentsController:
         self._app.attempt(self._attach_path(words), group=GROUP)
 
     async def _attach_path(self, words: str) -> None:
-        from atlas_desktop.services.attachments import read_attachment
-        from atlas_desktop.services.paths_typed import typed_path
+        from atlas_desktop.services.attachments import read_attachment, typed_path
         from atlas_desktop.tui.dialogs.forms import FieldsScreen
 
         shown = self._view.current

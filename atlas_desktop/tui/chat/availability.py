@@ -191,7 +191,7 @@ _HIDDEN = frozenset(
 
 
 def disabled_reason(run: str, state: ChatState, given: tuple[object, ...] = ()) -> str | None:
-    """The name of the reason why an action cannot be done, in `words.en.chat`; None if it can.
+    """The name of the reason why an action cannot be done, in `words.en.conversation`; None if it can.
 
     A reason that waiting does not remove comes first. `given` is what was typed behind the command.
     """

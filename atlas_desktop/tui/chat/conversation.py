@@ -9,7 +9,7 @@ from memory.entities import MemoryMode, Message, RoomKind, Session
 if TYPE_CHECKING:
     from textual.worker import Worker
 
-    from memory.attachments.entities import NewAttachment
+    from memory.attachments import NewAttachment
 
 
 @dataclass(frozen=True, slots=True)

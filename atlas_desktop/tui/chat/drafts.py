@@ -4,8 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation import Conversation
-from memory.drafts import UNBEGUN
-from memory.entities import MemoryMode, RoomKind
+from memory.entities import UNBEGUN, MemoryMode, RoomKind
 from memory.errors import MemoryFault, RoomClosed, SessionNotFound
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Drafts:
                 self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
 
     async def keep_all(self) -> None:
-        """Keeps everything that has changed. Once all was tried it raises what `memory.drafts.DraftStore`
+        """Keeps everything that has changed. Once all was tried it raises what `memory.entities.DraftStore`
         raises: what could not be kept is, the next time."""
         if self._soon is not None:
             self._soon.cancel()

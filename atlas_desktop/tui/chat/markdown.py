@@ -14,8 +14,8 @@ from textual.widgets._markdown import MarkdownBulletList, MarkdownOrderedList, M
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.tui.chat.code_head import CodeHead, language_of
-from atlas_desktop.tui.letting_go import let_go
+from atlas_desktop.tui.chat.code_blocks import CodeHead, language_of
+from atlas_desktop.tui.textual_workarounds import let_go
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content, Span
 
-from atlas_desktop.tui.chat.code_head import language_of
+from atlas_desktop.tui.chat.code_blocks import language_of
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.actions import BY_ID, key_words
-from atlas_desktop.tui.chat.code_head import CopyCode
+from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.keymap import keys_of
@@ -14,8 +14,8 @@ from memory.entities import Message, MessageStatus, RoomKind
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.code_blocks import Code
     from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.chat.code_blocks import Code
     from atlas_desktop.tui.chat.composer import ComposerController
     from atlas_desktop.tui.chat.memories import MemoriesController
     from atlas_desktop.tui.chat.navigation import NavigationController
@@ -161,7 +161,7 @@ class MessagesController:
         self._app.attempt(self._copy(event.code, tr("messages.code_copied")), group=GROUP, exclusive=True)
 
     async def _copy_code(self, message: Message) -> None:
-        from atlas_desktop.services.code_blocks import code_blocks
+        from atlas_desktop.tui.chat.code_blocks import code_blocks
         from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 
         found = code_blocks(message.content)

@@ -9,7 +9,7 @@ from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from memory.personas.entities import Persona
+    from memory.personas import Persona
 
 GROUP = "tools"
 

@@ -9,8 +9,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from atlas_desktop.services.attachments import pasted_file
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.services.paths_typed import pasted_file
 
 PASTED_AT_A_TIME = 50_000
 """Characters that are inserted at once: wrapping them takes a few hundredths of a second."""

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
-from atlas_desktop.services.unbroken import unbroken
+from atlas_desktop.services.run_to_completion import unbroken
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings
 from atlas_desktop.tui.base import ConversationScreen
 from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips
@@ -21,13 +21,12 @@ from atlas_desktop.tui.chat.availability import (
     refused_command,
     refused_key,
 )
-from atlas_desktop.tui.chat.code_head import CopyCode
+from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
 from atlas_desktop.tui.chat.composer import ComposerController
-from atlas_desktop.tui.chat.context import ContextController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.chat.details import DetailsController, DetailsPane
+from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
 from atlas_desktop.tui.chat.empty_page import EmptyPage
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
@@ -42,8 +41,8 @@ from atlas_desktop.tui.chat.sidebar import Sidebar
 from atlas_desktop.tui.chat.status import HeadLine, StatusController, StatusLine
 from atlas_desktop.tui.chat.transcript import Transcript
 from atlas_desktop.tui.chat.turns import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
-from atlas_desktop.tui.compositing import Ground
 from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.textual_workarounds import Ground
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.entities import Message, RoomKind

@@ -24,7 +24,7 @@ from textual.visual import Visual
 from textual.widget import Widget
 
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.tui.chat.code_head import CopyCode, copies, head_line, is_head
+from atlas_desktop.tui.chat.code_blocks import CopyCode, copies, head_line, is_head
 from atlas_desktop.tui.chat.markdown import TAB, parser
 from atlas_desktop.tui.chat.markdown_rows import (
     CODE,

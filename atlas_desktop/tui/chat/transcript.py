@@ -16,7 +16,7 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.chat.markdown import UNSCROLLED
 from atlas_desktop.tui.chat.message import ErrorNote, MessageBlock
 from atlas_desktop.tui.chat.virtual_transcript import PAGE, Load, VirtualTranscript, nothing
-from atlas_desktop.tui.compositing import Ground
+from atlas_desktop.tui.textual_workarounds import Ground
 from memory.entities import Message
 from models.messages import Role
 

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from atlas_desktop.tui.chat.message import MessageBlock
-from atlas_desktop.tui.compositing import forget_what_is_gone
+from atlas_desktop.tui.textual_workarounds import forget_what_is_gone
 from atlas_desktop.words.catalogue import tr
 from memory.entities import Message
 from models.messages import Role

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.questions import (
+from atlas_desktop.tui.history.filters import (
     REFUSED,
     TYPED,
     chosen_project,

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
-from atlas_desktop.tui.history.questions import new_project_name
+from atlas_desktop.tui.history.filters import new_project_name
 from atlas_desktop.words.catalogue import tr
 from memory.organising.entities import Project
 

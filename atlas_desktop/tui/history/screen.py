@@ -12,14 +12,22 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.history.actions import HistoryActions
-from atlas_desktop.tui.history.filters import BIN, MORE, QUICK, FilterChips, SavedScreen, holds, toggled
+from atlas_desktop.tui.history.filters import (
+    BIN,
+    MORE,
+    QUICK,
+    FilterChips,
+    SavedScreen,
+    chosen_filter,
+    holds,
+    toggled,
+)
 from atlas_desktop.tui.history.list import HistoryList
-from atlas_desktop.tui.history.questions import chosen_filter
 from atlas_desktop.tui.history.rows import around, preview
 from atlas_desktop.tui.history.search import HistorySearch
 from atlas_desktop.tui.provenance.sources import Chosen
+from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput

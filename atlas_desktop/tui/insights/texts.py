@@ -11,11 +11,11 @@ from atlas_desktop.errors import size
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.words.catalogue import texts, tr
 from atlas_desktop.words.formats import formats
-from memory.insights.entities import monday
+from memory.insights import monday
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights
-    from memory.insights.entities import DayCount, Topic
+    from memory.insights import DayCount, Topic
 
 ACTIVITY, TOPICS, MEMORIES, STORAGE, SPEED = TABS = ("activity", "topics", "memories", "storage", "speed")
 SHADES = ("·", "░", "▒", "▓", "█")

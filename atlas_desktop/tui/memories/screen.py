@@ -10,7 +10,6 @@ from textual.widgets import Input, OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.compositing import SparingScreen
 from atlas_desktop.tui.memories.actions import MemoryActions, allowed
 from atlas_desktop.tui.memories.entries import (
     FADING,
@@ -27,6 +26,7 @@ from atlas_desktop.tui.memories.entries import (
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
+from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine

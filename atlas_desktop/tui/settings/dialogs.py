@@ -11,10 +11,10 @@ from textual.widgets import OptionList, Static
 
 from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui.actions import key_words
+from atlas_desktop.tui.appearance import THEMES
 from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.theme import THEMES
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:

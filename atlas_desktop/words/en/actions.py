@@ -1,6 +1,6 @@
 """Every action's name, its word in the footer if it has one there, and what it does."""
 
-TEXTS = {
+ACTIONS = {
     # What is done with a conversation, its messages, and the list of conversations
     "chat.send.name": "Send",
     "chat.send.help": "Send what is typed; while a reply is coming it waits its turn. Shift+Enter or Ctrl+J: "

@@ -11,7 +11,7 @@ _TEXT = "Attach text, Markdown, code or a PDF that holds text."
 _READ_AGAIN = "Nothing is lost: the next turn reads the conversation again."
 
 
-TEXTS = {
+ERRORS = {
     # The program itself
     "aside": " ({what})",
     "unexpected.title": "Something unexpected went wrong",

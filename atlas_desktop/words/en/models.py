@@ -1,6 +1,32 @@
-"""The models: what is here, what could be, and what is done with them."""
+"""Models: the first choice, the list, tuning."""
 
-TEXTS = {
+# The choice of a first model.
+MODEL = {
+    "stage.download": "Downloading",
+    "stage.verify": "Checking",
+    "stage.convert": "Converting",
+    "stage.place": "Putting in place",
+    "cancel": "Cancel the download",
+    "skip": "Go on without a model",
+    "title": "Choose a model",
+    "get": "Take it",
+    "start_now": "start now",
+    "recommended": "recommended for this computer",
+    "found": "already here, from {program}",
+    "found_note": "used where it is, nothing is copied",
+    "about": "It answers you on this computer, without the network. You can add others and change later "
+    "(F6).",
+    "companion": "A small model that finds things by meaning comes with it: {bytes}.",
+    "companion_failed": "{title}. What finds things by meaning is missing: F6 fetches {name} later.",
+    "stopped": "Stopped.",
+    "kept": "What has come is kept: choose it again to go on from there.",
+    "starting": "{name}: starting…",
+    "of": " of {total}",
+}
+
+
+# The models: what is here, what could be, and what is done with them.
+MODELS = {
     "title.one": "Models · {count} here, {bytes}",
     "title.other": "Models · {count} here, {bytes}",
     "here": "Here",
@@ -74,4 +100,13 @@ TEXTS = {
     "choice_hint": "Enter chooses · Esc leaves it",
     "failed": "{title}. {message} {next_step}",
     "unknown": "No model here is called {name}. F6 shows what there is.",
+}
+
+
+# What is told while the fastest way of running a model is looked for.
+TUNING = {
+    "reading": "reading the fixed text",
+    "no_memory": "{layout}: too little memory is free to hold it beside the model",
+    "writing": "{layout}: writing the model in this layout",
+    "in_turns": "as downloaded and tuned, in turns",
 }

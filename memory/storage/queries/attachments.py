@@ -6,14 +6,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from memory.attachments.entities import Attachment, Document, NewAttachment
+from memory.attachments import Attachment, Document, NewAttachment
 from memory.clock import micros, moment
 from memory.errors import AttachmentNotFound
 from memory.named import found_among
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs, messages
 from memory.storage.values import new_id, storable
-from memory.transfer.entities import TravellingAttachment
+from memory.transfer import TravellingAttachment
 
 _SELECT = "SELECT id, session_id, name, media_type, bytes, added_at, text FROM attachments"
 

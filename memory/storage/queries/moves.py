@@ -14,8 +14,7 @@ from memory.clock import micros, moment
 from memory.context.entities import TOLD, TierUse
 from memory.entities import Erased, RoomKind
 from memory.errors import SessionNotFound
-from memory.rooms.entities import Move
-from memory.rooms.sealing import KEY_BYTES
+from memory.room_moves import KEY_BYTES, Move
 from memory.storage.connection import Connection
 from memory.storage.queries import erasure, projects
 from memory.storage.queries.epochs import pack_parts, unpack_parts

@@ -11,8 +11,16 @@ from memory.clock import micros, moment
 from memory.entities import CategorySource
 from memory.errors import SessionNotFound
 from memory.memories.wording import reading
-from memory.organising.entities import Filed, Marks, MarksPatch, Organised, TagCount, TagSuggestion
-from memory.organising.links import Backlink, SharedMemory
+from memory.organising.entities import (
+    Backlink,
+    Filed,
+    Marks,
+    MarksPatch,
+    Organised,
+    SharedMemory,
+    TagCount,
+    TagSuggestion,
+)
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import last_change, merging, projects, sessions
 from memory.storage.queries.sessions import project_named, set_columns

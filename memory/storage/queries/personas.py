@@ -5,7 +5,7 @@ from datetime import datetime
 from memory.clock import micros, moment
 from memory.errors import PersonaNotFound, TemplateNotFound
 from memory.named import found_among, required
-from memory.personas.entities import NewPersona, NewTemplate, Persona, Template
+from memory.personas import NewPersona, NewTemplate, Persona, Template
 from memory.storage.connection import Connection
 from memory.storage.values import new_id, storable
 

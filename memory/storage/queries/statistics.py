@@ -10,7 +10,7 @@ from functools import cache
 from itertools import accumulate
 
 from memory.clock import micros, moment
-from memory.insights.entities import DayCount, Growth, Stored, Timed, Topic, Totals, Used, by_month, monday
+from memory.insights import DayCount, Growth, Stored, Timed, Topic, Totals, Used, by_month, monday
 from memory.storage.connection import Connection
 
 _QUARTER = 900_000_000

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from memory.clock import micros, moment
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
-from memory.learning.evidence import found
+from memory.learning.entities import found
 from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection
 from memory.storage.queries import attachments, full_text, memories, merging, projects, sessions
 from memory.storage.values import new_id, one_line, storable
 from memory.summaries.evidence import fold
-from memory.transfer.entities import (
+from memory.transfer import (
     Arrival,
     Refused,
     TravellingEvidence,

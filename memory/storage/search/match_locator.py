@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from memory.search.entities import All, AnyOf, Condition, Not, Words
 from memory.search.snippets import Ranges, merged
-from memory.search.words import is_unspaced
+from memory.search.terms import is_unspaced
 from memory.storage.connection import Connection, open_memory
 from memory.storage.search.sql import expression
 from memory.storage.words import pieces

@@ -8,7 +8,7 @@ from memory.entities import Message, RoomKind, Session
 from memory.search.entities import MessageHit, Order, Page, Query, Snippet, Words
 from memory.search.language import wanted_words
 from memory.search.snippets import snippet
-from memory.search.words import is_unspaced
+from memory.search.terms import is_unspaced
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
 from memory.storage.queries.messages import COLUMNS, message_of

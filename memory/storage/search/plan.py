@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from memory.search.entities import All, AnyOf, Condition, Has, Is, Not, When, Words
 from memory.search.language import conditions
-from memory.search.words import LETTERS_A_PIECE, is_unspaced
+from memory.search.terms import LETTERS_A_PIECE, is_unspaced
 from memory.storage.connection import Connection
 from memory.storage.search.match_locator import Lens
 from memory.storage.search.ranking import Surface, Typed, plain, surface, typed

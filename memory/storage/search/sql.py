@@ -26,7 +26,7 @@ from memory.search.entities import (
     When,
     Words,
 )
-from memory.search.words import LETTERS_A_PIECE, is_unspaced, searchable
+from memory.search.terms import LETTERS_A_PIECE, is_unspaced, searchable
 from memory.storage.connection import fold, folded, in_folded
 from memory.storage.values import storable
 

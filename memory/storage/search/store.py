@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from memory.clock import micros, moment
+from memory.clock import Clock, micros, moment
 from memory.entities import RoomKind
 from memory.errors import SavedSearchNotFound
-from memory.ports import Clock
 from memory.search.entities import MessageHit, Order, Page, Query, SavedSearch, SessionHit
 from memory.storage.connection import Connection, fold
 from memory.storage.database import Database

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from memory.entities import NewMessage, SessionPatch
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.security.crash import Said, Say, Scenario
 from tests.security.stage import Stage

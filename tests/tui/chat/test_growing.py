@@ -6,8 +6,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from atlas_desktop.tui import theme
-from atlas_desktop.tui.chat.code_head import CopyCode
+from atlas_desktop.tui import appearance
+from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.markdown import SafeMarkdown
 from atlas_desktop.tui.chat.message import MessageBlock
 from atlas_desktop.tui.chat.streaming_markdown import SPARE_LINES, Growing
@@ -43,8 +43,8 @@ class Page(App[None]):
 
     def __init__(self, text: str, step: int) -> None:
         super().__init__()
-        self.register_theme(theme.DARK)
-        self.theme = theme.DARK.name
+        self.register_theme(appearance.DARK)
+        self.theme = appearance.DARK.name
         self._text, self._step = text, step
 
     def compose(self) -> ComposeResult:

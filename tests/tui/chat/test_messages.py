@@ -8,13 +8,13 @@ from textual.widgets import Static
 
 from atlas_desktop.tui.chat.attachments import Chips
 from atlas_desktop.tui.chat.branches import BranchScreen
-from atlas_desktop.tui.chat.code_head import CodeHead
+from atlas_desktop.tui.chat.code_blocks import CodeHead
 from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.provenance.inspector import LongText
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from memory.entities import MessagePatch, MessageStatus, TitleSource
-from memory.personas.entities import NewPersona, NewTemplate
+from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import LOFOTEN, NOW, NamedModel, Stage, talk

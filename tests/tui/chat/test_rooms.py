@@ -13,8 +13,7 @@ from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from atlas_desktop.words import modes
-from memory.drafts import UNBEGUN
-from memory.entities import MemoryMode, RoomKind
+from memory.entities import UNBEGUN, MemoryMode, RoomKind
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import (
     assert_until,

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas_desktop.cli.chat_commands import ChatCommands
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, whole
 from atlas_desktop.cli.conversation import Conversation
-from atlas_desktop.cli.lines import whole
 from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.turns import TurnOptions
-from memory.personas.entities import NewPersona
+from memory.personas import NewPersona
 from models.errors import UnknownModel
 from models.messages import GenerationParams
 from tests.fakes.models import ScriptedChatModel

@@ -6,8 +6,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.attachments.entities import NewAttachment
-from memory.attachments.selecting import by_words, candidates, ranked, terms
+from memory.attachments import NewAttachment, by_words, candidates, ranked, terms
 from memory.context.budget import Limits
 from memory.context.documents import DocumentReading, Documents
 from memory.context.engine import ContextEngine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from atlas_desktop.exporting.document import About, MemoryRecord
 from atlas_desktop.exporting.formats import FORMATS
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 
 THEN = datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC)

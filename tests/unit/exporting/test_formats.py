@@ -14,7 +14,7 @@ from atlas_desktop.exporting.formats import FORMATS, format_of
 from atlas_desktop.exporting.lines import line_of
 from atlas_desktop.services.cleaning import clean
 from memory.entities import MessageStatus
-from memory.transfer.entities import TravellingMessage, TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
 from tests.unit.exporting.talks import MEMORY, TEXTS, THEN, said, written
 

@@ -14,7 +14,7 @@ from atlas_desktop.exporting.redaction import KINDS, Redaction
 from atlas_desktop.exporting.service import Chosen, ExportService, Order
 from atlas_desktop.exporting.targets import FileTarget, FolderTarget, StreamTarget
 from atlas_desktop.importing.lines import read_line
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.errors import SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from tests.contract.talk import talk

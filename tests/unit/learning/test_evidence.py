@@ -3,8 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memory.learning.entities import Heard
-from memory.learning.evidence import found, normal, supported
+from memory.learning.entities import Heard, found, normal, supported
 from memory.learning.reader import read
 from tests.unit.learning.test_reader import SAID_AT
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.learning.entities import Candidate, Heard
-from memory.learning.evidence import found
+from memory.learning.entities import Candidate, Heard, found
 from memory.learning.reader import asked_to_remember, read
 from memory.memories.entities import MemoryKind, MemoryOrigin
 

@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import ModelLoadFailed
 from models.library.catalog import load_catalog
-from models.library.convert import bert_to_gguf, piece
+from models.library.download import bert_to_gguf, piece
 from models.library.files import Progress
 from models.library.gguf import read_header
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.llamacpp.generation import TextStream
+from models.llamacpp.jobs import TextStream
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from memory.insights.clusters import clusters
+from memory.insights import clusters
 from memory.organising.entities import Filed
 from memory.organising.suggestions import Tagger, examples, nearest
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from memory.recall.asking import FRAMES, QueryEmbedder, specific
 from memory.recall.entities import QueryVector
+from memory.recall.question import FRAMES, QueryEmbedder, specific
 
 
 class Vectors:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.recall.citing import cited, confirms
+from memory.recall.words import cited, confirms
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector, RawScores, Wording
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingMessage, TravellingSession
-from memory.vectors.embedding import VectorMaker
-from memory.vectors.mirror import IndexMirror
+from memory.transfer import TravellingMessage, TravellingSession
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.references import refers_back
+from memory.recall.question import refers_back
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.recall import gathering, rows, searching
+from memory.recall import feature_builder, rows, searching
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.vectors.embedding import VectorMaker
 from memory.vectors.flat import FlatVectorIndex
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder
@@ -107,7 +106,7 @@ async def test_in_a_large_room_the_same_is_found(store: Store, monkeypatch: pyte
     found = await engine(store, Questions())
     queries = ("the word3 thing", "number12", "what was number5 and word6 about", "nothing known")
     every = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
-    monkeypatch.setattr(gathering, "COMPARED", 10)
+    monkeypatch.setattr(feature_builder, "COMPARED", 10)
     few = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
     assert [[text for text, _ in one] for one in few] == [[text for text, _ in one] for one in every]
     assert [score for one in few for _, score in one] == pytest.approx(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memory.recall.topics import TOPICS, beyond_the_others, kinship
+from memory.recall.question import TOPICS, beyond_the_others, kinship
 
 
 def test_what_is_about_the_same_topic_is_kin() -> None:

@@ -8,8 +8,7 @@ from memory.recall.engine import RecallEngine
 from memory.recall.entities import QueryVector
 from memory.recall.window import Span
 from memory.storage.store import Store
-from memory.vectors.embedding import VectorMaker
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder

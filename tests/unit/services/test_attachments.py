@@ -8,8 +8,7 @@ import pytest
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import AttachmentRefused, Refusal
 from atlas_desktop.services import attachments
-from atlas_desktop.services.attachments import read_attachment
-from atlas_desktop.services.paths_typed import pasted_file, typed_path
+from atlas_desktop.services.attachments import pasted_file, read_attachment, typed_path
 from atlas_desktop.services.pdf_child import read
 
 

@@ -7,7 +7,7 @@ import pytest
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.turns import Turn, TurnOptions, TurnParts, TurnService
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from atlas_desktop.services.demo import fill, sample_conversations
+from memory.clock import Clock
 from memory.memories.entities import MemoryFilter, MemoryKind, MemoryState
-from memory.ports import Clock
 from memory.storage.store import Store
 from tests.stores import InMemoryStore
 

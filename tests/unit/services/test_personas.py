@@ -9,7 +9,7 @@ from atlas_desktop.services.lending import persona_for, persona_of, personas_for
 from atlas_desktop.services.personas import PersonaService, filled, variables
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import PersonaNotFound
-from memory.personas.entities import NewPersona
+from memory.personas import NewPersona
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

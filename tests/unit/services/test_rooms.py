@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.retention import HeldBack
-from memory.attachments.entities import NewAttachment
+from memory.attachments import NewAttachment
 from memory.entities import Freshness, MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
-from memory.rooms.sealing import KEY_BYTES, RoomSealer
+from memory.room_moves import KEY_BYTES, RoomSealer
 from memory.storage.store import Store
 from models.messages import Role
 from tests.unit.services.two_rooms import OTHER, PASSPHRASE, OneKey, TwoRooms

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.storage.pages import PAGE as STORED_PAGE
+from memory.storage.salvage import PAGE as STORED_PAGE
 from memory.vault.status import PAGE, Flaw, flaw
 
 SALT = bytes(range(16))

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from memory.entities import NewMessage
-from memory.vectors.embedding import BATCH, STEP, VectorMaker
+from memory.vectors.indexing import BATCH, STEP, VectorMaker
 from models.messages import Role
 from tests.contract.talk import begin, talk
 from tests.fakes.models import HashEmbedder

@@ -8,9 +8,8 @@ import pytest
 from memory.entities import MessagePatch, NewMessage, NewSession
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
-from memory.vectors.embedding import VectorMaker
 from memory.vectors.entities import Scope, VectorPage
-from memory.vectors.mirror import IndexMirror
+from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role
 from tests.contract.talk import begin, talk
 from tests.fakes.clock import FakeClock
@@ -39,7 +38,7 @@ async def embed(store: Store, fingerprint: str = "hash") -> None:
 async def test_it_is_filled_with_the_vectors_of_one_model(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.vectors.mirror.PAGE", 2)
+    monkeypatch.setattr("memory.vectors.indexing.PAGE", 2)
     _, said = await talk(store, 5)
     await embed(store)
     mirror = IndexMirror(store.vectors, BruteForceVectorIndex())

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.vectors.passages import PASSAGE_CHARS, _end, passages
+from memory.vectors.entities import PASSAGE_CHARS, _end, passages
 
 
 def test_a_short_text_is_one_passage() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from atlas_desktop.importing.entities import ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
 from memory.storage.store import Store
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from tests.stores import InMemoryStore
 
 SECOND = 1_700_000_000.0

@@ -10,7 +10,7 @@ import pytest
 
 from atlas_desktop.importing.entities import Format, Meter
 from atlas_desktop.importing.importer import Importer
-from memory.transfer.entities import TravellingSession
+from memory.transfer import TravellingSession
 from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import contents, everything, take
 

@@ -16,7 +16,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.importing.entities import Format, ImportReport, Meter, UnknownExport
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import Piece, pieces
-from atlas_desktop.words.importing import left_out, passed_over
+from atlas_desktop.words.transfer import left_out, passed_over
 from tests.stores import InMemoryStore
 from tests.unit.services.importing.exports import (
     chatgpt,

@@ -1,0 +1,275 @@
+"""Workarounds for Textual 8: painting only what changed, freeing removed widgets, calm garbage collection."""
+# ruff: noqa: SLF001 - what holds what is not told by anything public
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual._compositor import Compositor, CompositorMap, ReflowResult
+from textual._styles_cache import StylesCache
+from textual.app import App
+from textual.await_remove import AwaitRemove
+from textual.cache import FIFOCache
+from textual.css.styles import RenderStyles, RulesMap
+from textual.dom import DOMNode
+from textual.geometry import Region, Size
+from textual.map_geometry import MapGeometry
+from textual.screen import Screen, ScreenResultType
+from textual.strip import Strip
+from textual.widget import Widget, _RenderCache
+
+if TYPE_CHECKING:
+    _Mixed = Widget
+
+
+KEPT = 16
+"""Sizes that a widget had, and widgets that were found below it, which are remembered."""
+
+
+class LettingGo(App[None]):
+    """An application whose removed widgets hold nothing that holds them."""
+
+    def _register(
+        self,
+        parent: DOMNode,
+        *widgets: Widget,
+        before: int | None = None,
+        after: int | None = None,
+        cache: dict[tuple[Any, ...], RulesMap] | None = None,
+    ) -> list[Widget]:
+        for widget in widgets:
+            # The entries of the caches that Textual gives them hold each other, even when they are cleared,
+            # and there may be a thousand of widgets that were found in it once.
+            widget._box_model_cache = FIFOCache(KEPT)  # type: ignore[assignment]
+            widget._query_one_cache = FIFOCache(KEPT)  # type: ignore[assignment]
+        return super()._register(parent, *widgets, before=before, after=after, cache=cache)
+
+    def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+        for widget in _with_bars(one for node in nodes for one in node.walk_children(Widget, with_self=True)):
+            if widget._task is not None:
+                # Whoever removes it, and whatever it still does about that, has come to an end by then.
+                parts = [*widget._component_styles.values()]
+                widget._task.add_done_callback(partial(let_go, widget, parts))
+        return super()._prune(*nodes, parent=parent)
+
+
+def _with_bars(widgets: Iterable[Widget]) -> Iterator[Widget]:
+    for widget in widgets:
+        yield widget
+        yield from widget._get_virtual_dom()
+
+
+def let_go(
+    widget: Widget, parts: Iterable[RenderStyles] = (), _ended: "asyncio.Task[Any] | None" = None
+) -> None:
+    """Takes apart what holds itself in the widget and in its parts: styles that know whose they are."""
+    for styles in (widget.styles, *parts):
+        styles.base.node = None
+        styles.inline.node = None
+
+
+class SparingScreen(Screen[ScreenResultType]):
+    """Finds places for everything in one piece of work, and paints in the next: keys are answered between."""
+
+    _placing = False
+
+    def __init__(self, columns: int = 0) -> None:
+        """Fits so many columns from the start: what changes when the size is told is laid out again."""
+        super().__init__()
+        self._compositor = SparingCompositor()
+        self._fit(columns)
+
+    def _fit(self, columns: int) -> None:
+        fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if least <= columns]
+        for _, name in self.HORIZONTAL_BREAKPOINTS or ():
+            self.set_class(name == fitting[-1], name)
+
+    def _screen_resized(self, size: Size) -> None:
+        # Textual does so for the screen on top alone; this one is seen below others, too.
+        self._fit(size.width)
+        super()._screen_resized(size)
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002
+        self._placing = True
+        try:
+            super()._refresh_layout(size, scroll)
+        finally:
+            self._placing = False
+
+    def _compositor_refresh(self) -> None:
+        if self._placing:
+            # Before what waits for a refresh, which comes the same way.
+            self.call_next(self._compositor_refresh)
+        else:
+            super()._compositor_refresh()
+
+
+class Ground(_Mixed):
+    """Mixed into widgets of which nothing is seen but their background, without a border: all their lines are
+    the same one. Scrolled or longer, they look the same.
+
+    Textual keeps a line for each row of each container, and remembers of every one how it was cut around what
+    covers it.
+    """
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return super().render_lines(Region(crop.x, 0, crop.width, 1)) * crop.height
+
+
+def forget_what_is_gone() -> None:
+    """Lets go of the painted lines of widgets that have been removed.
+
+    Textual remembers colours by the cache of lines that asked for them, and thereby the newest thousand of
+    these, whether their widgets are still there or not.
+    """
+    StylesCache.get_inner_outer.cache_clear()
+
+
+def forget_painted(widget: Widget) -> None:
+    """Lets go of the painted lines of a widget and of all in it: they are made anew when they are seen.
+
+    Each line holds several caches, and every full search for garbage goes through all of them.
+    """
+    for one in widget.walk_children(Widget, with_self=True):
+        one._styles_cache.clear()
+        one._render_cache = _RenderCache(Size(0, 0), [])
+        one._dirty_regions.add(one.outer_size.region)
+
+
+def _changed(before: CompositorMap, now: CompositorMap) -> Iterator[Region]:
+    """Where on the screen something is, or was, that is not painted as before."""
+    for widget in before.keys() | now.keys():
+        was, comes = before.get(widget), now.get(widget)
+        if was != comes and (was is None or comes is None or not _stays(widget, was, comes)):
+            yield from (one.visible_region for one in (was, comes) if one is not None and one.visible_region)
+
+
+def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
+    """Whether it paints the same in the same place, with the same widgets above and below it."""
+    if [place[:2] for place in was.order] != [place[:2] for place in comes.order]:
+        return False
+    if isinstance(widget, Ground):
+        return was.visible_region == comes.visible_region
+    return was._replace(order=comes.order, virtual_region=comes.virtual_region) == comes
+
+
+class SparingCompositor(Compositor):
+    """Paints the same as Textual's own, and has only those lines made that are painted."""
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Notes that everything has a place now: after a scroll Textual would find all of them once more.
+
+        Textual paints whatever lies elsewhere in its container. What is scrolled along with that, when there
+        is more above the view, looks the same on the screen.
+        """
+        before, to_paint = self._full_map, set(self._dirty_regions)
+        result = super().reflow(parent, size)
+        self._full_map_invalidated = False
+        if size.region not in to_paint:
+            self._dirty_regions = to_paint | set(_changed(before, self._full_map))
+        return result
+
+    def _arrange_root(
+        self,
+        root: Widget,
+        size: Size,
+        visible_only: bool = True,  # noqa: FBT001, FBT002
+    ) -> tuple[CompositorMap, set[Widget]]:
+        """As Textual's, whose function that calls itself holds what it has found until garbage is searched
+        for: the places of everything, of every layout."""
+        places, widgets = super()._arrange_root(root, size, visible_only)
+        found = dict(places), set(widgets)
+        places.clear()
+        widgets.clear()
+        return found
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        for region, clip, strips in super()._get_renders() if crop is None else self._touched(crop):
+            yield region, clip, strips
+            for strip in strips:
+                # A line that was painted in one piece remembers itself as that, which only a search for
+                # garbage would find.
+                if (strip.cell_length,) in strip._divide_cache:
+                    strip._divide_cache.clear()
+
+    def _touched(self, crop: Region) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        for widget, (region, clip) in self.visible_widgets.items():
+            # Whole lines: what is cut out of them goes by the columns of the widget.
+            band = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
+            seen = region.intersection(band)
+            if seen and crop.overlaps(seen):
+                at = seen.offset - region.offset
+                yield region, band, widget.render_lines(Region(at.x, at.y, seen.width, seen.height))
+
+
+QUIET_S = 1.0
+"""For so long nobody has touched anything: what is new is gone through."""
+GONE_S = 20.0
+"""For so long nobody has been there: everything is gone through, once."""
+LATEST_S = 60.0
+"""After so long without a search, one comes between two keys."""
+BETWEEN_KEYS_S = 0.2
+AFTER = 5_000
+"""Objects that came into being since the last search, less those that are gone."""
+
+
+@dataclass(slots=True)
+class Sweeper:
+    """Told of every sign of life with `touched`; `sweep` is called every few seconds."""
+
+    now: Callable[[], float] = time.monotonic
+    longest: float = field(default=0.0, init=False)
+    """Seconds that the longest of its searches took."""
+    _touched: float = field(init=False)
+    _swept: float = field(init=False)
+    _thorough: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._touched = self._swept = self.now()
+
+    def touched(self) -> None:
+        self._touched = self.now()
+        self._thorough = False
+
+    def sweep(self, *, at_rest: bool = True) -> bool:
+        """Searches if there is something to be expected and nobody is at it; whether it did.
+
+        `at_rest` says that no window is open and no work under way, which go with all that they hold: what is
+        of them is not left out for good.
+        """
+        now = self.now()
+        quiet = now - self._touched
+        new, young, old = gc.get_count()
+        of_new, of_young, _ = gc.get_threshold()
+        new += young * of_new
+        if quiet < QUIET_S or not at_rest:
+            due = quiet >= BETWEEN_KEYS_S and now - self._swept >= LATEST_S
+            if due and new + old * of_new * of_young >= AFTER:
+                self._search()
+                return True
+        if quiet < QUIET_S:
+            return False
+        if at_rest and quiet >= GONE_S and not self._thorough:
+            self._thorough = True
+            gc.unfreeze()
+        elif new < AFTER:
+            return False
+        if at_rest:
+            self._search()
+            gc.freeze()
+        else:
+            self._search(young=True)
+        return True
+
+    def _search(self, *, young: bool = False) -> None:
+        began = time.perf_counter()
+        if young:
+            gc.collect(1)
+        else:
+            gc.collect()
+            self._swept = self.now()
+        self.longest = max(self.longest, time.perf_counter() - began)

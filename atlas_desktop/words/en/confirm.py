@@ -1,5 +1,0 @@
-"""A question."""
-
-TEXTS = {
-    "no": "No",
-}

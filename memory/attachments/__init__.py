@@ -1,1 +1,0 @@
-"""Texts that a person gives a conversation to read."""

@@ -1,0 +1,215 @@
+"""Insights: counts by day, topics found by meaning, speed, storage, memories."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING
+
+from memory.organising.entities import Filed
+from memory.organising.suggestions import rarity, words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """A day (or the Monday of a week) with what was done in it.
+
+    `sessions` have messages of that day, `begun` were begun in it. `said` counts words of the person by
+    characters; `written` are tokens of replies where the model's own are known, `read` those of prompts.
+    """
+
+    day: date
+    sessions: int = 0
+    begun: int = 0
+    messages: int = 0
+    questions: int = 0
+    characters: int = 0
+    tokens_written: int = 0
+    tokens_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Sessions that belong together. `kind` is tag, category, project or cluster; the words of a cluster are
+    those that its sessions have and others have not. `months` counts sessions by month, such as 2026-03."""
+
+    kind: str
+    name: str = field(repr=False)
+    sessions: int
+    months: Mapping[str, int]
+    words: tuple[str, ...] = field(default=(), repr=False)
+    session_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """How fast a reply came."""
+
+    message_id: str
+    model: str
+    at: datetime
+    first_token_ms: float
+    tokens_per_second: float
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Of a model in a week (its Monday): medians over `replies`."""
+
+    model: str
+    week: date
+    replies: int
+    first_token_ms: float
+    tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What takes how much room. `rows` are None where nothing is counted."""
+
+    kind: str
+    bytes: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Memories by the week (its Monday) in which they were learned; `total` is how many there are by then."""
+
+    week: date
+    added: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A memory that has served."""
+
+    memory_id: str
+    kind: str
+    text: str = field(repr=False)
+    uses: int
+    used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    sessions: int = 0
+    archived: int = 0
+    messages: int = 0
+    memories: int = 0
+    projects: int = 0
+    tokens_written: int = 0
+    tokens_read: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+
+def monday(day: date) -> date:
+    """The Monday of its week."""
+    return day - timedelta(days=day.weekday())
+
+
+def by_month(times: Iterable[datetime], zone: tzinfo | None) -> dict[str, int]:
+    """How many of these aware times are in each month, such as 2026-03, the earliest first."""
+    counts: Counter[str] = Counter()
+    name, end = "", None
+    for at in sorted(times):
+        # What a time is called in a zone takes long to tell: it is asked once a month.
+        if end is None or at >= end:
+            local = at.astimezone(zone)
+            name, end = f"{local:%Y-%m}", _next_month(local, zone)
+        counts[name] += 1
+    return dict(counts)
+
+
+def _next_month(local: datetime, zone: tzinfo | None) -> datetime:
+    """When it begins, in UTC."""
+    first = datetime(local.year + local.month // 12, local.month % 12 + 1, 1, tzinfo=zone)
+    return first.astimezone(UTC)
+
+
+LEAST_SESSIONS = 8
+"""Fewer are no groups."""
+SMALLEST = 3
+"""Sessions of a group."""
+_ROUNDS = 12
+_MOST_GROUPS = 10
+_WORDS = 4
+_TOGETHER = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """`words` are those that its sessions have and others have not, the most telling first."""
+
+    words: tuple[str, ...] = field(repr=False)
+    session_ids: tuple[str, ...]
+
+
+def clusters(sessions: Sequence[Filed]) -> list[Cluster]:
+    """Groups of sessions that are alike, the largest first; the same sessions always give the same groups."""
+    import numpy as np
+
+    held = [one for one in sessions if one.vector is not None]
+    if len(held) < LEAST_SESSIONS:
+        return []
+    vectors = np.frombuffer(b"".join(one.vector or b"" for one in held), dtype="<f4").reshape(len(held), -1)
+    # What all conversations have in common tells none of them apart.
+    apart = vectors - vectors.mean(axis=0)
+    apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-6)
+    groups, centres = _grouped(apart, min(max(round((len(held) / 2) ** 0.5), 2), _MOST_GROUPS))
+    near = (apart * centres[groups]).sum(axis=1)
+    spoken = [words_of(one.words) for one in held]
+    rare = rarity(spoken)
+    total = Counter(word for one in spoken for word in one)
+    found = []
+    for group in range(len(centres)):
+        rows = [int(row) for row in np.flatnonzero((groups == group) & (near >= _TOGETHER))]
+        if len(rows) >= SMALLEST:
+            words = _telling([spoken[row] for row in rows], total, len(held), rare)
+            found.append(Cluster(words, tuple(held[row].session_id for row in rows)))
+    return sorted((one for one in found if one.words), key=lambda one: (-len(one.session_ids), one.words))
+
+
+def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
+    """Spherical k-means from centres that lie far apart: the group of each row, and the centres."""
+    import numpy as np
+
+    chosen = [0]
+    nearest = vectors @ vectors[0]
+    while len(chosen) < count:
+        chosen.append(int(nearest.argmin()))
+        nearest = np.maximum(nearest, vectors @ vectors[chosen[-1]])
+    centres = vectors[chosen].copy()
+    groups = np.zeros(len(vectors), dtype=np.int64)
+    for _ in range(_ROUNDS):
+        groups = (vectors @ centres.T).argmax(axis=1)
+        sums = np.eye(count, dtype=vectors.dtype)[groups].T @ vectors
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        # A centre that nobody is near to stays where it is.
+        moved = np.where(lengths > 0, sums / np.maximum(lengths, 1e-6), centres)
+        if np.allclose(moved, centres, atol=1e-5):
+            break
+        centres = moved
+    return groups, centres
+
+
+def _telling(
+    own: Sequence[Counter[str]], total: Counter[str], count_of_all: int, rare: dict[str, float]
+) -> tuple[str, ...]:
+    """`total` says in how many sessions each word is."""
+    inside = Counter(word for one in own for word in one)
+    scores = {
+        word: (count / len(own) - (total[word] - count) / max(count_of_all - len(own), 1)) * rare[word]
+        for word, count in inside.items()
+        if count >= 2
+    }
+    best = sorted((one for one in scores.items() if one[1] > 0), key=lambda one: (-one[1], one[0]))
+    return tuple(word for word, _ in best[:_WORDS])

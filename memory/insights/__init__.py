@@ -1,1 +1,0 @@
-"""What a room tells of its own use, as numbers."""

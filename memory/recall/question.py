@@ -1,0 +1,315 @@
+"""A question: what its text asks for, its topics, and whether it speaks of an earlier conversation."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory.recall.entities import FixedTexts, QueryVectors
+from memory.recall.feature_builder import Question
+from memory.recall.moments import asks_when, spans
+from memory.recall.words import (
+    addresses_machine,
+    asks_advice,
+    carries_meaning,
+    named,
+    sums_up,
+    surveys,
+    without_names,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_WHEN = r"(?:last|yesterday|earlier|before|previously|the other (?:day|time|week)|(?:a|one|two|\d+) \w+ ago)"
+_WHO = r"(?:we|you|i)(?:'d| had|'ve| have)?\s+(?:just |already |also |once )?"
+_TALK = (
+    r"(?:discuss(?:ed)?|talk(?:ed|ing)?|sp(?:oke|oken) (?:about|of)|mention(?:ed)?|said|decided|agreed|"
+    r"planned|chose|settled on|went (?:over|through)|work(?:ed|ing) on|covered|came up with|told)"
+)
+_TOLD = r"(?:told|asked|promised|recommended|suggested|advised|mentioned to)"
+_DECIDE = r"(?:say|said|tell|told|decide|recommend|suggest|agree|choose|call)"
+_CHAT = r"(?:chat|conversation|session|discussion)s?"
+
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:as|like|what|that|which|when|the \w+(?: \w+)?)\s+{_WHO}{_TALK}\b",
+        rf"\b{_WHO}{_TALK}\b.{{0,60}}\b{_WHEN}\b",
+        rf"\b{_WHEN}\b.{{0,40}}\b{_WHO}{_TALK}\b",
+        r"\b(?:do|did|can|don't|didn't) (?:you|we) (?:still |even )?(?:remember|recall)\b",
+        r"^\W*remember (?:when|what|that|how|the|my|our|me|i|we|you)\b",
+        r"\bremember (?:when|what) (?:we|you|i)\b",
+        rf"\b(?:did|have|had|didn't|haven't) (?:we|you|i) (?:not |ever |already |also )?{_TALK}\b",
+        r"\b(?:did|have) i (?:ever |already )?(?:tell|told|mention|ask|say)\b",
+        r"\bdid (?:we|you) (?:ever |already )?(?:tell|say|recommend|suggest|decide|agree|choose)\b",
+        rf"\b(?:i|you|we) (?:already )?{_TOLD} (?:you|me|us)\b",
+        rf"\bwhat (?:did|have|had|was it) (?:i|we|you) {_DECIDE}",
+        rf"\b(?:last|previous|earlier|past|other) {_CHAT}\b",
+        r"\b(?:last|the other) time (?:we|you)\b|\blike last time\b",
+        r"\b(?:back to|pick(?:ing)? up|continu(?:e|ing)) (?:where we|what we|from (?:where|our|last))",
+        r"\bwhere (?:did )?we (?:left|leave) off\b",
+        r"\bour (?:last|previous|earlier|other) \w+",
+    )
+)
+_ORDER = re.compile(r"^\W*(?:please )?remember (?:that|my|the|i|to)\b", re.IGNORECASE)
+
+
+def refers_back(text: str) -> bool:
+    """True for "as we discussed last week", "you told me", "remember when" and their like.
+
+    "Remember that …" asks to keep something: it counts only where it asks a question.
+    """
+    if _ORDER.match(text) and "?" not in text:
+        return False
+    return any(pattern.search(text) for pattern in _PATTERNS)
+
+
+SHARPNESS = 0.03
+"""The cosine by which one topic must be nearer than another to count e times as much."""
+CONSIDERED = 100
+"""So many of the best statements are compared by topic."""
+TOPICS = (
+    "studying, courses, classes and learning a subject",
+    "textbooks, tutorials and learning materials",
+    "video games, consoles and board games",
+    "films, cinema and movies",
+    "television series and streaming shows",
+    "music, songs, concerts and playlists",
+    "novels, books and reading",
+    "podcasts, radio and audiobooks",
+    "news, newspapers and current affairs",
+    "painting, crafts, hobbies and creative projects",
+    "photography and cameras",
+    "sports, matches and teams",
+    "exercise, gym, running and fitness",
+    "hiking, camping and the outdoors",
+    "cooking, recipes and ingredients",
+    "restaurants, dining out and dishes",
+    "coffee, tea, wine and drinks",
+    "baking, sweets, snacks and desserts",
+    "diet, nutrition, allergies and healthy eating",
+    "holidays, travel destinations and trips",
+    "hotels, hostels and places to stay",
+    "flights, trains, buses and how to get there",
+    "cars, driving and commuting",
+    "clothes, shoes and fashion",
+    "hair, skin, make-up and personal care",
+    "shopping, brands and gifts",
+    "money, saving, investing and budgets",
+    "work, jobs, career and office",
+    "meetings, e-mail, planning and productivity",
+    "computers, phones, apps and gadgets",
+    "programming, software and tools",
+    "home, furniture, decoration and interior design",
+    "cleaning, laundry and household chores",
+    "gardening, plants and flowers",
+    "pets, dogs and cats",
+    "children, family and parenting",
+    "friends, parties, dates and social events",
+    "festivals, holidays and celebrations",
+    "museums, theatre, art and exhibitions",
+    "health, doctors, medicine and therapy",
+    "sleep, rest, stress and relaxation",
+    "religion, spirituality and meditation",
+    "volunteering, charity and the environment",
+    "neighbourhoods, flats, houses and where to live",
+    "weather, climate and seasons",
+    "repairs, tools and doing it yourself",
+    "insurance, contracts and public services",
+    "history, science and nature",
+    "languages and speaking",
+    "writing, letters and speeches",
+)
+
+
+def kinship(
+    question: "NDArray[np.float64]", statements: "NDArray[np.float64]", topics: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """How far each of `statements` (`float[m, n]`) is about what `question` (`float[n]`) is about: 0 … 1, the
+    Bhattacharyya coefficient of their shares in `topics` (`float[t, n]`). All vectors have length 1."""
+    import numpy as np
+
+    return np.asarray(np.sqrt(_shares(statements, topics)) @ np.sqrt(_shares(question[None], topics))[0])
+
+
+def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """What each has more of than the others have on average, 0 … 1: where everything is about the same topic,
+    that says nothing of any."""
+    import numpy as np
+
+    others = (kin.sum() - kin) / max(len(kin) - 1, 1)
+    return np.asarray(np.clip((kin - others) / np.maximum(1 - others, 1e-9), 0.0, 1.0))
+
+
+def _shares(vectors: "NDArray[np.float64]", topics: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """In which topics each lies: rows that add up to 1."""
+    import numpy as np
+
+    near = vectors @ topics.T / SHARPNESS
+    weights = np.exp(near - near.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+_NOTHING = 0.05
+DIRECTIONS = 3
+"""So many directions hold most of what requests for advice have in common."""
+FRAMES = (
+    "What should I get?",
+    "Can you recommend something?",
+    "What would you suggest?",
+    "Which one should I choose?",
+    "What is a good one for me?",
+    "How should I do it?",
+    "Where could I go?",
+    "Do you have any ideas or tips?",
+)
+"""Requests that ask for nothing in particular."""
+OVERVIEWS = (
+    "Can you give me a summary of what we talked about?",
+    "Can you list the order in which I brought up different things?",
+    "Please summarise our conversations so far.",
+    "How many different things did I mention across our sessions?",
+    "Give me an overview of everything we have discussed.",
+    "In what order did we cover these topics?",
+    "Walk me through how this developed throughout our conversations.",
+    "What have we covered so far, step by step?",
+)
+"""Questions about conversations that name no subject."""
+OVERVIEW_DIRECTIONS = 2
+
+
+LONGEST_QUESTION = 20_000
+"""Characters of a question that are looked at; what is longer was pasted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """One question, as asked."""
+
+    query: str
+    k: int
+    kinds: frozenset[str]
+    session: str | None
+    project: str | None
+    exclude_messages: frozenset[str]
+    exclude_sessions: frozenset[str]
+    since: datetime | None
+    before: datetime | None
+    now: datetime
+    widen: bool
+    recent_first: bool = False
+
+
+def understood(wanted: RecallQuery, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
+    """The text without the names of `speakers`, and the numbers of those that it names."""
+    numbers = named(wanted.query, speakers)
+    return without_names(wanted.query, [speakers[number] for number in numbers]), numbers
+
+
+def question_of(
+    wanted: RecallQuery, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
+) -> Question:
+    return Question(
+        speakers,
+        spans(wanted.query, wanted.now),
+        asks_machine=addresses_machine(wanted.query) or sums_up(wanted.query),
+        asks_when=asks_when(wanted.query),
+        asks_advice=asks_advice(wanted.query),
+        now=wanted.now,
+        turns=surveys(wanted.query) and not sums_up(wanted.query),
+        words=len(words) if carries_meaning(stems) else 0,
+    )
+
+
+class QueryEmbedder:
+    """Questions as vectors. In a request for advice the words that ask ("what should I …") are near to
+    whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
+    those of questions about conversations ("give me a summary of …")."""
+
+    def __init__(
+        self, vectors: QueryVectors, fixed: FixedTexts | None = None, *, refined: bool = True
+    ) -> None:
+        """What such questions are compared with is embedded once and kept in `fixed`; where nothing is to be
+        taken out, they are not `refined`."""
+        self._refined = refined
+        self._vectors = vectors
+        self._fixed = fixed
+        self._made: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
+        self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
+
+    async def of(self, text: str, model: str) -> Sequence[float] | None:
+        """The question as a vector of `model`, of length 1; None when that is not the model in use."""
+        vector = await self._vectors.vector(text)
+        if vector is None or vector.model != model:
+            return None
+        if not self._refined:
+            return vector.numbers
+        if surveys(text):
+            common = await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
+        elif asks_advice(text):
+            common = await self._directions(model, FRAMES, DIRECTIONS)
+        else:
+            return vector.numbers
+        return vector.numbers if common is None else specific(vector.numbers, common)
+
+    async def topics(self, model: str) -> "NDArray[np.float64] | None":
+        """`TOPICS` as vectors of `model`, one a row, of length 1; None when that is not
+        the model in use."""
+        return await self._embedded(model, TOPICS)
+
+    async def warm(self, model: str) -> None:
+        """Embeds what requests for advice are compared with."""
+        await self.topics(model)
+        await self._directions(model, FRAMES, DIRECTIONS)
+        await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
+
+    async def _embedded(self, model: str, texts: tuple[str, ...]) -> "NDArray[np.float64] | None":
+        """One row a text, of length 1."""
+        import numpy as np
+
+        key = model, texts
+        if key not in self._made:
+            name = hashlib.sha256("\0".join((model, *texts)).encode()).hexdigest()[:16]
+            kept = None if self._fixed is None else await self._fixed.fixed(name)
+            if kept is not None:
+                rows = np.frombuffer(base64.b64decode(kept), "<f4").reshape(len(texts), -1)
+            else:
+                found = [await self._vectors.vector(text) for text in texts]
+                if any(one is None or one.model != model for one in found):
+                    return None
+                rows = np.array([one.numbers for one in found if one is not None], "<f4")
+                if self._fixed is not None:
+                    await self._fixed.keep_fixed(name, base64.b64encode(rows.tobytes()).decode())
+            self._made[key] = rows / np.linalg.norm(rows.astype(float), axis=1, keepdims=True)
+        return self._made[key]
+
+    async def _directions(
+        self, model: str, texts: tuple[str, ...], count: int
+    ) -> "NDArray[np.float64] | None":
+        """The main directions in which these texts lie: `float[count, n]`."""
+        import numpy as np
+
+        key = model, texts
+        if key not in self._common:
+            frames = await self._embedded(model, texts)
+            if frames is None:
+                return None
+            self._common[key] = np.linalg.svd(frames, full_matrices=False)[2][:count]
+        return self._common[key]
+
+
+def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:
+    """What `vector` has beyond the directions `common` (orthonormal rows), of length 1; itself when that is
+    nothing."""
+    import numpy as np
+
+    whole = np.array(vector)
+    rest = whole - (common @ whole) @ common
+    length = float(np.linalg.norm(rest))
+    return [float(number) for number in rest / length] if length > _NOTHING else vector

@@ -1,0 +1,75 @@
+"""Sessions that move between rooms: their parcels, sealed with AES-256-GCM."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from memory.entities import RoomKind
+from memory.errors import ParcelUnreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A session that has left its room for another one, where it may not have arrived yet."""
+
+    session_id: str
+    destination: RoomKind
+    begun_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A session that has left, and what is to be looked after in the room that it left.
+
+    `recalled_in` are the sessions that stay and whose prompts had held words of it; `verified` says that
+    nothing of it was found in the room afterwards, but for the sealed parcel.
+    """
+
+    move: Move
+    messages: int
+    memories: int
+    recalled_in: tuple[str, ...]
+    verified: bool
+
+
+class Sealer(Protocol):
+    """Makes a parcel unreadable to all but the room whose sealer it is."""
+
+    def seal(self, data: bytes, session_id: str) -> bytes: ...
+
+    def unseal(self, data: bytes, session_id: str) -> bytes:
+        """Raises `ParcelUnreadable` for what was sealed otherwise, or for another session."""
+        ...
+
+
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+
+
+class RoomSealer:
+    """`memory.room_moves.Sealer` with 32 random bytes."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"a sealing key is {KEY_BYTES} bytes")
+        self._key = key
+
+    def seal(self, data: bytes, session_id: str) -> bytes:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return nonce + AESGCM(self._key).encrypt(nonce, data, session_id.encode())
+
+    def unseal(self, data: bytes, session_id: str) -> bytes:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        nonce, sealed = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
+        try:
+            return AESGCM(self._key).decrypt(nonce, sealed, session_id.encode())
+        except (InvalidTag, ValueError) as error:
+            raise ParcelUnreadable from error
+
+    def __repr__(self) -> str:
+        return "RoomSealer(<redacted>)"

@@ -1,1 +1,0 @@
-"""Sessions that move from one room to another."""

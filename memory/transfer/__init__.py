@@ -1,1 +1,0 @@
-"""Whole sessions that come in from elsewhere, or go out."""
