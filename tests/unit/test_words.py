@@ -23,7 +23,7 @@ SAID_BY_SERVICES = [
     ROOT / "atlas_desktop" / folder / f"{name}.py"
     for folder, names in {
         "": "error_table errors",
-        "settings": "descriptions environment file",
+        "settings": "descriptions file",
         "services": "doctor events lending memories personas tuning turns",
         "exporting": "formats targets",
         "importing": "chatgpt claude detecting entities importer jan lines lmstudio markdown "
