@@ -17,6 +17,7 @@ from atlas_desktop.errors import (
     Refusal,
     TargetExists,
     TargetRefused,
+    UnknownExport,
     UsageError,
     Words,
     aside,
@@ -24,12 +25,10 @@ from atlas_desktop.errors import (
     size,
     told,
 )
-from atlas_desktop.importing.entities import UnknownExport
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from atlas_desktop.words.catalogue import texts, tr
 from memory import errors as memory
-from memory.search.entities import Trouble
 from models import errors as models
 
 
@@ -293,12 +292,13 @@ _PROGRAM: Words = {
 }
 
 
-_OF_A_COLON = {Trouble.UNKNOWN_FIELD, Trouble.NO_VALUE, Trouble.UNKNOWN_VALUE}
+# Values of `memory.search.entities.Trouble`, which the first screen need not load.
+_OF_A_COLON = {"unknown_field", "no_value", "unknown_value"}
 
 
 def unclear(fault: memory.QueryUnclear) -> str:
     """What is wrong with a query and what would be understood, in one line."""
-    what = tr(f"errors.query.{Trouble(fault.trouble).value}")
+    what = tr(f"errors.query.{fault.trouble}")
     if fault.options:
         return tr("errors.query.try", what=what, options=", ".join(fault.options))
     return tr("errors.query", what=what)
@@ -314,7 +314,7 @@ def _unclear(fault: Any) -> Explained:
         if far
         else tr("errors.bad_query.at", at=at, what=what),
         next_step=tr("errors.bad_query.literally")
-        if Trouble(fault.trouble) in _OF_A_COLON
+        if fault.trouble in _OF_A_COLON
         else tr("errors.bad_query.parts"),
     )
 

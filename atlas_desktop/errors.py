@@ -162,3 +162,25 @@ class AttachmentRefused(Exception):
         self.name = name
         self.reason = reason
         self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was left out. `why` never quotes it."""
+
+    where: str
+    why: str
+
+
+class UnknownExport(Exception):
+    """Files of which nothing comes in. `alien` ones are in no format that is known, and `why` says what they
+    are instead, if that can be said. Of others, or of conversations in them, there is the reason why they
+    cannot be read, `broken`, and of `more` of these only the number."""
+
+    def __init__(
+        self, alien: "tuple[Skipped, ...]", broken: "tuple[Skipped, ...]" = (), more: int = 0
+    ) -> None:
+        super().__init__(f"{len(alien) + len(broken) + more} places")
+        self.alien = alien
+        self.broken = broken
+        self.more = more

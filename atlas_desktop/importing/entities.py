@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from atlas_desktop.errors import Skipped, UnknownExport
 from memory.entities import MemoryMode, MessageStatus
 from models.messages import Role
 
@@ -42,20 +43,6 @@ class Beside(str):
     """Why something is no conversation that does not look like one: no fault of the file."""
 
     __slots__ = ()
-
-
-class UnknownExport(Exception):
-    """Files of which nothing comes in. `alien` ones are in no format that is known, and `why` says what they
-    are instead, if that can be said. Of others, or of conversations in them, there is the reason why they
-    cannot be read, `broken`, and of `more` of these only the number."""
-
-    def __init__(
-        self, alien: "tuple[Skipped, ...]", broken: "tuple[Skipped, ...]" = (), more: int = 0
-    ) -> None:
-        super().__init__(f"{len(alien) + len(broken) + more} places")
-        self.alien = alien
-        self.broken = broken
-        self.more = more
 
 
 @dataclass(slots=True)
@@ -113,14 +100,6 @@ class ImportOptions:
     memory_mode: MemoryMode | None = None
     dry_run: bool = False
     learn: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that was left out. `why` never quotes it."""
-
-    where: str
-    why: str
 
 
 @dataclass(slots=True)

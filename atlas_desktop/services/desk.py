@@ -13,12 +13,10 @@ from atlas_desktop.services.run_to_completion import unbroken
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.settings.schema import Settings
-from memory.attachments import NewAttachment
 from memory.clock import SystemClock
-from memory.entities import MemoryMode, Session, SessionPatch
 from memory.errors import AmbiguousId, ParcelUnreadable, RoomClosed, SessionNotFound, StorageBusy, StorageFull
 from memory.jobs.foreground_gate import ForegroundGate, Power
-from memory.kinds import Freshness, RoomKind
+from memory.kinds import Freshness, MemoryMode, RoomKind
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
     from memory.clock import Clock
+    from memory.entities import Session
     from memory.room_moves import Sealer
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
@@ -39,6 +38,14 @@ if TYPE_CHECKING:
 
 
 _LAST = "last"
+
+
+async def _in_mode(store: "Store", session_id: str, mode: MemoryMode) -> "Session":
+    """The session in another memory mode."""
+    # No first screen needs it.
+    from memory.entities import SessionPatch
+
+    return await store.update_session(session_id, SessionPatch(memory_mode=mode))
 
 
 class RoomsService:
@@ -167,7 +174,7 @@ class RoomsService:
 
     # --- moving -----------------------------------------------------------------------------------
 
-    async def move(self, ref: str, destination: RoomKind) -> Session:
+    async def move(self, ref: str, destination: RoomKind) -> "Session":
         """Moves a session to a room that is open, with all that was made from it and from nothing else.
 
         Killed at any moment it is whole in one of the rooms, or on its way, where nobody sees it, until
@@ -176,13 +183,13 @@ class RoomsService:
         """
         return await unbroken(self._move(ref, destination))
 
-    async def _move(self, ref: str, destination: RoomKind) -> Session:
+    async def _move(self, ref: str, destination: RoomKind) -> "Session":
         source, session = await self.find(ref)
         if source.store.room is destination:
             return session
         target = self._desk.at(destination)
         if session.memory_mode is MemoryMode.OFF:
-            await source.store.update_session(session.id, SessionPatch(memory_mode=MemoryMode.NORMAL))
+            await _in_mode(source.store, session.id, MemoryMode.NORMAL)
         sealer = await self._sealer(source, target)
         moves = source.store.moves
         # A job in mid-work could write down once more what has just gone.
@@ -199,13 +206,13 @@ class RoomsService:
         await target.recall.remember(session.id)
         return await target.store.get_session(session.id)
 
-    async def keep(self, ref: str, mode: MemoryMode = MemoryMode.NORMAL) -> Session:
+    async def keep(self, ref: str, mode: MemoryMode = MemoryMode.NORMAL) -> "Session":
         """Saves a session that is off the record to the open room; one that is saved stays as it is."""
         room, session = await self.find(ref)
         if room.store.room is not RoomKind.OFF_RECORD:
             return session
         self._desk.at(RoomKind.OPEN)
-        await room.store.update_session(session.id, SessionPatch(memory_mode=mode))
+        await _in_mode(room.store, session.id, mode)
         return await self.move(session.id, RoomKind.OPEN)
 
     async def complete(self) -> int:
@@ -247,11 +254,14 @@ class RoomsService:
         """The room in memory, made when first asked for."""
         return self._find(RoomKind.OFF_RECORD) or await self._desk.enter(None, RoomKind.OFF_RECORD)
 
-    async def off_the_record(self, ref: str) -> Session:
+    async def off_the_record(self, ref: str) -> "Session":
         """A copy of a session in the room in memory, to go on in; the session itself stays as it is."""
         return await unbroken(self._off_the_record(ref))
 
-    async def _off_the_record(self, ref: str) -> Session:
+    async def _off_the_record(self, ref: str) -> "Session":
+        # No first screen needs it.
+        from memory.attachments import NewAttachment
+
         source, session = await self.find(ref)
         room = await self.off_record()
         if source is room or session.head_id is None:
@@ -265,9 +275,9 @@ class RoomsService:
         # The copy has ids of its own: kept one day, it lies beside the session that it was made from.
         fork = await room.store.fork_session(taken.id, taken.head_id)
         await room.store.erase_session(taken.id)
-        return await room.store.update_session(fork.id, SessionPatch(memory_mode=MemoryMode.OFF))
+        return await _in_mode(room.store, fork.id, MemoryMode.OFF)
 
-    async def set_mode(self, ref: str, mode: MemoryMode) -> Session:
+    async def set_mode(self, ref: str, mode: MemoryMode) -> "Session":
         """The memory mode of a session from now on; what that does to what is there: `modes.consequence`.
 
         Off the record it goes on as a copy in memory; from there any other mode saves it to the open room.
@@ -278,7 +288,7 @@ class RoomsService:
             return session if off else await self.off_the_record(session.id)
         if off:
             return await self.keep(session.id, mode)
-        changed = await room.store.update_session(session.id, SessionPatch(memory_mode=mode))
+        changed = await _in_mode(room.store, session.id, mode)
         if mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
             # What was said while nothing was to be learned is passed over.
             for one in await room.store.memories.unlearned(session=session.id):

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from atlas_desktop.importing.entities import Format, ImportReport, Skipped
+from atlas_desktop.errors import Skipped
+from atlas_desktop.importing.entities import Format, ImportReport
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.formats import formats
 

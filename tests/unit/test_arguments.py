@@ -56,7 +56,9 @@ def test_the_locked_door_stands_before_what_lies_behind_it_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "atlas_desktop.tui.setup.unlock" in loaded
-    assert not {"memory.clock", "memory.knowledge", "atlas_desktop.cli.ask", "sqlcipher3", "msgpack"} & loaded
+    assert (
+        not {"memory.entities", "memory.memories", "atlas_desktop.cli.ask", "sqlcipher3", "msgpack"} & loaded
+    )
 
 
 def test_the_quick_help_is_the_whole_one() -> None:

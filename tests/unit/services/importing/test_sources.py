@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from atlas_desktop.error_table import explain
-from atlas_desktop.importing.entities import Format, ImportReport, Meter, UnknownExport
+from atlas_desktop.errors import UnknownExport
+from atlas_desktop.importing.entities import Format, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import Piece, pieces
 from atlas_desktop.words.transfer import left_out, passed_over
