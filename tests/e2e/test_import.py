@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from tests.e2e.conftest import Program
-from tests.unit.services.importing.exports import chatgpt, node
+from tests.unit.importing.exports import chatgpt, node
 
 
 def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, stage, talk
 from tests.tui.driving import assert_until, on, say, settle, shown
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
-from tests.unit.services.importing.exports import chatgpt, node, write
+from tests.unit.importing.exports import chatgpt, node, write
 
 __all__ = ["still", "unwritten"]
 HOME = Path("/home/ada/.local/share/atlas-desktop")

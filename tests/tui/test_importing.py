@@ -10,7 +10,7 @@ from atlas_desktop.tui.importing import ImportDialog
 from memory.entities import MemoryMode
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, say, settle, shown
-from tests.unit.services.importing.exports import chatgpt, everything, node, write
+from tests.unit.importing.exports import chatgpt, everything, node, write
 
 
 def export(file: Path, *, count: int = 3) -> None:

@@ -12,7 +12,7 @@ from atlas_desktop.importing.claude import words_of
 from atlas_desktop.importing.entities import Format
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.unit.services.importing.exports import claude, contents, everything, spoken, take, taken
+from tests.unit.importing.exports import claude, contents, everything, spoken, take, taken
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 PROJECT = {

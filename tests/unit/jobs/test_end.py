@@ -8,7 +8,7 @@ from memory.errors import StorageFull
 from memory.jobs.queue import Job, JobState
 from memory.jobs.runner import LOOK_S, MAX_ATTEMPTS, JobRunner, Stage
 from tests.stores import InMemoryStore
-from tests.unit.background.bench import Bench, quiet
+from tests.unit.jobs.bench import Bench, quiet
 
 
 async def test_a_cancelled_job_is_queued_again_at_once(bench: Bench) -> None:

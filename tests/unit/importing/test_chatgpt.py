@@ -10,7 +10,7 @@ import pytest
 from atlas_desktop.importing.chatgpt import words_of
 from memory.entities import MemoryMode, MessageStatus, TitleSource
 from models.messages import Role
-from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, taken
+from tests.unit.importing.exports import SECOND, chatgpt, contents, node, taken
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from memory.memories.lifetime import (
     short_term_hours,
     tier_of,
 )
-from tests.unit.knowledge.values import NOW, known, memories, shares
+from tests.unit.memories.values import NOW, known, memories, shares
 
 RULES = Retention()
 PROJECTS = st.sampled_from([None, "Boat"])

@@ -8,7 +8,7 @@ import pytest
 from memory.errors import ContextTooSmall
 from memory.jobs.queue import Job, JobPostponed, JobState, Priority
 from memory.jobs.runner import BACK_OFF, LOOK_S, MAX_ATTEMPTS, Stage
-from tests.unit.background.bench import DAY, START, Bench, quiet
+from tests.unit.jobs.bench import DAY, START, Bench, quiet
 
 
 async def test_jobs_are_done_by_urgency_and_are_gone_then(bench: Bench) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from memory.jobs.queue import Job
-from tests.unit.background.bench import Bench, quiet
+from tests.unit.jobs.bench import Bench, quiet
 
 
 async def test_no_job_begins_while_a_turn_is_under_way(bench: Bench) -> None:

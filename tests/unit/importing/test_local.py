@@ -12,7 +12,7 @@ from atlas_desktop.importing.entities import Format
 from memory.entities import MessageStatus
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.unit.services.importing.exports import SECOND, contents, everything, take, taken
+from tests.unit.importing.exports import SECOND, contents, everything, take, taken
 
 
 @pytest.fixture

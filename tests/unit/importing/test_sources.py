@@ -19,7 +19,7 @@ from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import Piece, pieces
 from atlas_desktop.words.transfer import left_out, passed_over
 from tests.stores import InMemoryStore
-from tests.unit.services.importing.exports import (
+from tests.unit.importing.exports import (
     chatgpt,
     claude,
     everything,

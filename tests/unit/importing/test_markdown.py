@@ -17,7 +17,7 @@ from atlas_desktop.importing.markdown import front_matter, is_transcript, talks_
 from memory.entities import MemoryMode
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.unit.services.importing.exports import SECOND, chatgpt, contents, node, take, taken, write
+from tests.unit.importing.exports import SECOND, chatgpt, contents, node, take, taken, write
 
 STYLES = {
     "headings": "# A trip\n\n## User\n\nHello\n\n## Assistant\n\nHi",

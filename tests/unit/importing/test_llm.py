@@ -12,7 +12,7 @@ from atlas_desktop.importing.entities import Format, Meter
 from atlas_desktop.importing.importer import Importer
 from memory.transfer import TravellingSession
 from tests.stores import InMemoryStore
-from tests.unit.services.importing.exports import contents, everything, take
+from tests.unit.importing.exports import contents, everything, take
 
 RESPONSES = """
     CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);

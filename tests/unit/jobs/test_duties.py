@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from memory.jobs.queue import Job, JobState
 from memory.jobs.runner import LOOK_S, MAX_ATTEMPTS, Duty
-from tests.unit.background.bench import DAY, START, Bench, quiet
+from tests.unit.jobs.bench import DAY, START, Bench, quiet
 
 
 async def test_a_duty_is_done_when_its_time_has_come_round(bench: Bench) -> None:

@@ -21,7 +21,7 @@ from memory.memories.consolidation import (
 )
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, MemoryTier
 from memory.memories.lifetime import Retention
-from tests.unit.knowledge.values import NOW, known, memories
+from tests.unit.memories.values import NOW, known, memories
 
 RULES = Retention()
 LETTERS = "abcdfghijklmpqrtuvwxyz"

@@ -4,7 +4,7 @@ import pytest
 
 from memory.jobs.queue import Job
 from memory.jobs.runner import LOOK_S, Held
-from tests.unit.background.bench import Bench, quiet
+from tests.unit.jobs.bench import Bench, quiet
 
 
 async def test_a_pause_by_hand_holds_until_it_is_over(bench: Bench) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.unit.background.bench import Bench
+from tests.unit.jobs.bench import Bench
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from memory.memories.lifetime import (
     promoted,
     rescued,
 )
-from tests.unit.knowledge.values import NOW, known, memories, shares
+from tests.unit.memories.values import NOW, known, memories, shares
 
 RULES = Retention()
 HOUR = timedelta(hours=1)
