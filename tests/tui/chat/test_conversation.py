@@ -83,6 +83,7 @@ async def test_a_reply_stopped_before_its_first_word_was_stopped_and_has_not_fai
         session = await place.store.get_session("last")
         reply = (await place.store.branch(session.id))[-1]
         assert (reply.content, reply.stop_reason) == ("", "cancelled")
+    await place.app.desk.close()
     again = make(store=place.store.reopened(), resume=session.id)
     async with again.app.run_test() as pilot:
         await assert_until(pilot, lambda: "Stopped before its first word" in shown(again))

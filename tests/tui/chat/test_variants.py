@@ -63,6 +63,7 @@ async def test_an_opened_conversation_says_which_answer_it_shows(make: Make) -> 
         await pilot.press("ctrl+r")
         await settle(pilot)
         session = await place.store.get_session("last")
+    await place.app.desk.close()
     again = make(store=place.store.reopened(), resume=session.id)
     async with again.app.run_test() as pilot:
         await assert_until(pilot, lambda: "2/2" in shown(again))
@@ -89,6 +90,7 @@ async def test_the_figures_are_those_of_the_answer_that_is_shown(make: Make) -> 
         await pilot.press("alt+up", "right")
         await settle(pilot)
         assert figures() == second
+    await place.app.desk.close()
     again = make(store=place.store.reopened(), resume="last")
     async with again.app.run_test(size=(120, 30)) as pilot:
         await assert_until(pilot, lambda: "2/2" in shown(again))
