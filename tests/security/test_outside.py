@@ -54,11 +54,11 @@ ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% 
 )
 def test_a_template_that_does_not_end_is_ended_with_its_process(work: str) -> None:
     code = (
-        "from models import template_limits\n"
+        "from models.llamacpp import templates\n"
         "from models.messages import Role\n"
         "from models.llamacpp.templates import ChatTemplate\n"
-        "template_limits.TIME_S = 0.2\n"
-        "with template_limits.template_limits():\n"
+        "templates.TIME_S = 0.2\n"
+        "with templates.template_limits():\n"
         f"    {work}\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
