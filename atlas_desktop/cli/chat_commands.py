@@ -11,7 +11,7 @@ from atlas_desktop.cli.personas import line
 from atlas_desktop.cli.search import marked
 from atlas_desktop.cli.session_context import compaction_text
 from atlas_desktop.errors import UsageError
-from atlas_desktop.words import modes
+from atlas_desktop.words import phrases
 from atlas_desktop.words.catalogue import tr
 from atlas_desktop.words.forgetting import preview_text, receipt_text
 from memory.entities import MemoryMode, RoomKind
@@ -240,7 +240,7 @@ class RoomCommands:
 
     async def private(self, _rest: str) -> None:
         """/private: move this session to the private room (the passphrase is asked for), and go on there."""
-        if not self._agreed("/private", modes.of_move(self._here, RoomKind.PRIVATE), _YES):
+        if not self._agreed("/private", phrases.of_move(self._here, RoomKind.PRIVATE), _YES):
             return
         talk = self._talk
         private = await talk.ctx.enter_private()
@@ -255,7 +255,7 @@ class RoomCommands:
     async def open(self, rest: str) -> None:
         """/open: move this session from the private room to the open one."""
         talk = self._talk
-        if not self._agreed("/open", modes.of_move(self._here, RoomKind.OPEN), rest):
+        if not self._agreed("/open", phrases.of_move(self._here, RoomKind.OPEN), rest):
             return
         if self._here is RoomKind.OFF_RECORD:
             await self.keep("")
@@ -309,7 +309,7 @@ class RoomCommands:
         talk = self._talk
         session = None if talk.session is None else await talk.room.store.get_session(talk.session)
         now = self._present(session)
-        change = modes.of_mode(now, mode, room=self._here, begun=session is not None)
+        change = phrases.of_mode(now, mode, room=self._here, begun=session is not None)
         if not self._agreed(f"/{mode}", change, rest) or mode is now:
             return
         if mode is MemoryMode.OFF:
@@ -332,7 +332,7 @@ class RoomCommands:
 
     # --- what they share --------------------------------------------------------------------------
 
-    def _agreed(self, command: str, change: modes.Consequence, rest: str) -> bool:
+    def _agreed(self, command: str, change: phrases.Consequence, rest: str) -> bool:
         """Says what will happen; False when that waits for the person's yes."""
         waits = change.asks and rest.strip().lower() != _YES and not self._talk.ctx.yes
         self._talk.tell(

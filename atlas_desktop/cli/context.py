@@ -1,7 +1,6 @@
 """What every command works with: input and output, questions, and unlocking."""
 
 import argparse
-import asyncio
 import getpass
 import json
 import os
@@ -17,7 +16,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Declined, UsageError, size
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.cleaning import clean
@@ -62,6 +60,8 @@ class Lines:
 
     def __init__(self, *, prompt: bool) -> None:
         self._prompt = prompt and sys.stdin.isatty()
+        import asyncio
+
         self._loop = asyncio.get_running_loop()
         self._wanted = threading.Semaphore(0)
         self._found: asyncio.Queue[str | None] = asyncio.Queue()
@@ -102,7 +102,6 @@ _ROOM = (
     "atlas_desktop.services.room",
     "memory.storage.snapshots",
     "memory.storage.files",
-    "atlas_desktop.services.backup",
     "atlas_desktop.services.backup",
     "numpy",
 )
@@ -204,6 +203,9 @@ class Context:
 
     def fail(self, error: BaseException) -> int:
         """Prints an error as its words and returns the exit status."""
+        # What `--help` does not need is imported where it is used.
+        from atlas_desktop.error_table import explain
+
         words = explain(error)
         text = clean(f"{words.title}: {words.message}\n{words.next_step}")
         try:
@@ -346,12 +348,17 @@ class Context:
 
     async def unlock(self) -> "RoomServices":
         """The room to work in: the open one, or with `--private` the private one, beside the open one."""
+        import asyncio
+
         from memory.errors import VaultMissing
 
-        # Deriving a key takes some 0.4 s and none of Python's time: what a room needs is imported meanwhile.
-        loading = asyncio.ensure_future(asyncio.to_thread(load_room))
         if not self.private:
-            key = await self.key()
+            # Deriving a key takes 0.4 s without the interpreter: what a room needs is imported meanwhile.
+            loading = asyncio.ensure_future(asyncio.to_thread(load_room))
+            try:
+                key = await self.key()
+            finally:
+                await asyncio.wait({loading})
             await loading
             return await self.desk.enter(key)
         if not await self.vault().exists():
@@ -360,14 +367,16 @@ class Context:
         with self.attempt():
             room = await self.desk.rooms.enter_both(self.passphrase())
         if self.desk.rooms.stuck:
-            from atlas_desktop.words import modes
+            from atlas_desktop.words import phrases
 
-            self.note(modes.stuck(self.desk.rooms.stuck))
+            self.note(phrases.stuck(self.desk.rooms.stuck))
         return room
 
     def tell_damage(self, room: "RoomServices") -> None:
         """Of a model that is damaged, where only words are looked for because of it."""
         if (damaged := room.recall.damaged) is not None:
+            from atlas_desktop.error_table import explain
+
             words = explain(damaged)
             self.note(f"{words.title}: {words.message} {words.next_step}")
 

@@ -1,67 +1,26 @@
-"""Starts the interface from the command line, or says that it is already running."""
+"""Starts the interface from the command line.
+
+Nothing of Textual is imported here: `show` tells it first how often to paint.
+"""
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from textual.app import App
-from textual.driver import Driver
-
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import AlreadyRunning, UsageError
 from atlas_desktop.process.hardening import remove_private_temporary_folder
 from atlas_desktop.process.instance import InstanceLock
 from atlas_desktop.process.interrupts import INTERRUPTED
 from atlas_desktop.process.relaunch import can_relaunch, relaunch_demo, relaunch_locked
-from atlas_desktop.tui import appearance as themes
-from atlas_desktop.tui.crash_recovery import FailureScreen
-from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
     from atlas_desktop.tui.shutdown import Relaunch
     from memory.vault.keys import RoomKey
-
-
-class AlreadyRunningApp(App[bool]):
-    """Returns True once `take` has locked the home, and None if the user gave up."""
-
-    TITLE = "Atlas"
-    ENABLE_COMMAND_PALETTE = False
-
-    def __init__(self, theme: str, refusal: AlreadyRunning, take: Callable[[], object]) -> None:
-        super().__init__()
-        self._refusal = refusal
-        self._take = take
-        self._tried = 0
-        for one in themes.THEMES.values():
-            self.register_theme(one)
-        self.theme = themes.THEMES[theme].name
-
-    def get_driver_class(self) -> type[Driver]:
-        return forgiving(super().get_driver_class())
-
-    async def on_mount(self) -> None:
-        await self.push_screen(self._told())
-
-    def _told(self) -> FailureScreen:
-        return FailureScreen(
-            explain(self._refusal), self._again, self.action_quit, again=True, tried=self._tried
-        )
-
-    def _again(self) -> None:
-        try:
-            self._take()
-        except AlreadyRunning as refusal:
-            self._refusal = refusal
-            self._tried += 1
-            self.switch_screen(self._told())
-        else:
-            self.exit(result=True)
 
 
 def launch(
@@ -126,6 +85,7 @@ def held(ctx: "Context") -> Iterator[None]:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
             from atlas_desktop.settings.file import SettingsFile
+            from atlas_desktop.tui.already_running import AlreadyRunningApp
 
             def take() -> None:
                 stack.enter_context(InstanceLock(ctx.paths, wait_s=0))

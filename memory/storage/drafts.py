@@ -1,4 +1,4 @@
-"""`memory.entities.DraftStore` on a database."""
+"""What was typed and not yet sent, in one room."""
 
 from memory.clock import Clock, micros
 from memory.entities import UNBEGUN

@@ -92,7 +92,7 @@ class JobStore:
         """Whether the person has paused background work."""
         return await self._database.read(jobs.paused)
 
-    async def set_paused(self, paused: bool) -> None:  # noqa: FBT001 - see the protocol
+    async def set_paused(self, paused: bool) -> None:  # noqa: FBT001 - the one argument is the value
         await self._database.write(lambda conn: jobs.set_paused(conn, value=paused))
 
     async def result(self, kind: str, digest: bytes) -> str | None:

@@ -286,7 +286,7 @@ def register_summaries(
 
 
 class SummaryCompactor:
-    """`memory.context.compacting.Folder` by summaries."""
+    """`memory.context.compacting.HistoryCompactor` by summaries."""
 
     def __init__(self, store: Store, compactor: Compactor) -> None:
         self._store = store

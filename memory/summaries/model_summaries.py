@@ -76,7 +76,7 @@ Checkpoint = Callable[[], Awaitable[None]]
 
 
 class ResultStore(Protocol):
-    """The part of `memory.jobs.queue.JobStore` that remembers results."""
+    """The part of `memory.storage.jobs.JobStore` that remembers results."""
 
     async def result(self, kind: str, digest: bytes) -> str | None: ...
 

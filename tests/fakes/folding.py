@@ -12,7 +12,7 @@ from models.messages import Role
 
 
 class CountingFolder:
-    """`memory.context.compacting.Folder`: one summary says how many messages came before."""
+    """`memory.context.compacting.HistoryCompactor`: one summary says how many messages came before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

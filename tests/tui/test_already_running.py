@@ -5,7 +5,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from atlas_desktop.errors import AlreadyRunning
-from atlas_desktop.tui.launch import AlreadyRunningApp
+from atlas_desktop.tui.already_running import AlreadyRunningApp
 
 
 def text_of(app: App[bool]) -> str:

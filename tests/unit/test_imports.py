@@ -63,6 +63,10 @@ def test_version_and_help_load_nothing_heavy() -> None:
     )
 
 
+def test_textual_is_told_how_often_to_paint_before_it_is_loaded() -> None:
+    assert "textual" not in loaded_by("import atlas_desktop.tui.launch")
+
+
 def test_the_unlock_screen_needs_neither_model_nor_database() -> None:
     loaded = loaded_by("import atlas_desktop.tui.app, atlas_desktop.tui.setup.unlock")
     assert not (HEAVY - {"textual"}) & loaded

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from atlas_desktop.words import modes
+from atlas_desktop.words import phrases
 from memory.entities import MemoryMode, RoomKind
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
@@ -14,7 +14,7 @@ STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
 @pytest.mark.parametrize("begun", [True, False])
 def test_every_change_of_mode_is_told(now: MemoryMode, then: MemoryMode, begun: bool) -> None:
     room = RoomKind.OFF_RECORD if now is MemoryMode.OFF else RoomKind.OPEN
-    told = modes.of_mode(now, then, room=room, begun=begun)
+    told = phrases.of_mode(now, then, room=room, begun=begun)
     # Only what was said and never written can be given up by a change: by writing it.
     assert told.asks is (begun and now is MemoryMode.OFF)
     assert ("is saved to the open room" in told.words) is told.asks
@@ -25,12 +25,12 @@ def test_every_change_of_mode_is_told(now: MemoryMode, then: MemoryMode, begun: 
 
 @pytest.mark.parametrize("mode", MemoryMode)
 def test_what_is_so_already_changes_nothing(mode: MemoryMode) -> None:
-    told = modes.of_mode(mode, mode, room=RoomKind.OPEN, begun=True)
+    told = phrases.of_mode(mode, mode, room=RoomKind.OPEN, begun=True)
     assert (told.words.startswith("Nothing changes"), told.asks) == (True, False)
 
 
 def test_a_private_session_that_goes_off_the_record_stays_in_the_private_room() -> None:
-    told = modes.of_mode(MemoryMode.NORMAL, MemoryMode.OFF, room=RoomKind.PRIVATE, begun=True)
+    told = phrases.of_mode(MemoryMode.NORMAL, MemoryMode.OFF, room=RoomKind.PRIVATE, begun=True)
     assert "stays saved in the private room" in told.words
     assert "What is kept so is in the open room." in told.words
 
@@ -40,7 +40,7 @@ def test_a_private_session_that_goes_off_the_record_stays_in_the_private_room() 
 def test_every_move_is_told_and_one_to_the_open_room_is_asked_for(
     source: RoomKind, destination: RoomKind
 ) -> None:
-    told = modes.of_move(source, destination)
+    told = phrases.of_move(source, destination)
     if source is destination:
         assert told.words.startswith("Nothing changes")
     # Nor is what was off the record, perhaps a copy of a private session, saved there by the way.

@@ -63,8 +63,8 @@ class Drafts:
                 self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
 
     async def keep_all(self) -> None:
-        """Keeps everything that has changed. Once all was tried it raises what `memory.entities.DraftStore`
-        raises: what could not be kept is, the next time."""
+        """Stores everything that has changed. After trying all of it, raises what
+        `memory.storage.drafts.DraftStore` raises; what could not be stored is tried again next time."""
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None

@@ -10,7 +10,7 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConve
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.words import modes
+from atlas_desktop.words import phrases
 from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
@@ -83,7 +83,7 @@ class RoomsController:
         opened: bool = await self._app.push_screen_wait(PassphraseScreen(title, words, enter, attempts))
         return opened
 
-    async def _agreed(self, title: str, change: modes.Consequence) -> bool:
+    async def _agreed(self, title: str, change: phrases.Consequence) -> bool:
         """Says what will happen; asks first if it cannot be undone."""
         if not change.asks:
             await self._say(change)
@@ -94,7 +94,7 @@ class RoomsController:
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
 
-    async def _say(self, change: modes.Consequence) -> None:
+    async def _say(self, change: phrases.Consequence) -> None:
         if self._view.current.id is None:
             self._app.say(change.words)
         else:
@@ -124,12 +124,12 @@ class RoomsController:
         if self._view.current.id is not None:
             self._app.say(tr("history.done.private", count=1))
 
-    def _to(self, destination: RoomKind) -> modes.Consequence:
+    def _to(self, destination: RoomKind) -> phrases.Consequence:
         """Returns what moving the shown conversation will do."""
         here = self._view.room_kind
         if self._view.current.id is None and RoomKind.OFF_RECORD is not here is not destination:
-            return modes.of_beginning(destination)
-        return modes.of_move(here, destination)
+            return phrases.of_beginning(destination)
+        return phrases.of_move(here, destination)
 
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask(tr("rooms.private"), words, self._rooms.enter_private):
@@ -146,7 +146,7 @@ class RoomsController:
         self._rooms.watch(self._app.background_failed)
         self._view.refresh()
         if self._rooms.stuck:
-            self._app.say(modes.stuck(self._rooms.stuck))
+            self._app.say(phrases.stuck(self._rooms.stuck))
 
     def private_unlocked(self, here: RoomKind) -> bool | None:
         """Returns whether the private room is open; None if the header should not mention it."""
@@ -310,7 +310,7 @@ class RoomsController:
         shown, here = self._view.current, self._view.room_kind
         off = here is RoomKind.OFF_RECORD
         now = MemoryMode.OFF if off else shown.session.memory_mode if shown.session else shown.mode
-        change = modes.of_mode(now or MemoryMode.NORMAL, mode, room=here, begun=shown.id is not None)
+        change = phrases.of_mode(now or MemoryMode.NORMAL, mode, room=here, begun=shown.id is not None)
         if not await self._agreed(tr("rooms.change_mode"), change) or now is mode:
             return
         if off:
@@ -344,4 +344,4 @@ class RoomsController:
         unsaved = left.session is not None and left.session.room is RoomKind.OFF_RECORD
         if unsaved and conversation is not left and not self._warned:
             self._warned = True
-            self._app.say(modes.leaving_off_record())
+            self._app.say(phrases.leaving_off_record())

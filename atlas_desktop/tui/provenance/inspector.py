@@ -1,4 +1,4 @@
-"""None"""
+"""Shows what the model was given, and what the next prompt will hold."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
-from atlas_desktop.words import modes
+from atlas_desktop.words import phrases
 from memory.entities import UNBEGUN, MemoryMode, RoomKind
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import (
@@ -186,7 +186,7 @@ async def test_leaving_what_is_off_the_record_warns_once(
             await settle(pilot)
             chat(place.app).open_session("last")
             await settle(pilot)
-        assert told.count(modes.leaving_off_record()) == 1
+        assert told.count(phrases.leaving_off_record()) == 1
 
 
 async def test_a_saved_conversation_goes_on_off_the_record_as_a_copy(make: Callable[..., Stage]) -> None:
