@@ -25,7 +25,7 @@ def forgiving(driver: "type[Driver]") -> "type[Driver]":
     module: Any = sys.modules[driver.__module__]
     if hasattr(module, "getincrementaldecoder"):
         module.getincrementaldecoder = _decoder
-    return _telling(_on_standard_output(driver) if _only_standard_output() else driver)
+    return _restarting(_telling(_on_standard_output(driver) if _only_standard_output() else driver))
 
 
 def _telling(driver: "type[Driver]") -> "type[Driver]":
@@ -37,6 +37,28 @@ def _telling(driver: "type[Driver]") -> "type[Driver]":
         driver.process_message(self, message)
 
     return type(driver.__name__, (driver,), {"process_message": process, "__module__": driver.__module__})
+
+
+def _restarting(driver: "type[Driver]") -> "type[Driver]":
+    """Also gives the terminal back before it is taken again, when the program goes on after SIGSTOP.
+
+    Nothing told Textual that the program was about to stop: it would start a second thread that reads keys
+    and never end the first, for which the process waits at its end; and it would take the terminal's raw
+    mode for what it has to give back.
+    """
+
+    def start(self: Any) -> None:
+        if getattr(self, "has_terminal", False):
+            self.suspend_application_mode()
+        driver.start_application_mode(self)
+        self.has_terminal = True
+
+    def stop(self: Any) -> None:
+        self.has_terminal = False
+        driver.stop_application_mode(self)
+
+    modes = {"start_application_mode": start, "stop_application_mode": stop}
+    return type(driver.__name__, (driver,), {**modes, "__module__": driver.__module__})
 
 
 def give_back(driver: "Driver") -> None:
