@@ -4,6 +4,7 @@ A row keeps its number for as long as the catalogue lives; what is erased leaves
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.recall.entities import Entry, SessionEntry, Wording
@@ -190,22 +191,39 @@ class Catalogue:
         while self._size > len(self._seq):
             self._grow()
         found: NDArray[np.int64] = np.arange(first, self._size)
-        seqs = [seq for seq, *_ in messages]
-        while max(seqs) >= len(self._row_of_seq):
+        seqs, ids, sessions, parents = zip(*messages, strict=True)
+        places = np.array(seqs)
+        while places.max() >= len(self._row_of_seq):
             self._row_of_seq = np.concatenate([self._row_of_seq, np.full_like(self._row_of_seq, NOBODY)])
-        self._seq[found] = seqs
-        self._row_of_seq[seqs] = found
-        answered = []
-        for row, (_, id_, session, parent) in enumerate(messages, first):
-            self.ids.append(id_)
-            self.rows[id_] = row
-            answered.append(self.rows.get(parent or "", self._last.get(session, NOBODY)))
-            self._last[session] = row
-        self._before[found] = before = np.array(answered)
+        self._seq[found] = places
+        self._row_of_seq[places] = found
+        self.ids += ids
+        self.rows.update(zip(ids, range(first, self._size), strict=True))
+        parent_rows = np.fromiter(map(self.rows.get, parents, repeat(NOBODY)), np.int64, len(messages))
+        answers = (parent_rows != NOBODY) & (parent_rows < found)
+        before = np.where(answers, parent_rows, self._rows_before(found, np.array(sessions)))
+        self._before[found] = before
         self._after[found] = NOBODY
         # Of several answers to one message the last one stays.
         self._after[before[before != NOBODY]] = found[before != NOBODY]
         return found
+
+    def _rows_before(self, rows: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        """The row before each of these new rows in its session, or -1."""
+        import numpy as np
+
+        order = np.argsort(sessions, kind="stable")
+        same = np.zeros(len(rows), np.bool_)
+        same[1:] = sessions[order][1:] == sessions[order][:-1]
+        before = np.full(len(rows), NOBODY, np.int64)
+        before[order[same]] = rows[order[np.flatnonzero(same) - 1]]
+        starts = np.flatnonzero(~same)
+        ends = np.append(starts[1:], len(rows)) - 1
+        for at, last in zip(order[starts].tolist(), order[ends].tolist(), strict=True):
+            session = int(sessions[at])
+            before[at] = self._last.get(session, NOBODY)
+            self._last[session] = int(rows[last])
+        return before
 
     def _speaker_code(self, name: str) -> int:
         folded = name.casefold()

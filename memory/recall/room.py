@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PAGE = 1000
+PAGE = 4000
 """Rows that are read at a time: other calls of the room wait for no more than that."""
 _SCOPES = 4
 HELD = 500_000

@@ -12,7 +12,6 @@ from memory.vectors.entities import (
     Unembedded,
     VectorChanges,
     VectorCounts,
-    VectorKey,
     VectorPage,
 )
 
@@ -43,8 +42,8 @@ class VectorStore:
         erased since it was read is left out. Returns how many texts were taken."""
         return await self._database.write(lambda conn: vectors.put(conn, model, made))
 
-    async def scan(self, model: str, *, after: VectorKey | None = None, limit: int = 2000) -> VectorPage:
-        """The stored vectors in the order of their keys."""
+    async def scan(self, model: str, *, after: int = 0, limit: int = 2000) -> VectorPage:
+        """The stored vectors in the order of storing, those past the `last` of the page before."""
         return await self._reader.read(lambda conn: vectors.scan(conn, model, after, limit))
 
     async def of(

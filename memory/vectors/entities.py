@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol, Self
 
 
@@ -28,30 +27,28 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One passage's vector with what a search filters by. `created_at` is in microseconds since 1970, `data`
-    little-endian float32."""
+    """One passage's vector with what a search filters by. `data` is little-endian float32."""
 
     kind: str
     owner_id: str
     part: int
     session_id: str | None
     project: str | None
-    created_at: int
     data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPage:
     """Stored vectors as columns: a hundred thousand rows would be as many objects. `data` holds the vectors,
-    all of one length, one after another."""
+    all of one length, one after another; `last` is where a scan goes on after it."""
 
     kinds: Sequence[str] = ()
     owners: Sequence[str] = ()
     parts: Sequence[int] = ()
     sessions: Sequence[str | None] = ()
     projects: Sequence[str | None] = ()
-    times: Sequence[int] = ()
     data: bytes = field(default=b"", repr=False)
+    last: int = 0
 
     @classmethod
     def of(cls, rows: Sequence[StoredVector]) -> Self:
@@ -61,7 +58,6 @@ class VectorPage:
             [row.part for row in rows],
             [row.session_id for row in rows],
             [row.project for row in rows],
-            [row.created_at for row in rows],
             b"".join(row.data for row in rows),
         )
 
@@ -72,28 +68,12 @@ class VectorPage:
     def dimension(self) -> int:
         return len(self.data) // (4 * len(self.owners)) if self.owners else 0
 
-    @property
-    def last(self) -> "VectorKey":
-        """Where a scan goes on after a page that is not empty."""
-        return VectorKey(self.kinds[-1], self.owners[-1], self.parts[-1])
-
     def rows(self) -> Iterator[StoredVector]:
         size = 4 * self.dimension
-        columns = zip(
-            self.kinds, self.owners, self.parts, self.sessions, self.projects, self.times, strict=True
-        )
-        for at, (kind, owner, part, session, project, time) in enumerate(columns):
+        columns = zip(self.kinds, self.owners, self.parts, self.sessions, self.projects, strict=True)
+        for at, (kind, owner, part, session, project) in enumerate(columns):
             data = self.data[at * size : (at + 1) * size]
-            yield StoredVector(kind, owner, part, session, project, time, data)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorKey:
-    """Where a scan of the stored vectors goes on."""
-
-    kind: str
-    owner_id: str
-    part: int
+            yield StoredVector(kind, owner, part, session, project, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +103,11 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search may find; None leaves a side open. `since` and `before` bound the time of the owner."""
+    """What a search may find; None leaves it open."""
 
     kinds: frozenset[str] | None = None
     project: str | None = None
     session: str | None = None
-    since: datetime | None = None
-    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

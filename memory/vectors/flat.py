@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.clock import micros
 from memory.vectors.entities import Near, Scope, VectorPage
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ class FlatVectorIndex:
                 self._kinds.of(page.kinds),
                 self._sessions.of(page.sessions),
                 self._projects.of(page.projects),
-                page.times,
             ],
             np.int64,
         )
@@ -213,7 +211,7 @@ class FlatVectorIndex:
 
     def _within(self, columns: "NDArray[np.int64]", scope: Scope) -> "NDArray[np.bool_]":
         """Which rows of one block a search may find."""
-        alive, _, kinds, sessions, projects, times = columns
+        alive, _, kinds, sessions, projects = columns
         found: NDArray[np.bool_] = alive > 0
         if scope.kinds is not None:
             found &= _is_one_of(kinds, self._kinds.known(scope.kinds))
@@ -221,10 +219,6 @@ class FlatVectorIndex:
             found &= _is_one_of(projects, self._projects.known([scope.project]))
         if scope.session is not None:
             found &= _is_one_of(sessions, self._sessions.known([scope.session]))
-        if scope.since is not None:
-            found &= times >= micros(scope.since)
-        if scope.before is not None:
-            found &= times < micros(scope.before)
         return found
 
 

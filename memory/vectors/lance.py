@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from memory.clock import micros
 from memory.vectors.entities import Near, Scope, VectorPage
 
 T = TypeVar("T")
@@ -69,7 +68,6 @@ class LanceVectorIndex:
                 ("kind", arrow.string()),
                 ("session", arrow.string()),
                 ("project", arrow.string()),
-                ("time", arrow.int64()),
                 ("vector", arrow.list_(arrow.float32(), dimension)),
             ]
         )
@@ -82,7 +80,6 @@ class LanceVectorIndex:
                 arrow.array(page.kinds, arrow.string()),
                 arrow.array(page.sessions, arrow.string()),
                 arrow.array(page.projects, arrow.string()),
-                arrow.array(page.times, arrow.int64()),
                 arrow.FixedSizeListArray.from_arrays(flat, dimension),
             ],
             schema=schema,
@@ -168,10 +165,6 @@ def _conditions(scope: Scope) -> list[str]:
         found.append(f"project = {_text(scope.project)}")
     if scope.session is not None:
         found.append(f"session = {_text(scope.session)}")
-    if scope.since is not None:
-        found.append(f"time >= {micros(scope.since)}")
-    if scope.before is not None:
-        found.append(f"time < {micros(scope.before)}")
     return found
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from memory.clock import micros
 from memory.entities import MemoryMode, Message, SessionPatch
 from memory.errors import (
     AmbiguousId,
@@ -238,12 +237,7 @@ async def test_memories_are_embedded_before_messages(store: Store) -> None:
     await embed_all(store)
     assert await store.vectors.unembedded(MODEL) == []
     (row,) = await store.vectors.of(MODEL, owners=[memory.id])
-    assert (row.kind, row.session_id, row.project, row.created_at) == (
-        "memory",
-        None,
-        "Home",
-        micros(memory.created_at),
-    )
+    assert (row.kind, row.session_id, row.project) == ("memory", None, "Home")
     start = await store.vectors.changes(None)
     await store.memories.change(memory.id, MemoryPatch(text="In Bergen"))
     await store.memories.change(other.id, MemoryPatch(state=MemoryState.ARCHIVED))

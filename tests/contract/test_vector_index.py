@@ -2,18 +2,15 @@
 
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.clock import micros
 from memory.vectors.entities import Scope, StoredVector, VectorIndex, VectorPage
 from memory.vectors.flat import FlatVectorIndex
 from memory.vectors.indexing import packed
 from memory.vectors.lance import LanceVectorIndex
 from tests.fakes.vector_index import BruteForceVectorIndex
 
-NOON = datetime(2026, 5, 8, 12, tzinfo=UTC)
 EVERYTHING = Scope()
 
 
@@ -35,10 +32,8 @@ def row(
     kind: str = "message",
     session: str = "s",
     project: str | None = None,
-    hours: int = 0,
 ) -> StoredVector:
-    time = micros(NOON + timedelta(hours=hours))
-    return StoredVector(kind, owner, part, session, project, time, packed(vector))
+    return StoredVector(kind, owner, part, session, project, packed(vector))
 
 
 async def add(index: VectorIndex, *rows: StoredVector) -> None:
@@ -76,16 +71,14 @@ async def test_a_limit_cuts_and_says_so(index: VectorIndex) -> None:
 async def test_filters(index: VectorIndex) -> None:
     await add(
         index,
-        row("a", [1.0, 0.0], project="it's", session="one", hours=0),
-        row("b", [0.9, 0.0], project="other", session="two", hours=1),
-        row("c", [0.8, 0.0], kind="summary", session="two", hours=2),
+        row("a", [1.0, 0.0], project="it's", session="one"),
+        row("b", [0.9, 0.0], project="other", session="two"),
+        row("c", [0.8, 0.0], kind="summary", session="two"),
     )
     assert await owners(index, Scope(project="it's")) == ["a"]
     assert await owners(index, Scope(session="two")) == ["b", "c"]
     assert await owners(index, Scope(kinds=frozenset({"summary"}))) == ["c"]
     assert await owners(index, Scope(kinds=frozenset())) == []
-    assert await owners(index, Scope(since=NOON + timedelta(hours=1))) == ["b", "c"]
-    assert await owners(index, Scope(before=NOON + timedelta(hours=1))) == ["a"]
     assert await owners(index, Scope(project="' OR '1'='1")) == []
     scopes = [Scope(session="two"), Scope(kinds=frozenset({"summary"}))]
     each = await index.search_each([1.0, 0.0], limit=10, scopes=scopes)
@@ -132,7 +125,7 @@ class Heap(ctypes.Structure):
 async def change():
     index = LanceVectorIndex()
     for number in range(70):
-        row = StoredVector("message", f"m{number}", 0, "s", None, number, packed([1.0, 0.0]))
+        row = StoredVector("message", f"m{number}", 0, "s", None, packed([1.0, 0.0]))
         await index.add(VectorPage.of([row]))
 
 asyncio.run(change())

@@ -1,10 +1,9 @@
 """What every store of vectors does."""
 
-from memory.clock import micros
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewSession, SessionPatch
 from memory.storage.store import Store
-from memory.vectors.entities import Embedded, Unembedded, VectorKey
+from memory.vectors.entities import Embedded, Unembedded
 from memory.vectors.indexing import packed
 from tests.contract.talk import assistant, begin, talk, user
 
@@ -58,9 +57,7 @@ async def test_passages_come_back_in_order_with_what_is_filtered_by(store: Store
         (message.id, 0, packed([1.0, 0.0])),
         (message.id, 1, packed([0.0, 1.0])),
     ]
-    assert {(row.kind, row.session_id, row.project, row.created_at) for row in rows} == {
-        ("message", session.id, "Home", micros(message.created_at))
-    }
+    assert {(row.kind, row.session_id, row.project) for row in rows} == {("message", session.id, "Home")}
     assert (await store.vectors.counts()).by_model == {MODEL: 2}
 
 
@@ -68,12 +65,11 @@ async def test_a_scan_goes_on_where_it_was(store: Store) -> None:
     await talk(store, 5)
     await embed_all(store)
     seen: list[str] = []
-    after: VectorKey | None = None
+    after = 0
     while page := await store.vectors.scan(MODEL, after=after, limit=2):
         seen += page.owners
         after = page.last
     assert len(seen) == len(set(seen)) == 5
-    assert seen == sorted(seen)
 
 
 async def test_vectors_of_owners_and_of_sessions(store: Store) -> None:
@@ -145,8 +141,6 @@ async def test_a_summary_has_vectors_until_a_message_of_it_is_forgotten(store: S
     assert [one.owner_id for one in await store.vectors.unembedded(MODEL, limit=1)] == [made.id]
     assert await embed_all(store) == 3
     found = [row for row in (await store.vectors.scan(MODEL)).rows() if row.kind == "summary"]
-    assert [(row.owner_id, row.session_id, row.created_at) for row in found] == [
-        (made.id, session.id, micros(made.created_at))
-    ]
+    assert [(row.owner_id, row.session_id) for row in found] == [(made.id, session.id)]
     await store.forget_message(said[0].id)
     assert set((await store.vectors.scan(MODEL)).owners) == {said[1].id}

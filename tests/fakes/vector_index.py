@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Collection, Sequence
 
-from memory.clock import micros
 from memory.vectors.entities import Near, Scope, StoredVector, VectorPage
 
 
@@ -56,6 +55,4 @@ def _within(row: StoredVector, scope: Scope) -> bool:
         (scope.kinds is None or row.kind in scope.kinds)
         and scope.project in {None, row.project}
         and scope.session in {None, row.session_id}
-        and (scope.since is None or row.created_at >= micros(scope.since))
-        and (scope.before is None or row.created_at < micros(scope.before))
     )

@@ -9,7 +9,7 @@ from memory.clock import moment
 from memory.recall.entities import Entry, Posting, SessionEntry, Source, Text, Wording
 from memory.recall.moments import speaks_of_time
 from memory.recall.words import AFTER_A_QUESTION, states_preference
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, columns
 from memory.storage.words import is_unspaced
 
 _MACHINE = "m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant'))"
@@ -21,13 +21,17 @@ _ASKS = """
 _FINISHED = "m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''"
 # FTS5 keeps the length of a row as one variable-length number a column, and there is one column.
 _ENTRY = f"""
-    SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE}, m.created_at, m.important, {_ASKS},
-        w.sz, p.sz
+    SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE} AS machine, m.created_at,
+        m.important, {_ASKS} AS asks, hex(w.sz) AS words, hex(p.sz) AS pieces
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
     WHERE {_FINISHED}
 """
+_ENTRY_COLUMNS = (
+    "seq", "id", "session_id", "parent_id", "speaker", "machine", "created_at", "important", "asks",
+    "words", "pieces",
+)  # fmt: skip
 _PIECE = 3
 
 # The vocabularies tell where each stem and each piece occurs, and how often; they hold nothing of their own.
@@ -46,18 +50,13 @@ def know_vocabularies(conn: Connection) -> None:
 
 
 def entries(conn: Connection, after: int, limit: int) -> list[Entry]:
-    rows = conn.execute(
-        f"{_ENTRY} AND m.seq > ?2 ORDER BY m.seq LIMIT ?3", (AFTER_A_QUESTION, after, max(limit, 0))
-    )
-    return [_entry(*row) for row in rows.fetchall()]
+    which = "m.seq > ?2 ORDER BY m.seq LIMIT ?3"
+    return _entries(conn, which, (AFTER_A_QUESTION, after, max(limit, 0)))
 
 
 def entries_of(conn: Connection, seqs: Collection[int]) -> list[Entry]:
-    rows = conn.execute(
-        f"{_ENTRY} AND m.seq IN (SELECT value FROM json_each(?2)) ORDER BY m.seq",
-        (AFTER_A_QUESTION, json.dumps(list(seqs))),
-    )
-    return [_entry(*row) for row in rows.fetchall()]
+    which = "m.seq IN (SELECT value FROM json_each(?2)) ORDER BY m.seq"
+    return _entries(conn, which, (AFTER_A_QUESTION, json.dumps(list(seqs))))
 
 
 def wordings(conn: Connection, seqs: Collection[int]) -> list[Wording]:
@@ -133,41 +132,21 @@ def keep_fixed(conn: Connection, name: str, value: str) -> None:
     conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"fixed:{name}", value))
 
 
-def _entry(
-    seq: int,
-    id_: str,
-    session: str,
-    parent: str | None,
-    speaker: str,
-    machine: int,
-    created: int,
-    important: int,
-    asks: int,
-    words: bytes | None,
-    pieces: bytes | None,
-) -> Entry:
-    return Entry(
-        seq,
-        intern(id_),
-        session,
-        parent,
-        speaker,
-        bool(machine),
-        created,
-        bool(important),
-        bool(asks),
-        _number(words) + _number(pieces),
+def _entries(conn: Connection, which: str, parameters: Sequence[object]) -> list[Entry]:
+    found, _ = columns(conn, f"{_ENTRY} AND {which}", _ENTRY_COLUMNS, parameters)
+    seqs, ids, sessions, parents, speakers, machine, times, important, asks, words, pieces = found
+    length = {size: _number(size) for size in {*words, *pieces}}
+    lengths = [length[one] + length[other] for one, other in zip(words, pieces, strict=True)]
+    flags = [map(bool, column) for column in (machine, important, asks)]
+    return list(
+        map(Entry, seqs, map(intern, ids), sessions, parents, speakers, flags[0], times, *flags[1:], lengths)
     )
 
 
-def _number(varint: bytes | None) -> int:
-    """SQLite's variable-length number: seven bits a byte, the highest bit says that more follow."""
-    if varint is None:
-        return 0
-    if len(varint) == 1:
-        return varint[0]
+def _number(varint: str | None) -> int:
+    """SQLite's variable-length number, in hex: seven bits a byte, the highest bit says that more follow."""
     value = 0
-    for byte in varint:
+    for byte in bytes.fromhex(varint or ""):
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             break

@@ -6,23 +6,14 @@ from collections.abc import Collection, Sequence
 from sys import intern
 
 from memory.memories.wording import reading
-from memory.storage.connection import Connection
-from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorKey, VectorPage
+from memory.storage.connection import Connection, columns
+from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorPage
 
-_Row = tuple[str, str, int, str | None, int, bytes, str | None]
-"""Kind, owner, part, session, time, vector, and the project's id where it is not that of the session."""
+_Row = tuple[str, str, int, str | None, bytes, int]
+"""Kind, owner, part, session, vector, and its place in the table."""
+_COLUMNS = "kind, owner_id, part, session_id, data, rowid"
 
-# Each kind has its owners in a table of its own; what says when they were made is looked up there alone.
-_OWNERS = {
-    "chunk": ("NULL", "NULL", ""),
-    "memory": ("o.created_at", "o.project_id", "LEFT JOIN memories AS o ON o.id = v.owner_id"),
-    "message": (
-        "o.created_at",
-        "NULL",
-        "LEFT JOIN messages AS o ON o.id = v.owner_id AND o.session_id = v.session_id",
-    ),
-    "summary": ("o.created_at", "NULL", "LEFT JOIN summaries AS o ON o.id = v.owner_id"),
-}
+KINDS = ("message", "summary", "memory", "chunk")
 
 # Memories and summaries come before all messages in the order of storing: they are few, and what is looked
 # for first.
@@ -140,49 +131,42 @@ def _still_says(conn: Connection, source: Unembedded) -> bool:
     return row is not None
 
 
-def scan(conn: Connection, model: str, after: VectorKey | None, limit: int) -> VectorPage:
-    key = VectorKey("", "", -1) if after is None else after
-    found: list[_Row] = []
-    for kind in sorted(_OWNERS):
-        if kind >= key.kind and len(found) < limit:
-            owner, part = (key.owner_id, key.part) if kind == key.kind else ("", -1)
-            found += _stored(
-                conn,
-                kind,
-                "(v.owner_id, v.part) > (?, ?) AND v.model = ? ORDER BY v.owner_id, v.part LIMIT ?",
-                (owner, part, model, limit - len(found)),
-            )
-    if not found:
+def scan(conn: Connection, model: str, after: int, limit: int) -> VectorPage:
+    # In the order of the file: each page of it is read and decrypted once. By its index SQLite would jump
+    # about, and it would sort all that is left for every page if the index were not forbidden.
+    rows = f"SELECT {_COLUMNS} FROM vectors NOT INDEXED WHERE rowid > ? AND model = ? ORDER BY rowid LIMIT ?"
+    names = ("kind", "owner_id", "part", "session_id", "rowid")
+    (kinds, owners, parts, sessions, places), data = columns(
+        conn, rows, names, (after, model, limit), blobs="data"
+    )
+    if not places:
         return VectorPage()
-    kinds, owners, parts, sessions, times, data, projects = zip(*found, strict=True)
     # The same strings as in what recall knows of the room: looked up by identity, which is faster.
-    own = _projects(conn, sessions, projects)
-    return VectorPage(kinds, tuple(map(intern, owners)), parts, sessions, own, times, b"".join(data))
+    owners = [intern(owner) for owner in owners]
+    projects = _projects(conn, kinds, owners, sessions)
+    return VectorPage(kinds, owners, parts, sessions, projects, data, last=places[-1])
 
 
 def of(
     conn: Connection, model: str, owners: Collection[str], sessions: Collection[str]
 ) -> list[StoredVector]:
-    given = json.dumps(list(owners)), json.dumps(list(sessions))
-    found = [
+    found: list[_Row] = [
         row
-        for kind in sorted(_OWNERS)
-        for row in _stored(
-            conn,
-            kind,
-            """
-            v.model = ? AND (
-                v.owner_id IN (SELECT value FROM json_each(?))
-                OR v.session_id IN (SELECT value FROM json_each(?))
+        for kind in KINDS
+        for row in conn.execute(
+            f"""
+            SELECT {_COLUMNS} FROM vectors WHERE kind = ? AND model = ? AND (
+                owner_id IN (SELECT value FROM json_each(?))
+                OR session_id IN (SELECT value FROM json_each(?))
             )
             """,
-            (model, *given),
+            (kind, model, json.dumps(list(owners)), json.dumps(list(sessions))),
         )
     ]
-    own = _projects(conn, [row[3] for row in found], [row[6] for row in found])
+    own = _projects(conn, [row[0] for row in found], [row[1] for row in found], [row[3] for row in found])
     return [
-        StoredVector(kind, intern(owner), part, session, project, created, data)
-        for (kind, owner, part, session, created, data, _), project in zip(found, own, strict=True)
+        StoredVector(kind, intern(owner), part, session, project, data)
+        for (kind, owner, part, session, data, _), project in zip(found, own, strict=True)
     ]
 
 
@@ -194,32 +178,23 @@ def drop_others(conn: Connection, model: str) -> int:
     return int(conn.execute("DELETE FROM vectors WHERE model <> ?", (model,)).rowcount)
 
 
-def _stored(conn: Connection, kind: str, where: str, parameters: tuple[object, ...]) -> list[_Row]:
-    created, project, owners = _OWNERS[kind]
-    rows: list[_Row] = conn.execute(
-        f"""
-        SELECT v.kind, v.owner_id, v.part, v.session_id, coalesce({created}, 0), v.data, {project}
-        FROM vectors AS v {owners} WHERE v.kind = ? AND {where}
-        """,
-        (kind, *parameters),
-    ).fetchall()
-    return rows
-
-
 def _projects(
-    conn: Connection, sessions: Sequence[str | None], projects: Sequence[str | None]
+    conn: Connection, kinds: Sequence[str], owners: Sequence[str], sessions: Sequence[str | None]
 ) -> list[str | None]:
-    """The names of the projects that rows belong to: by their session, else by the id of their own."""
+    """The names of the projects that rows belong to: by their session; memories have a project of their
+    own."""
+    memories = {owner for kind, owner in zip(kinds, owners, strict=True) if kind == "memory"}
     rows = conn.execute(
         """
         SELECT s.id, p.name FROM sessions AS s JOIN projects AS p ON p.id = s.project_id
         WHERE s.id IN (SELECT value FROM json_each(?1))
-        UNION ALL SELECT id, name FROM projects WHERE id IN (SELECT value FROM json_each(?2))
+        UNION ALL SELECT k.id, p.name FROM memories AS k JOIN projects AS p ON p.id = k.project_id
+        WHERE k.id IN (SELECT value FROM json_each(?2))
         """,
-        (json.dumps(list(set(sessions))), json.dumps(list(set(projects)))),
+        (json.dumps(list(set(sessions))), json.dumps(list(memories))),
     )
-    names: dict[str | None, str] = dict(rows.fetchall())
+    names: dict[str, str] = dict(rows.fetchall())
     return [
-        names.get(project if session is None else session)
-        for session, project in zip(sessions, projects, strict=True)
+        names.get(owner if session is None else session)
+        for owner, session in zip(owners, sessions, strict=True)
     ]

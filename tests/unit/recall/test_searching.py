@@ -108,7 +108,12 @@ async def test_in_a_large_room_the_same_is_found(store: Store, monkeypatch: pyte
     every = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
     monkeypatch.setattr(feature_builder, "COMPARED", 10)
     few = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
-    assert [[text for text, _ in one] for one in few] == [[text for text, _ in one] for one in every]
+    # What nothing in the question speaks for has one score; which of these comes in is chance.
+    tied = 0.127
+    assert [[text for text, score in one if score > tied] for one in few] == [
+        [text for text, score in one if score > tied] for one in every
+    ]
+    assert [len([1 for _, score in one if score > tied]) for one in few] == [4, 2, 4, 2]
     assert [score for one in few for _, score in one] == pytest.approx(
         [score for one in every for _, score in one], abs=0.02
     )
