@@ -18,6 +18,9 @@ T = TypeVar("T")
 _CHANGES_BEFORE_OPTIMIZING = 20
 _IDS_A_FILTER = 500
 _TABLE = "vectors"
+_CACHE_BYTES = 4 << 20
+"""Of each of LanceDB's two caches. They may take gigabytes otherwise, and keep what they know of every version
+that there was: 3,000 changes took 86 MB with them, and 28 MB with these bounds."""
 _M_MMAP_THRESHOLD = -3
 _OWN_MAPPING_BYTES = 1 << 20
 
@@ -87,7 +90,12 @@ class LanceVectorIndex:
         if self._table is None:
             import lancedb
 
-            self._connection = lancedb.connect("memory://")
+            self._connection = lancedb.connect(
+                "memory://",
+                session=lancedb.Session(
+                    index_cache_size_bytes=_CACHE_BYTES, metadata_cache_size_bytes=_CACHE_BYTES
+                ),
+            )
             self._table = self._connection.create_table(_TABLE, schema=schema)
             self._dimension = dimension
         self._table.add(batch)
