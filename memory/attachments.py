@@ -1,4 +1,4 @@
-"""Attachments: what was read out of a file, and which of its passages are read for a question."""
+"""Attachments: the text extracted from files, and how its passages are ranked for a question."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from memory.recall.words import content_words
 
 @dataclass(frozen=True, slots=True)
 class NewAttachment:
-    """`size` is that of the file in bytes, `text` all that was read out of it."""
+    """An attachment before it is stored: `size` is the file's in bytes, `text` all extracted text."""
 
     name: str
     media_type: str
@@ -22,7 +22,7 @@ class NewAttachment:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A text that belongs to a session, and goes wherever the session goes."""
+    """A text that belongs to a session and is moved and deleted with it."""
 
     id: str
     session_id: str
@@ -35,8 +35,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text under one name, and the sessions that it is attached to: their ids with those of its
-    attachments there, the latest first. `characters` are those of its text."""
+    """One text under one name, and the sessions to which it is attached.
+
+    `places` are pairs of session id and attachment id, newest first. `characters` is the length of the text.
+    """
 
     name: str
     media_type: str
@@ -46,7 +48,7 @@ class Document:
 
 
 NEAREST_FIRST = 48
-"""Passages that are looked at by meaning: those that fit best by their words."""
+"""The most passages that are compared by vector: those with the best text scores."""
 _K1, _B = 1.2, 0.75
 _NEIGHBOUR = 0.5
 _WORD = re.compile(r"\w+")
@@ -56,7 +58,7 @@ _SHORTEST_STEM = 3
 
 
 def terms(text: str) -> list[str]:
-    """Words without their commonest English endings; pairs of characters where no spaces part words."""
+    """Returns words without their commonest English endings; character pairs for scripts without spaces."""
     found: list[str] = []
     for word in _WORD.findall(text.casefold()):
         if _UNSPACED.search(word):
@@ -76,7 +78,7 @@ def _stem(word: str) -> str:
 
 
 def by_words(question: str, passages: Sequence[str]) -> list[float]:
-    """BM25 of each passage."""
+    """Returns the BM25 score of each passage."""
     asked = set(content_words(terms(question)))
     counted = [Counter(terms(passage)) for passage in passages]
     lengths = [counts.total() for counts in counted]
@@ -92,8 +94,10 @@ def by_words(question: str, passages: Sequence[str]) -> list[float]:
 
 
 def candidates(words: Sequence[float], most: int = NEAREST_FIRST) -> list[int]:
-    """The passages whose meaning is worth looking at: the best by their words; where too few fit, others are
-    taken evenly from the whole text."""
+    """Returns the indices, ascending, of the passages to compare by vector: the best by text score.
+
+    If fewer than `most` match, the rest are sampled evenly from the other passages.
+    """
     ranked = sorted(range(len(words)), key=lambda at: -words[at])
     fitting = [at for at in ranked if words[at] > 0][:most]
     rest = [at for at in range(len(words)) if words[at] <= 0]
@@ -103,8 +107,10 @@ def candidates(words: Sequence[float], most: int = NEAREST_FIRST) -> list[int]:
 
 
 def ranked(words: Sequence[float], meaning: Mapping[int, float]) -> list[int]:
-    """All passages, the best first; of equal ones the earlier. `meaning` is the cosine of those that have a
-    vector."""
+    """Returns the indices of all passages, best first; ties keep the order of the text.
+
+    `words` are text scores. `meaning` is the cosine of each passage that has a vector.
+    """
     close = [max(0.0, meaning.get(at, 0.0)) for at in range(len(words))]
     own = [one + other for one, other in zip(_scaled(words), _scaled(close), strict=True)]
     beside = [max(own[max(0, at - 1) : at] + own[at + 1 : at + 2], default=0.0) for at in range(len(own))]

@@ -1,4 +1,4 @@
-"""The clock: its protocol, the system's, moments as whole numbers, and whether to believe it."""
+"""The clock protocol and the system's clock, moments as integers, and how far a clock is trusted."""
 
 import time
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
+        """Returns the current moment, aware, in UTC."""
         ...
 
 
@@ -22,16 +22,16 @@ class SystemClock:
 
 
 class LocalZone(tzinfo):
-    """The time zone of this computer, with its summer times.
+    """The time zone of this computer, with daylight saving time.
 
-    `astimezone()` without a zone gives a time the offset of that moment for good: a day in March, counted
-    from a day in November, would begin an hour too late.
+    `astimezone()` without a zone fixes the offset of that moment: a day in March, computed from a day in
+    November, would begin an hour too late.
     """
 
     def utcoffset(self, moment: datetime | None) -> timedelta:
         if moment is None:
             return timedelta(seconds=-time.timezone)
-        # A naive moment is local, and of an hour that comes twice the one that `fold` says.
+        # A naive moment is local; `fold` selects which of two repeated hours it is.
         return moment.replace(tzinfo=None).astimezone().utcoffset() or timedelta(0)
 
     def dst(self, _moment: datetime | None) -> timedelta:
@@ -47,26 +47,25 @@ class LocalZone(tzinfo):
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970-01-01T00:00:00Z, exactly (no floating point on the way)."""
+    """Returns the microseconds since 1970-01-01T00:00:00Z, exactly (no floating point)."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def moment(value: int) -> datetime:
-    """The moment so many microseconds after 1970-01-01T00:00:00Z."""
+    """Returns the moment `value` microseconds after 1970-01-01T00:00:00Z."""
     return _EPOCH + value * _MICROSECOND
 
 
 LONGEST_STEP = timedelta(days=7)
-"""What counts at most of the time between two looks at the clock: after a longer one it may have been set."""
+"""The most that an interval between two clock readings counts: over a longer one it may have been set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a room knows of the clock: when it was last looked at, and up to when time has passed for certain.
+    """What a room knows of the clock: the last reading, and the time up to which time certainly has passed.
 
-    A clock can be years ahead, or behind, for an hour. What is erased for its age goes by `passed`, which
-    grows by what the clock says, but by no more than `LONGEST_STEP` from one look to the next, and never goes
-    back.
+    A clock can be years ahead or behind for an hour. Erasure by age uses `passed`. It grows with the clock,
+    but by at most `LONGEST_STEP` from one reading to the next, and never goes back.
     """
 
     at: datetime
@@ -78,5 +77,5 @@ class Seen:
 
     @property
     def ahead(self) -> timedelta:
-        """How much of the clock's time is not believed yet."""
+        """How far the last reading is ahead of the trusted time."""
         return max(self.at - self.passed, timedelta(0))

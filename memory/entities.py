@@ -1,4 +1,4 @@
-"""The values of memory. Identity and times are set by storage; nothing here knows how it is stored."""
+"""The value types of memory. Storage sets ids and times; nothing here depends on how values are stored."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ from models.messages import Role, StopReason
 
 
 class MessageStatus(StrEnum):
-    """streaming: being written now (after a crash it is found and marked partial)."""
+    """streaming: being written now (found and marked partial after a crash)."""
 
     STREAMING = "streaming"
     COMPLETE = "complete"
@@ -20,7 +20,7 @@ class MessageStatus(StrEnum):
 
 
 class TitleSource(StrEnum):
-    """Who chose a session's title. `first_words` may be improved by a model; a person's never changes."""
+    """Who chose a session's title. A model may improve `first_words`; a user's title never changes."""
 
     FIRST_WORDS = "first_words"
     MODEL = "model"
@@ -29,7 +29,7 @@ class TitleSource(StrEnum):
 
 
 class CategorySource(StrEnum):
-    """Who chose a session's category. A person's, also when she chose none, is never changed by a job."""
+    """Who chose a session's category. A job never changes the user's choice, including the choice of none."""
 
     NONE = "none"
     MODEL = "model"
@@ -92,9 +92,9 @@ class SessionPatch:
 class Message:
     """One node of a session's message tree; messages with the same parent and role are variants.
 
-    `tokens` are the exact tokens a model produced for `content`, valid for the model whose fingerprint is
-    `token_model` and for no other. `preface` is what was sent in front of a person's words: the time, and
-    what was recalled.
+    `tokens` are the exact tokens a model produced for `content`; they are valid only for the model whose
+    fingerprint is `token_model`. `preface` is the text sent before a user's message: the time and what was
+    recalled.
     """
 
     id: str
@@ -115,14 +115,16 @@ class Message:
 
     @property
     def unbegun(self) -> bool:
-        """Whether it is a reply that was stopped before its first word: stored as failed, like every one of
-        which no word came, though nothing went wrong."""
+        """Whether it is a reply that was stopped before its first token.
+
+        Such a reply is stored as failed, like every empty reply, although nothing went wrong.
+        """
         return self.status is MessageStatus.FAILED and self.stop_reason == StopReason.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A message in the outline of its session: where it stands in the tree, and how its text begins."""
+    """A message in the outline of its session: its place in the tree, and the beginning of its text."""
 
     id: str
     parent_id: str | None
@@ -157,7 +159,7 @@ class MessagePatch:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A message found by its words. `score` is higher for better; `snippet` marks nothing."""
+    """A message found by its text. A higher `score` is better; `snippet` contains no markup."""
 
     message: Message
     session_title: str
@@ -167,7 +169,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A session in which the same words stand as those that were erased; its title may be empty."""
+    """A session that contains the same text as what was erased; its title may be empty."""
 
     session_id: str
     title: str = field(repr=False)
@@ -176,15 +178,16 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How many of each were erased. `full_text` counts entries of the full-text indices of words, `results`
-    remembered results of jobs, `versions` what memories said earlier; `verified` says that nothing of it was
-    found afterwards.
+    """What was erased, by kind.
 
-    `recalled_in` are the other sessions whose prompts had held words of it; `stale` are summaries that were
-    emptied because of it, and are to be made anew from what is left, `untitled` sessions whose title is empty
-    for the same reason. `places` names what else held the words and does no more, one name for each: tag,
-    category, project, saved search, attachment, persona, template, draft, instructions. `copies` are the
-    sessions in which a message that was not erased says the very same, as in a fork, the last used first.
+    `full_text` counts entries of the full-text indices, `results` cached results of jobs, `versions` earlier
+    versions of memories. `verified` says that none of it was found afterwards.
+
+    `recalled_in` are the other sessions whose prompts contained text of it. `stale` are summaries that were
+    emptied because of it and are to be made again from what is left; `untitled` are sessions whose title was
+    emptied for the same reason. `places` names what else contained the text and no longer does, one name for
+    each item: tag, category, project, saved search, attachment, persona, template, draft, instructions.
+    `copies` are the sessions with an identical message that was not erased, as in a fork, last used first.
     """
 
     messages: int
@@ -207,7 +210,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class RoomReport:
-    """What an integrity check found: `problems` is empty for a sound room."""
+    """The result of an integrity check: `problems` is empty for a sound room."""
 
     room: RoomKind
     sessions: int
@@ -218,4 +221,4 @@ class RoomReport:
 
 
 UNBEGUN = ""
-"""The place of what is typed into a session that has not begun."""
+"""The draft key of text typed into a session that has not begun."""

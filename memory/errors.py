@@ -1,6 +1,6 @@
-"""Everything that can go wrong with the vault and its rooms.
+"""The errors of the vault and its rooms.
 
-The exceptions carry facts, never content or keys; the words a person reads are chosen in the application.
+The exceptions carry facts, never content or keys. The application chooses the text that the user reads.
 """
 
 from pathlib import Path
@@ -18,15 +18,15 @@ class VaultMissing(MemoryFault):
 
 
 class VaultExists(MemoryFault):
-    """A vault, or a database whose keys would be lost, is already there."""
+    """A vault, or a database whose keys would be lost, exists already."""
 
 
 class WrongPassphrase(MemoryFault):
-    """The passphrase opens no slot (the file itself is sound)."""
+    """The passphrase opens no keyslot (the file itself is sound)."""
 
 
 class TooManyAttempts(MemoryFault):
-    """After several wrong passphrases or recovery keys the next may be given in so many seconds only."""
+    """Too many wrong passphrases or recovery keys: the next attempt is accepted only after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(seconds)
@@ -34,15 +34,15 @@ class TooManyAttempts(MemoryFault):
 
 
 class RecoveryKeyMistyped(MemoryFault):
-    """The recovery key's own checksum does not hold: it was mistyped."""
+    """The recovery key fails its own checksum: it was mistyped."""
 
 
 class WrongRecoveryKey(MemoryFault):
-    """A well-formed recovery key that opens no slot."""
+    """The recovery key is well formed but opens no keyslot."""
 
 
 class KeyslotsMissing(MemoryFault):
-    """A room's database exists, or did, but no copy of its keyslot file does."""
+    """A room's database exists or existed, but no copy of its keyslot file does."""
 
     def __init__(self, room: str = "open") -> None:
         super().__init__(room)
@@ -58,7 +58,7 @@ class KeyslotsDamaged(MemoryFault):
 
 
 class WeakPassphrase(MemoryFault):
-    """The passphrase is refused (empty or too short)."""
+    """The passphrase is refused: it is empty or too short."""
 
     def __init__(self, minimum: int) -> None:
         super().__init__(f"at least {minimum} characters are needed")
@@ -66,7 +66,7 @@ class WeakPassphrase(MemoryFault):
 
 
 class KeyringUnavailable(MemoryFault):
-    """The system keyring cannot be used: absent, refused, locked, slow, or not one that we trust."""
+    """The system keyring cannot be used: it is absent, refused, locked, slow, or not one we trust."""
 
     def __init__(self, backend: str, reason: str) -> None:
         super().__init__(f"{backend}: {reason}")
@@ -82,7 +82,7 @@ class KeyringOff(MemoryFault):
 
 
 class RoomMissing(MemoryFault):
-    """The keyslots are there and the database is not."""
+    """The keyslots exist but the database does not."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path.name)
@@ -90,7 +90,7 @@ class RoomMissing(MemoryFault):
 
 
 class NotARoom(MemoryFault):
-    """The file does not open with this room's key: it is foreign, damaged or cut short."""
+    """The file does not open with this room's key: it is foreign, damaged or truncated."""
 
     def __init__(self, path: Path, detail: str = "") -> None:
         super().__init__(detail or path.name)
@@ -108,9 +108,9 @@ class FutureSchema(MemoryFault):
 
 
 class UpgradeFailed(MemoryFault):
-    """A room of an earlier schema came out of the upgrade with other than it held; it was put back as it was.
+    """The migration of an older room changed its counts; the room was restored.
 
-    `held` and `made` are the sessions and messages before and after.
+    `held` and `made` are the numbers of sessions and messages before and after.
     """
 
     def __init__(self, held: tuple[int, int], made: tuple[int, int]) -> None:
@@ -120,7 +120,7 @@ class UpgradeFailed(MemoryFault):
 
 
 class RoomDamaged(MemoryFault):
-    """The database reports damage while it is read or written."""
+    """The database reported damage during a read or a write."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -128,7 +128,7 @@ class RoomDamaged(MemoryFault):
 
 
 class RoomMoved(MemoryFault):
-    """The file of an open room was removed or replaced: what is written would go with the program."""
+    """The file of an open room was removed or replaced: further writes would be lost at program end."""
 
 
 class StorageFull(MemoryFault):
@@ -140,11 +140,11 @@ class StorageFull(MemoryFault):
 
 
 class StorageBusy(MemoryFault):
-    """Another program holds the database."""
+    """Another program has the database locked."""
 
 
 class RoomClosed(MemoryFault):
-    """The room was closed (locked) while work was under way."""
+    """The room was closed (locked) while work was in progress."""
 
 
 # --- backups ---------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class NotABackup(MemoryFault):
 
 
 class BackupDamaged(MemoryFault):
-    """A backup that is cut short, or whose parts are not as they were written."""
+    """The backup is truncated, or parts of it are not as they were written."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -180,7 +180,7 @@ class WrongBackupPassphrase(MemoryFault):
 
 
 class OutputRefused(MemoryFault):
-    """Nothing can be written where the person wants it."""
+    """The output cannot be written where the user wants it."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -188,7 +188,7 @@ class OutputRefused(MemoryFault):
 
 
 class ProjectNotFound(MemoryFault):
-    """There is no project of this name or id."""
+    """No project has this name or id."""
 
     def __init__(self, ref: str) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class ProjectNotFound(MemoryFault):
 
 
 class ProjectExists(MemoryFault):
-    """Another project has this name, in these or other capitals; `project_id` is that one's."""
+    """Another project, whose id is `project_id`, has this name (case ignored)."""
 
     def __init__(self, project_id: str) -> None:
         super().__init__(project_id)
@@ -204,7 +204,7 @@ class ProjectExists(MemoryFault):
 
 
 class CannotMerge(MemoryFault):
-    """These sessions cannot become one: `reason` is one of same, mode, binned, writing, room."""
+    """These sessions cannot be merged: `reason` is one of same, mode, binned, writing, room."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -212,11 +212,11 @@ class CannotMerge(MemoryFault):
 
 
 class NothingToSalvage(MemoryFault):
-    """The room is sound: there is nothing to be recovered from it."""
+    """The room is sound: there is nothing to salvage."""
 
 
 class NothingReadable(MemoryFault):
-    """Nothing can be brought out of a damaged room: no new one was put in its place."""
+    """Nothing can be salvaged from a damaged room; it was not replaced."""
 
     def __init__(self, room: str, pages: int, bad_pages: int) -> None:
         super().__init__(f"{bad_pages} of {pages} pages")
@@ -226,14 +226,14 @@ class NothingReadable(MemoryFault):
 
 
 class ExchangeUnfinished(MemoryFault):
-    """Another process is putting other rooms in place of these."""
+    """Another process is replacing these rooms."""
 
 
 # --- content ---------------------------------------------------------------------------------------
 
 
 class ParcelUnreadable(MemoryFault):
-    """A session that was on its way between rooms is sealed with another room's key."""
+    """The parcel of a session that was moving between rooms is sealed with another room's key."""
 
 
 class SessionNotFound(MemoryFault):
@@ -243,7 +243,7 @@ class SessionNotFound(MemoryFault):
 
 
 class SessionBinned(MemoryFault):
-    """The session is in the bin; it takes no new turns until it is restored."""
+    """The session is in the bin; it accepts no new turns until it is restored."""
 
     def __init__(self, ref: str) -> None:
         super().__init__(ref)
@@ -257,7 +257,7 @@ class SummaryNotFound(MemoryFault):
 
 
 class SummaryStale(MemoryFault):
-    """A summary whose source has changed was about to go into a new prompt."""
+    """A summary whose source has changed was about to enter a new prompt."""
 
     def __init__(self, ref: str) -> None:
         super().__init__(ref)
@@ -289,7 +289,7 @@ class TemplateNotFound(MemoryFault):
 
 
 class NameTaken(MemoryFault):
-    """Another persona or template is called so."""
+    """Another persona or template has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -303,7 +303,7 @@ class MessageNotFound(MemoryFault):
 
 
 class NothingToAnswer(MemoryFault):
-    """The person's newest words are not there, or were forgotten."""
+    """The user's newest message does not exist, or was forgotten."""
 
 
 class MemoryNotFound(MemoryFault):
@@ -321,7 +321,7 @@ class ChangeNotFound(MemoryFault):
 
 
 class CannotUndo(MemoryFault):
-    """A change of memories that cannot be taken back: undone already, or changed or forgotten since."""
+    """A change of memories cannot be undone: undone already, or its memories changed or forgotten since."""
 
     def __init__(self, change_id: str) -> None:
         super().__init__(change_id)
@@ -329,7 +329,7 @@ class CannotUndo(MemoryFault):
 
 
 class AmbiguousId(MemoryFault):
-    """A prefix that fits more than one id."""
+    """A prefix that matches more than one id."""
 
     def __init__(self, ref: str, matches: int) -> None:
         super().__init__(ref)
@@ -338,7 +338,7 @@ class AmbiguousId(MemoryFault):
 
 
 class BadQuery(MemoryFault):
-    """A search that cannot be understood; `detail` says why."""
+    """A search that cannot be parsed; `detail` says why."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -348,9 +348,8 @@ class BadQuery(MemoryFault):
 class QueryUnclear(BadQuery):
     """A query that breaks the rules of its language.
 
-    `trouble` is one of `memory.search.entities.Trouble`; `at` and `until` are where in the text, in
-    characters; `options` are words of the language that would be understood there. It holds nothing of the
-    text itself.
+    `trouble` is one of `memory.search.entities.Trouble`. `at` and `until` are character offsets in the text.
+    `options` are words of the language that would be valid there. The error contains none of the text.
     """
 
     def __init__(self, trouble: str, at: int, until: int, options: tuple[str, ...] = ()) -> None:
@@ -362,7 +361,7 @@ class QueryUnclear(BadQuery):
 
 
 class SavedSearchNotFound(MemoryFault):
-    """No query is kept under this name."""
+    """No query is saved under this name."""
 
     def __init__(self, ref: str) -> None:
         super().__init__()
@@ -370,7 +369,7 @@ class SavedSearchNotFound(MemoryFault):
 
 
 class ContextTooSmall(MemoryFault):
-    """A single message does not fit the model's context; counts are tokens."""
+    """A single message does not fit the model's context; counts are in tokens."""
 
     def __init__(self, needed: int, limit: int) -> None:
         super().__init__(f"{needed} tokens do not fit into {limit}")

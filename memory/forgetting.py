@@ -1,4 +1,4 @@
-"""The values of forgetting: what is to go, and what that comes to."""
+"""The value types of forgetting: what to erase, and what that affects."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,12 +8,12 @@ from memory.entities import Erased
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be forgotten.
+    """What to forget.
 
-    `messages`, `sessions`, `memories` and `ids` (of any of these) are ids or unique prefixes. Besides, all
-    that fits every one of the others that is given: of a project (by name), holding all the words of `about`
-    (whole words in any form; `word*` is a beginning), from `since` on, `before` a moment. `everything` is the
-    whole room.
+    `messages`, `sessions`, `memories` and `ids` (of any of these) are ids or unique prefixes. In addition,
+    everything that meets all given criteria is forgotten: of a project (by name), containing all words of
+    `about` (whole words in any form; `word*` matches a prefix), from `since` on, `before` a moment.
+    `everything` is the whole room.
     """
 
     ids: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Something that goes: its id, and the beginning of its title or text."""
+    """Something to be erased: its id, and the beginning of its title or text."""
 
     id: str
     text: str = field(repr=False)
@@ -46,7 +46,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """What goes, or went, with a target: how much, and of each kind the first ones."""
+    """What a target erases, or erased: the counts, and the first items of each kind."""
 
     erased: Erased
     whole_sessions: int = 0
@@ -54,4 +54,4 @@ class Affected:
     messages: tuple[Excerpt, ...] = ()
     memories: tuple[Excerpt, ...] = ()
     touched: tuple[str, ...] = ()
-    """Sessions that words went from, in whole or in part."""
+    """Sessions that lost content, in whole or in part."""

@@ -1,4 +1,4 @@
-"""Insights: counts by day, topics found by meaning, speed, storage, memories."""
+"""Insights: counts by day, topics found by vectors, speed, storage, memories."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """A day (or the Monday of a week) with what was done in it.
+    """The activity of a day, or of the week that begins on this Monday.
 
-    `sessions` have messages of that day, `begun` were begun in it. `said` counts words of the person by
-    characters; `written` are tokens of replies where the model's own are known, `read` those of prompts.
+    `sessions` counts those with messages of that day, `begun` those that began on it. `characters` counts the
+    user's text. `tokens_written` are tokens of replies where the model's own are known, `tokens_read` those
+    of prompts.
     """
 
     day: date
@@ -34,8 +35,11 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Sessions that belong together. `kind` is tag, category, project or cluster; the words of a cluster are
-    those that its sessions have and others have not. `months` counts sessions by month, such as 2026-03."""
+    """Sessions that belong together. `kind` is tag, category, project or cluster.
+
+    `words` of a cluster are frequent in its sessions and rare in others. `months` counts sessions by month,
+    such as 2026-03.
+    """
 
     kind: str
     name: str = field(repr=False)
@@ -47,7 +51,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """How fast a reply came."""
+    """The speed of one reply."""
 
     message_id: str
     model: str
@@ -60,7 +64,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Of a model in a week (its Monday): medians over `replies`."""
+    """The medians over `replies` of one model in one week (its Monday)."""
 
     model: str
     week: date
@@ -71,7 +75,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What takes how much room. `rows` are None where nothing is counted."""
+    """How much storage one kind of data takes. `rows` is None where nothing is counted."""
 
     kind: str
     bytes: int
@@ -80,7 +84,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Memories by the week (its Monday) in which they were learned; `total` is how many there are by then."""
+    """Memories by the week (its Monday) in which they were learned; `total` is the number by then."""
 
     week: date
     added: int
@@ -89,7 +93,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A memory that has served."""
+    """A memory that has been used."""
 
     memory_id: str
     kind: str
@@ -112,16 +116,16 @@ class Totals:
 
 
 def monday(day: date) -> date:
-    """The Monday of its week."""
+    """Returns the Monday of the day's week."""
     return day - timedelta(days=day.weekday())
 
 
 def by_month(times: Iterable[datetime], zone: tzinfo | None) -> dict[str, int]:
-    """How many of these aware times are in each month, such as 2026-03, the earliest first."""
+    """Counts these aware times by month, such as 2026-03, earliest first."""
     counts: Counter[str] = Counter()
     name, end = "", None
     for at in sorted(times):
-        # What a time is called in a zone takes long to tell: it is asked once a month.
+        # Converting a time to a zone is slow, so it is done once a month.
         if end is None or at >= end:
             local = at.astimezone(zone)
             name, end = f"{local:%Y-%m}", _next_month(local, zone)
@@ -130,15 +134,15 @@ def by_month(times: Iterable[datetime], zone: tzinfo | None) -> dict[str, int]:
 
 
 def _next_month(local: datetime, zone: tzinfo | None) -> datetime:
-    """When it begins, in UTC."""
+    """Returns when the next month begins, in UTC."""
     first = datetime(local.year + local.month // 12, local.month % 12 + 1, 1, tzinfo=zone)
     return first.astimezone(UTC)
 
 
 LEAST_SESSIONS = 8
-"""Fewer are no groups."""
+"""With fewer sessions than this there are no groups."""
 SMALLEST = 3
-"""Sessions of a group."""
+"""The fewest sessions of a group."""
 _ROUNDS = 12
 _MOST_GROUPS = 10
 _WORDS = 4
@@ -147,21 +151,21 @@ _TOGETHER = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`words` are those that its sessions have and others have not, the most telling first."""
+    """A group of sessions. `words` are frequent in it and rare elsewhere, the most distinctive first."""
 
     words: tuple[str, ...] = field(repr=False)
     session_ids: tuple[str, ...]
 
 
 def clusters(sessions: Sequence[Filed]) -> list[Cluster]:
-    """Groups of sessions that are alike, the largest first; the same sessions always give the same groups."""
+    """Returns groups of similar sessions, largest first. Deterministic for the same sessions."""
     import numpy as np
 
     held = [one for one in sessions if one.vector is not None]
     if len(held) < LEAST_SESSIONS:
         return []
     vectors = np.frombuffer(b"".join(one.vector or b"" for one in held), dtype="<f4").reshape(len(held), -1)
-    # What all conversations have in common tells none of them apart.
+    # The mean is what all sessions have in common; it distinguishes none of them.
     apart = vectors - vectors.mean(axis=0)
     apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-6)
     groups, centres = _grouped(apart, min(max(round((len(held) / 2) ** 0.5), 2), _MOST_GROUPS))
@@ -179,7 +183,7 @@ def clusters(sessions: Sequence[Filed]) -> list[Cluster]:
 
 
 def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
-    """Spherical k-means from centres that lie far apart: the group of each row, and the centres."""
+    """Runs spherical k-means from centres far apart; returns the group of each row, and the centres."""
     import numpy as np
 
     chosen = [0]
@@ -193,7 +197,7 @@ def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.in
         groups = (vectors @ centres.T).argmax(axis=1)
         sums = np.eye(count, dtype=vectors.dtype)[groups].T @ vectors
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        # A centre that nobody is near to stays where it is.
+        # A centre without rows stays where it is.
         moved = np.where(lengths > 0, sums / np.maximum(lengths, 1e-6), centres)
         if np.allclose(moved, centres, atol=1e-5):
             break
@@ -204,7 +208,7 @@ def _grouped(vectors: "NDArray[np.float32]", count: int) -> "tuple[NDArray[np.in
 def _telling(
     own: Sequence[Counter[str]], total: Counter[str], count_of_all: int, rare: dict[str, float]
 ) -> tuple[str, ...]:
-    """`total` says in how many sessions each word is."""
+    """Returns the most distinctive words; `total` counts the sessions that contain each word."""
     inside = Counter(word for one in own for word in one)
     scores = {
         word: (count / len(own) - (total[word] - count) / max(count_of_all - len(own), 1)) * rare[word]

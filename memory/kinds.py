@@ -1,4 +1,4 @@
-"""The few words that every part of the program shares, and that cost next to nothing to import."""
+"""The enumerations that every part of the program shares; importing them is cheap."""
 
 from enum import StrEnum
 
@@ -20,8 +20,8 @@ class MemoryMode(StrEnum):
 
 class Freshness(StrEnum):
     """current: as new as at its last use; rolled_back: older than that; unknown: its counter is gone;
-    missing: its database or its key file is not there; read_only: nothing can be written, so this is not
-    looked at."""
+    missing: its database or key file does not exist; read_only: nothing can be written, so this is not
+    checked."""
 
     CURRENT = "current"
     ROLLED_BACK = "rolled_back"

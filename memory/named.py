@@ -1,4 +1,4 @@
-"""Finding things by the names that people gave them: pure functions."""
+"""Pure functions that find things by the names users gave them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Named)
 
 
 def found_among(known: Sequence[T], ref: str) -> T | None:
-    """By its name (in any case), its id, or a unique prefix of one of the two; None when nothing fits.
+    """Finds one by its name (case ignored), its id, or a unique prefix of either; None when nothing matches.
 
     Raises `AmbiguousId`.
     """
@@ -36,9 +36,10 @@ def found_among(known: Sequence[T], ref: str) -> T | None:
 
 
 def required(name: str, text: str, known: Iterable[Named], but: str | None) -> tuple[str, str]:
-    """The name on one line and the text, both without space around them.
+    """Returns the name on one line and the text, both stripped.
 
-    `known` are the others, of which the one with the id `but` is replaced. Raises `NameTaken`, `ValueError`.
+    `known` are the existing ones; the one with the id `but` is being replaced. Raises `NameTaken`, and
+    `ValueError` when the name or the text is empty.
     """
     line, body = " ".join(name.split()), text.strip()
     if not line or not body:

@@ -1,4 +1,4 @@
-"""The values of personas and of templates of prompts."""
+"""The value types of personas and prompt templates."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A system prompt with a name; `model` and `temperature` are those that it asks for, if any."""
+    """A named system prompt; `model` and `temperature` are those it asks for, if any."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class NewPersona:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt with a name; `{words in braces}` in its text are asked for when it is used."""
+    """A named prompt; the user is asked for each `{placeholder}` in its text when it is used."""
 
     id: str
     name: str

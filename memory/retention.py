@@ -1,4 +1,4 @@
-"""How long conversations are kept, and which have been kept for long enough."""
+"""How long sessions are kept, and which have expired."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """Days since the last use after which a conversation goes; 0 keeps it for ever.
+    """Days since the last use after which a session is deleted; 0 keeps it forever.
 
-    `projects` goes before `days`, by the project's name. `bin_days` is for what is in the bin.
+    `projects` overrides `days`, by the project's name. `bin_days` applies to what is in the bin.
     """
 
     days: int = 0
@@ -23,8 +23,10 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conversation as the policy sees it. `exempt`: it is starred or important, holds a message that is, or
-    a pinned memory rests on it."""
+    """A session as the policy sees it.
+
+    `exempt`: it is starred or important, contains a message that is, or a pinned memory rests on it.
+    """
 
     session_id: str
     title: str
@@ -36,7 +38,7 @@ class Candidate:
 
 
 class Why(StrEnum):
-    """unused: not used for so many days; bin: in the bin for so many."""
+    """unused: not used for the policy's days; bin: in the bin for the policy's days."""
 
     UNUSED = "unused"
     BIN = "bin"
@@ -44,7 +46,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A conversation that the policy removes, and since when it may."""
+    """A session that the policy removes, and since when it is due."""
 
     candidate: Candidate
     why: Why
@@ -52,7 +54,7 @@ class Expired:
 
 
 def expired(candidates: Iterable[Candidate], policy: RetentionPolicy, now: datetime) -> list[Expired]:
-    """What the policy removes now, the longest due first. The bin is emptied whatever is in it."""
+    """Returns what the policy removes now, longest due first. Exemptions do not apply in the bin."""
     found = []
     for one in candidates:
         if one.binned_at is not None:

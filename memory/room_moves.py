@@ -11,7 +11,7 @@ from memory.errors import ParcelUnreadable
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A session that has left its room for another one, where it may not have arrived yet."""
+    """A session that has left its room for another, where it may not have arrived yet."""
 
     session_id: str
     destination: RoomKind
@@ -20,10 +20,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A session that has left, and what is to be looked after in the room that it left.
+    """A session that has left, and what needs attention in the room it left.
 
-    `recalled_in` are the sessions that stay and whose prompts had held words of it; `verified` says that
-    nothing of it was found in the room afterwards, but for the sealed parcel.
+    `recalled_in` are the sessions that stay and whose prompts contained text of it. `verified` says that
+    nothing of it was found in the room afterwards, except the sealed parcel.
     """
 
     move: Move
@@ -34,12 +34,12 @@ class Departure:
 
 
 class Sealer(Protocol):
-    """Makes a parcel unreadable to all but the room whose sealer it is."""
+    """Encrypts parcels so that only the room that owns the sealer can read them."""
 
     def seal(self, data: bytes, session_id: str) -> bytes: ...
 
     def unseal(self, data: bytes, session_id: str) -> bytes:
-        """Raises `ParcelUnreadable` for what was sealed otherwise, or for another session."""
+        """Raises `ParcelUnreadable` when it was sealed with another key or for another session."""
         ...
 
 
@@ -48,7 +48,7 @@ _NONCE_BYTES = 12
 
 
 class RoomSealer:
-    """`memory.room_moves.Sealer` with 32 random bytes."""
+    """A `memory.room_moves.Sealer` with a key of 32 random bytes."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:

@@ -1,4 +1,4 @@
-"""A session as it travels: everything that is known of it, under the ids that its origin gave it."""
+"""The portable form of a session: everything known of it, under the ids its origin gave it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,8 @@ from models.messages import Role
 
 @dataclass(frozen=True, slots=True)
 class TravellingMessage:
-    """`parent` is the id of an earlier message of the same session; `meta` is a JSON object in text form."""
+    """A message in transfer. `parent` is the id of an earlier message of the session; `meta` is a JSON
+    object."""
 
     id: str
     parent: str | None
@@ -27,7 +28,7 @@ class TravellingMessage:
 
 @dataclass(frozen=True, slots=True)
 class TravellingAttachment:
-    """What was read out of a file that belongs to a session; `size` is that of the file in bytes."""
+    """The text extracted from a file that belongs to a session; `size` is the file's in bytes."""
 
     name: str
     media_type: str
@@ -38,7 +39,7 @@ class TravellingAttachment:
 
 @dataclass(frozen=True, slots=True)
 class TravellingSession:
-    """Messages stand in the order in which they were stored. `head` is the id of one of them."""
+    """A session in transfer. Messages are in the order they were stored; `head` is the id of one of them."""
 
     id: str
     title: str = field(repr=False)
@@ -60,12 +61,12 @@ class TravellingSession:
     category: str = field(default="", repr=False)
     category_source: CategorySource = CategorySource.NONE
     attachments: tuple[TravellingAttachment, ...] = field(default=(), repr=False)
-    """What is to be attached, unless it is; `TransferStore.give` leaves that to the store of attachments."""
+    """Attachments to add unless they exist. `TransferStore.give` leaves this to the attachment store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What taking a session in came to. `already` counts messages that were there before."""
+    """The result of importing a session. `already` counts messages that existed before."""
 
     session_id: str
     new_session: bool
@@ -75,14 +76,14 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A session that was left out whole: `missing` is the parent or the head that is none of its messages."""
+    """A session that was left out entirely: `missing` is a parent or head that is none of its messages."""
 
     missing: str
 
 
 @dataclass(frozen=True, slots=True)
 class TravellingEvidence:
-    """The person's words behind a memory, by the ids under which session and message travel."""
+    """The user's words behind a memory, by the transfer ids of session and message."""
 
     session: str
     message: str
@@ -91,7 +92,7 @@ class TravellingEvidence:
 
 @dataclass(frozen=True, slots=True)
 class TravellingMemory:
-    """A memory as it travels. `project` is a name."""
+    """A memory in transfer. `project` is a name."""
 
     id: str
     kind: MemoryKind

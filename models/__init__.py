@@ -1,1 +1,1 @@
-"""Language models on this machine. Knows nothing of memory or of the interface."""
+"""Language models on this machine; imports neither `memory` nor `atlas_desktop`."""

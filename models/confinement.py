@@ -1,4 +1,4 @@
-"""What the processes that Atlas starts may do: work on what they were given, and nothing else."""
+"""Sandboxes the processes that Atlas starts: they may use what they were given and nothing else."""
 
 import ctypes
 import errno
@@ -36,7 +36,7 @@ _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << n for n in range(6))
 MAKE_REG, REFER, TRUNCATE, IOCTL_DEV = 1 << 8, 1 << 13, 1 << 14, 1 << 15
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-# How many rights over files each version of Landlock knows.
+# Number of file access rights in each version of Landlock.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _LATEST_RIGHTS = 16
 _BIND_AND_CONNECT_TCP = 0b11
@@ -44,7 +44,7 @@ _ABSTRACT_SOCKETS, _SIGNALS = 0b01, 0b10
 
 
 def prctl(option: int, second: int, third: Any = 0) -> bool:
-    """`prctl(2)`; False where it is refused or there is none."""
+    """Calls `prctl(2)`; returns False where it is refused or does not exist."""
     if sys.platform != "linux":
         return False
     status: int = ctypes.CDLL(None).prctl(option, second, third, 0, 0)
@@ -52,12 +52,15 @@ def prctl(option: int, second: int, third: Any = 0) -> bool:
 
 
 def no_new_privileges() -> bool:
-    """Programs that this process starts cannot gain rights any more."""
+    """Prevents programs that this process starts from gaining privileges; returns whether it could."""
     return prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def forbid_memory_dumps() -> bool:
-    """A crash leaves no picture of memory, and other processes of the same person cannot read it."""
+    """Disables core dumps, and access to this process's memory by other processes of the same user.
+
+    Returns False where the latter is not possible.
+    """
     if sys.platform != "win32":
         import resource
 
@@ -66,16 +69,16 @@ def forbid_memory_dumps() -> bool:
 
 
 def threads() -> int:
-    """How many threads this process has, those of libraries too; 0 where the system does not tell."""
+    """Number of threads of this process, including libraries'; 0 where the system does not report it."""
     folder = Path("/proc/self/task")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
 
 
 def die_with_parent() -> None:
-    """The kernel ends this process when the thread that started it ends, whatever it is doing then.
+    """Makes the kernel kill this process when the thread that started it ends (Linux only).
 
-    Call it first, while standard output is still the pipe on which the parent reads: a parent that was gone
-    before the kernel knew is recognised by that.
+    Call it first, while standard output is still the pipe that the parent reads. If the parent ended before
+    the kernel was asked, that pipe has no reader and this process exits.
     """
     if sys.platform != "linux" or not prctl(PR_SET_PDEATHSIG, signal.SIGKILL):
         return
@@ -86,8 +89,11 @@ def die_with_parent() -> None:
 
 
 def install_filter(program: Sequence[tuple[int, int, int, int]]) -> bool:
-    """A seccomp filter of BPF instructions (code, jump if so, if not, value) for all threads of the process;
-    it cannot be taken back."""
+    """Installs a seccomp filter on all threads of this process; it cannot be removed.
+
+    `program` lists BPF instructions as (code, jump if true, jump if false, value). Returns False when the
+    kernel refuses.
+    """
     if not no_new_privileges():
         return False
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
@@ -97,7 +103,7 @@ def install_filter(program: Sequence[tuple[int, int, int, int]]) -> bool:
 
 
 def can_filter() -> bool:
-    """Whether this kernel filters system calls and lets this process ask for it."""
+    """Whether this kernel supports seccomp filters and lets this process ask for them."""
     return _seccomp(_GET_ACTION_AVAILABLE, 0, ctypes.byref(ctypes.c_uint32(_ERROR)))
 
 
@@ -108,10 +114,11 @@ def _seccomp(operation: int, flags: int, argument: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A system call that fails, by its number on each kind of processor (None: there it does not exist).
+    """A system call that fails, by its number on each architecture (None where it does not exist).
 
-    With `argument` it depends on that argument (counted from 0; its lower 32 bits are compared): the call
-    fails if it is one of `values` or has one of `bits`; with `unless`, if it is and has not.
+    Without `argument` the call always fails. With `argument` (an index from 0; its lower 32 bits are
+    compared) it fails if the argument is one of `values` or has one of `bits`; with `unless`, if neither is
+    the case. `answer` is the filter's return value for a call that fails.
     """
 
     x86_64: int | None
@@ -123,7 +130,7 @@ class Refusal:
     answer: int = REFUSE
 
     def program(self, machine: str) -> list[tuple[int, int, int, int]]:
-        """Instructions that expect the number of the call, and leave it to the next ones if it is another."""
+        """BPF instructions that expect the call's number to be loaded and fall through for other numbers."""
         number = self.x86_64 if machine == "x86_64" else self.aarch64
         if number is None:
             return []
@@ -142,10 +149,10 @@ class Refusal:
 
 
 def refuse_calls(refusals: Sequence[Refusal], first_unknown: int) -> bool:
-    """Lets system calls fail for all threads of this process.
+    """Makes system calls fail for all threads of this process; returns False where that is not possible.
 
-    Calls from `first_unknown` on fail as on a kernel that does not have them, and so do x86-64's second
-    interface to the same calls (its numbers are higher) and calls in the manner of another processor.
+    Calls numbered `first_unknown` and above fail as on a kernel that does not have them. So do calls through
+    x86-64's second interface, whose numbers are higher. Calls made for another architecture are refused.
     """
     machine = platform.machine()
     if machine not in ARCHITECTURES:
@@ -165,19 +172,19 @@ def refuse_calls(refusals: Sequence[Refusal], first_unknown: int) -> bool:
 
 
 def landlock_version() -> int:
-    """The version of Landlock's interface: 1 and above know files, 4 and above TCP; 0 where there is none."""
+    """Version of Landlock's interface (files from 1, TCP from 4), or 0 where there is none."""
     if sys.platform != "linux":
         return 0
     return max(0, _syscall(_CREATE_RULESET, None, 0, _VERSION_ONLY))
 
 
 def landlock(granted: Mapping[Path, int], *, local_sockets: bool = False) -> bool:
-    """Leaves of all files only `granted`, each with what is at it or below it and the rights to that.
+    """Denies access to all files but those at or below the paths in `granted`, with the rights given.
 
-    Files that are open stay open. Where Landlock knows TCP nothing can be connected to or listened on, and
-    where it knows scopes nothing outside can be signalled or, unless `local_sockets`, reached by a socket
-    without a file. What does not exist cannot be granted and is left
-    out. Raises OSError when the kernel refuses although it offers Landlock: nothing is half granted.
+    Files that are already open stay open. Paths that do not exist are skipped. Where Landlock supports TCP,
+    binding and connecting are denied. Where it supports scopes, signals to outside processes are denied, and
+    so are outside abstract sockets unless `local_sockets`. Returns False where there is no Landlock. Raises
+    OSError when the kernel offers Landlock but refuses it; then no part of this is in force.
     """
     version = landlock_version()
     if not version or not no_new_privileges():
@@ -226,7 +233,7 @@ def _syscall(number: int, *arguments: Any) -> int:
 
 
 def _wide(argument: Any) -> Any:
-    # A number must fill its register: what is above an int is otherwise left to chance.
+    # An integer must fill its register; otherwise the bits above an int are undefined.
     return ctypes.c_long(argument) if isinstance(argument, int) else argument
 
 
@@ -239,16 +246,16 @@ def _checked(result: int) -> int:
 
 _READ = READ_FILE | READ_DIR
 _WRITE = _READ | WRITE_FILE | MAKE_REG | REMOVE_FILE | TRUNCATE
-# What libraries ask of the system while they work: how many processors, how much memory. No one's data.
+# System information that libraries read while they work: processors and memory. It is not user data.
 _SYSTEM = tuple(
     map(Path, ("/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/sys/devices/system", "/dev/null"))
 )
-# A graphics card's driver loads the rest of itself when it is first used, and talks to its device.
+# A graphics driver loads more of itself when it is first used, and accesses its device.
 _DRIVERS = tuple(map(Path, ("/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys")))
 _DEVICES = Path("/dev")
 
-# Each call's number on x86-64 and on ARM64, from the kernel's unistd.h. Calls that came after these are
-# answered as an older kernel would.
+# System call numbers on x86-64 and ARM64, from the kernel's unistd.h. Later calls are answered as an older
+# kernel would.
 _FIRST_UNKNOWN = 470
 _AF_UNIX = 1
 _CLONE_THREAD = 0x10000
@@ -269,7 +276,7 @@ _PROGRAMS = {
     "fork": Refusal(57, None),
     "vfork": Refusal(58, None),
     "clone": Refusal(56, 220, argument=0, bits=_CLONE_THREAD, unless=True),
-    # Its flags are out of sight; the C library then falls back to `clone`.
+    # The filter cannot see its flags. The C library falls back to `clone`.
     "clone3": Refusal(435, 435, answer=UNKNOWN),
     "execve": Refusal(59, 221),
     "execveat": Refusal(322, 281),
@@ -298,7 +305,7 @@ _OTHER_PROCESSES = {
     "sched_setaffinity": Refusal(203, 122, argument=0, values=(0,), unless=True),
     "prlimit64": Refusal(302, 261, argument=0, values=(0,), unless=True),
     "fcntl": Refusal(72, 25, argument=1, values=_OWNER_OR_SIGNAL_OF_A_FILE),
-    # The process shall go on dying with its parent and showing its memory to nobody.
+    # The process must keep dying with its parent and keep its memory inaccessible to others.
     "prctl": Refusal(157, 167, argument=0, values=(PR_SET_PDEATHSIG, PR_SET_DUMPABLE, _PR_SET_PTRACER)),
 }
 _SHARED_WITH_OTHERS = {
@@ -378,11 +385,11 @@ _KERNEL = {
     "fsmount": Refusal(432, 432),
     "mount_setattr": Refusal(442, 442),
 }
-# Where nothing is to be written at all, and no driver of a graphics card wants its devices.
+# Applied where nothing may be written and no graphics driver needs its devices.
 _WRITING = {
     "open": Refusal(2, None, argument=1, bits=_FOR_WRITING),
     "openat": Refusal(257, 56, argument=2, bits=_FOR_WRITING),
-    # Its flags are out of sight.
+    # The filter cannot see its flags.
     "openat2": Refusal(437, 437, answer=UNKNOWN),
     "creat": Refusal(85, None),
     "truncate": Refusal(76, 45),
@@ -405,8 +412,10 @@ def _refusals(*, writes: bool, local_sockets: bool) -> list[Refusal]:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What is denied: other `files` and TCP (`tcp`) by Landlock; by seccomp (`calls`) every kind of socket,
-    other programs and processes, and changes to what is known of files."""
+    """What is denied: other `files` and TCP (`tcp`) by Landlock, `calls` by seccomp.
+
+    `calls` covers sockets, other programs and processes, and changes to file metadata.
+    """
 
     files: bool
     tcp: bool
@@ -418,25 +427,27 @@ class Confinement:
 
 
 def available() -> Confinement:
-    """What this system offers to deny. Looks only."""
+    """What this system can deny; changes nothing."""
     version = landlock_version()
     return Confinement(files=version > 0, tcp=version >= _NETWORK_SINCE, calls=can_filter())
 
 
 def begin_child() -> None:
-    """What a process that Atlas starts does first: on Linux it ends when Atlas does, whatever it is doing
-    then, and a crash of it leaves no picture of memory."""
+    """Prepares a process that Atlas has started; call it first.
+
+    On Linux the kernel kills the process when Atlas ends. A crash leaves no memory dump.
+    """
     die_with_parent()
     forbid_memory_dumps()
-    # NumPy's library for matrices would start threads of its own, too early to be confined.
+    # Otherwise OpenBLAS, which NumPy uses, would start threads too early to be confined.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def child_environment(names: Sequence[str] = ()) -> dict[str, str]:
-    """What a process that Atlas starts is told of the environment: how to find programs and temporary files,
-    which language is spoken, and what `names` names.
+    """Environment variables for a process that Atlas starts.
 
-    The current folder is not searched for modules, and these packages are found.
+    They are those for finding programs and temporary files, those for the language, and those in `names`.
+    Python does not search the current folder for modules, and finds these packages.
     """
     usual = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
     given = {name: os.environ[name] for name in (*usual, *names) if name in os.environ}
@@ -450,13 +461,13 @@ def confine(
     graphics: bool = False,
     local_sockets: bool = False,
 ) -> Confinement:
-    """From now on this process may open for reading what is at or below `readable`, make files in `writable`,
-    and open no socket, except local ones if `local_sockets`. Call it after everything is imported.
+    """Restricts this process to reading `readable` and creating files in `writable`; denies sockets.
 
-    `graphics` adds what the driver of a graphics card needs. What the system cannot deny stays allowed, as
-    the answer says; a kernel that offers Landlock and refuses it raises OSError. Landlock holds for the
-    calling thread and those that it starts: if there are others (of a library, say) this raises RuntimeError,
-    unless they may be those of a driver.
+    Paths include everything below them. Call it after all imports. `local_sockets` allows local sockets, and
+    `graphics` what a graphics driver needs. What the system cannot deny stays allowed, as the returned value
+    reports. Raises OSError when the kernel offers Landlock but refuses it. Landlock applies to the calling
+    thread and those that it starts. RuntimeError is raised if there are others (of a library, say), unless
+    `graphics` is set: they may belong to the driver.
     """
     granted = dict.fromkeys(_SYSTEM, _READ)
     if graphics:

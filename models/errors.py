@@ -1,6 +1,6 @@
-"""Everything that can go wrong with a model file, a download or the worker.
+"""Exceptions for model files, downloads and the worker.
 
-The exceptions carry facts; the words a person reads are chosen in one place, in the application.
+They carry facts; the application chooses the text that the user sees.
 """
 
 from pathlib import Path
@@ -20,11 +20,11 @@ class ModelFileError(ModelsError):
 
 
 class ModelFileMissing(ModelFileError):
-    """The file is not there, or is not a regular file."""
+    """The file does not exist, is not a regular file, or cannot be read."""
 
 
 class NotGguf(ModelFileError):
-    """The file does not begin like a GGUF file."""
+    """The file does not start like a GGUF file."""
 
 
 class DamagedGguf(ModelFileError):
@@ -41,7 +41,7 @@ class TruncatedGguf(ModelFileError):
 
 
 class WrongChecksum(ModelFileError):
-    """The file's SHA-256 is not the one that was promised."""
+    """The file's SHA-256 is not the expected one."""
 
     def __init__(self, path: Path, expected: str, actual: str) -> None:
         super().__init__(path, f"expected sha256 {expected}, found {actual}")
@@ -50,7 +50,7 @@ class WrongChecksum(ModelFileError):
 
 
 class UnknownArchitecture(ModelFileError):
-    """llama.cpp in this build does not know the model's architecture."""
+    """This build of llama.cpp does not support the model's architecture."""
 
 
 class ModelLoadFailed(ModelFileError):
@@ -58,7 +58,7 @@ class ModelLoadFailed(ModelFileError):
 
 
 class NotEnoughMemory(ModelsError):
-    """Bytes of memory that the model needs, and what is available."""
+    """A model needs more memory than is available; both in bytes."""
 
     def __init__(self, needed: int, available: int) -> None:
         super().__init__(f"needs {needed} bytes of memory, {available} available")
@@ -67,7 +67,7 @@ class NotEnoughMemory(ModelsError):
 
 
 class NotEnoughDisk(ModelsError):
-    """Bytes of disk space that a download or copy needs, and what is free."""
+    """A download or copy needs more disk space than is free; both in bytes."""
 
     def __init__(self, needed: int, free: int, folder: Path) -> None:
         super().__init__(f"needs {needed} bytes on disk, {free} free")
@@ -77,7 +77,7 @@ class NotEnoughDisk(ModelsError):
 
 
 class UnknownModel(ModelsError):
-    """No model of that name is installed or in the catalogue."""
+    """No model with that name is installed or in the catalogue."""
 
     def __init__(self, ref: str, suggestions: tuple[str, ...] = ()) -> None:
         super().__init__(f"unknown model {ref!r}")
@@ -86,7 +86,7 @@ class UnknownModel(ModelsError):
 
 
 class ModelNotInstalled(UnknownModel):
-    """A model of the catalogue whose file is not here."""
+    """A catalogue model whose file is not installed."""
 
 
 class NoModel(ModelsError):
@@ -98,7 +98,7 @@ class NoModel(ModelsError):
 
 
 class ModelDamaged(NoModel):
-    """The model that would be used for a role is there, but its file is damaged; `detail` says how."""
+    """The model for a role exists, but its file is damaged; `detail` says how."""
 
     def __init__(self, role: str, ref: str, path: Path, detail: str = "") -> None:
         super().__init__(role)
@@ -108,7 +108,7 @@ class ModelDamaged(NoModel):
 
 
 class ModelExists(ModelsError):
-    """A different model of that name is already installed."""
+    """A different model with that name is already installed."""
 
     def __init__(self, ref: str) -> None:
         super().__init__(f"model {ref!r} is already installed")
@@ -116,7 +116,7 @@ class ModelExists(ModelsError):
 
 
 class DownloadFailed(ModelsError):
-    """A download ended early; what came is kept, and the next try resumes it."""
+    """A download ended early; a partial file from the hub is kept and the next attempt resumes it."""
 
     def __init__(self, source: str, detail: str) -> None:
         super().__init__(f"download of {source} failed: {detail}")
@@ -125,14 +125,14 @@ class DownloadFailed(ModelsError):
 
 
 class DownloadCancelled(DownloadFailed):
-    """The person stopped a download; what came is kept, and the next try resumes it."""
+    """The user stopped a download; a partial file is kept and resumed as for `DownloadFailed`."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source, "cancelled")
 
 
 class WorkerCrashed(ModelsError):
-    """The model process ended unexpectedly. `code` is its exit status (negative: a signal)."""
+    """The worker process ended unexpectedly. `code` is its exit status (negative: a signal)."""
 
     def __init__(self, code: int | None) -> None:
         super().__init__(f"the model process ended with status {code}")
@@ -140,11 +140,11 @@ class WorkerCrashed(ModelsError):
 
 
 class WorkerUnresponsive(ModelsError):
-    """The model process did not answer in time and was ended."""
+    """The worker process did not answer in time and was ended."""
 
 
 class WorkerFault(ModelsError):
-    """The model process met an error of its own while it worked; it lives on. `detail` is its type."""
+    """An unexpected error in the worker process, which keeps running; `detail` is the error's type."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -152,7 +152,7 @@ class WorkerFault(ModelsError):
 
 
 class PromptTooLong(ModelsError):
-    """The prompt and the reply's reserve do not fit the context; counts are tokens."""
+    """The prompt and the space reserved for the reply exceed the context; counts are tokens."""
 
     def __init__(self, tokens: int, limit: int) -> None:
         super().__init__(f"the prompt has {tokens} tokens, the limit is {limit}")
@@ -161,23 +161,23 @@ class PromptTooLong(ModelsError):
 
 
 class BadGrammar(ModelsError):
-    """llama.cpp cannot read the grammar that a completion should obey."""
+    """llama.cpp cannot parse the grammar given for a completion."""
 
 
 class TemplateFailed(ModelsError):
-    """The model's chat template cannot express the conversation."""
+    """The model's chat template cannot render the messages."""
 
 
 class ProtocolError(ModelsError):
-    """The two sides of the worker's pipe disagree."""
+    """The application and the worker disagree about the protocol."""
 
 
 class StateNotHeld(ModelsError):
-    """The model no longer has in its memory what was asked for."""
+    """The requested state is no longer in the model's memory."""
 
 
 class StateRefused(ModelsError):
-    """A state cannot be put back. `detail`: model, checksum, tokens, size or layout."""
+    """A state cannot be restored. `detail`: model, checksum, tokens, length, size, memory or layout."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

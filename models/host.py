@@ -1,4 +1,4 @@
-"""The application's side of the worker: what is asked of it, and what it answers."""
+"""The application's interface to the worker process: requests and their answers."""
 
 import asyncio
 import struct
@@ -22,14 +22,14 @@ from models.worker.client import (
 from models.worker.protocol import model_info, wire_messages, wire_params
 
 _COUNTED_AT_ONCE = 20_000
-"""Characters. More are counted in a thread: nothing else may wait for it."""
+"""Characters. Longer input is counted in a thread, so that it does not block the event loop."""
 
 
 class ModelHost:
-    """A `ChatModel`, `PrefixKeeper`, `TokenCounter` and `Embedder` whose model lives in a supervised process.
+    """A `ChatModel`, `PrefixKeeper`, `TokenCounter` and `Embedder` that runs in a supervised process.
 
-    The process starts at the first use. When it dies, the work under way raises `WorkerCrashed` and the next
-    use starts a new one.
+    The process starts at first use. When it dies, pending work raises `WorkerCrashed` and the next use starts
+    a new process.
     """
 
     def __init__(self, spec: HostSpec) -> None:
@@ -42,25 +42,28 @@ class ModelHost:
         self._loading: asyncio.Task[tuple[Connection, ModelInfo]] | None = None
         self._encoding_task: asyncio.Task[None] | None = None
 
-    # --- life -------------------------------------------------------------------------------------
+    # --- lifecycle --------------------------------------------------------------------------------
 
     @property
     def pid(self) -> int | None:
-        """Process id of the worker that runs now."""
+        """Process id of the running worker, or None."""
         connection = self._worker.connection
         return None if connection is None else connection.process.pid
 
     async def info(self) -> ModelInfo:
-        """Loads the model if need be. A caller that is cancelled leaves the load to those who come after."""
+        """Describes the model, loading it if needed.
+
+        Cancelling the caller does not cancel the load; later callers reuse it.
+        """
         return (await self._chat())[1]
 
     async def _chat(self) -> tuple[Connection, ModelInfo]:
-        """The worker that holds the chat model."""
+        """The worker with the chat model, which is loaded if needed."""
         if self._chat_loaded is not None and self._chat_loaded[0] is self._worker.connection:
             return self._chat_loaded
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self._load_chat())
-            # Nobody may be left to hear of a failure; the next caller tries anew.
+            # Retrieves the exception in case no caller is left; the next caller tries again.
             self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._loading)
 
@@ -73,7 +76,7 @@ class ModelHost:
             return self._chat_loaded
 
     async def close(self) -> None:
-        """Ends the worker, and everything that waits for it."""
+        """Ends the worker and everything that waits for it."""
         self._worker.refuse_more()
         for task in (self._loading, self._encoding_task):
             if task is not None:
@@ -91,7 +94,7 @@ class ModelHost:
     async def start_generation(
         self, messages: list[protocol.WireMessage], params: protocol.WireParams, lane: Lane
     ) -> tuple[int, Connection, Answers]:
-        """Sends the request; used by `HostGeneration`."""
+        """Sends the request of a `HostGeneration`; returns its id, the worker and the answer queue."""
         connection, _ = await self._chat()
         request = protocol.Generate(self._worker.number(), str(lane), messages, params)
         return request.id, connection, connection.send(request)
@@ -100,29 +103,29 @@ class ModelHost:
         """The exact prompt, as token ids, that `generate` would evaluate."""
         return (await self._chat_lists(lambda n: protocol.Render(n, wire_messages(messages))))[0]
 
-    # --- what the model has read --------------------------------------------------------------------
+    # --- prompt states ----------------------------------------------------------------------------
 
     async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
-        """Reads messages ahead of the turn after them; a caller that is cancelled stops it."""
+        """Evaluates messages ahead of the turn after them; cancelling the caller stops it."""
         connection, _ = await self._chat()
         request = protocol.Prefill(self._worker.number(), wire_messages(messages))
         answer = await stoppable(connection, request, protocol.Prefilled)
         return Prefilled(answer.tokens, answer.evaluated, answer.held_hash)
 
     async def save_state(self, held_hash: str) -> ModelState:
-        """The state after the completion that told `held_hash`. Raises `StateNotHeld`."""
+        """The state after the completion that reported `held_hash`. Raises `StateNotHeld`."""
         connection, info = await self._chat()
         return await receive_state(
             connection, protocol.SaveState(self._worker.number(), held_hash), info.fingerprint
         )
 
     async def load_state(self, state: ModelState) -> None:
-        """Puts a state back. Raises `StateRefused`."""
+        """Restores a state. Raises `StateRefused`."""
         connection, info = await self._chat()
         await send_state(connection, self._worker.number(), state, info.fingerprint)
 
     async def drop_states(self) -> None:
-        """Forgets every prompt that was read. Does nothing when no model is loaded."""
+        """Discards every evaluated prompt. Does nothing when no model is loaded."""
         if self._chat_loaded is not None and self._chat_loaded[0] is self._worker.connection:
             connection = self._chat_loaded[0]
             await connection.ask(protocol.DropStates(self._worker.number()), protocol.StatesDropped)
@@ -130,11 +133,11 @@ class ModelHost:
     # --- tokens -----------------------------------------------------------------------------------
 
     async def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of plain texts, by llama.cpp's own tokenizer."""
+        """Token ids of plain texts, from llama.cpp's own tokenizer."""
         return await self._chat_lists(lambda n: protocol.Tokenize(n, list(texts)))
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """Counts by tiktoken where it agrees with llama.cpp on this model, else by llama.cpp."""
+        """Counts tokens with tiktoken where it agrees with llama.cpp on this model, else with llama.cpp."""
         await self.info()
         if self._encoding is not None:
             if sum(map(len, texts)) > _COUNTED_AT_ONCE:
@@ -143,20 +146,20 @@ class ModelHost:
         return [len(tokens) for tokens in await self.tokenize(texts)]
 
     async def encoding(self) -> ModelEncoding | None:
-        """The tiktoken encoding of the loaded model, once it is checked; None where there is none."""
+        """The verified tiktoken encoding of the loaded model, or None; waits until it is verified."""
         await self.info()
         if self._encoding_task is not None:
             await asyncio.shield(self._encoding_task)
         return self._encoding
 
     async def _learn_encoding(self, connection: Connection) -> None:
-        """Builds the encoding beside the work; until it is there (or when it disagrees) llama.cpp counts."""
+        """Builds the encoding in the background; llama.cpp counts until it is ready, or if it disagrees."""
         self._encoding = None
         try:
             pieces = await connection.ask(protocol.Vocabulary(self._worker.number()), protocol.Pieces)
             self._encoding = await build_encoding(pieces, self.tokenize)
         except errors.ModelsError:
-            # The worker went away meanwhile, or has no such vocabulary: then llama.cpp goes on counting.
+            # The worker ended, or has no such vocabulary: llama.cpp keeps counting.
             self._encoding = None
 
     async def _chat_lists(self, request: Callable[[int], protocol.AnyRequest]) -> list[list[int]]:
@@ -177,7 +180,7 @@ class ModelHost:
         return [list(numbers[at : at + size]) for at in range(0, len(numbers), size)]
 
     async def embedding_fingerprint(self) -> str:
-        """Raises as `embed`."""
+        """The embedding model's fingerprint. Raises the same errors as `embed`."""
         if self._spec.embed is None:
             raise errors.NoModel("embed")
         return (await self._load_embed(self._spec.embed))[1].fingerprint
@@ -196,7 +199,7 @@ class ModelHost:
 
 
 async def probe(path: Path) -> None:
-    """Tries whether llama.cpp can read a model file, in a process of its own. Raises `ModelFileError`."""
+    """Tests in a separate process whether llama.cpp can read a model file. Raises `ModelFileError`."""
     host = ModelHost(HostSpec(chat=lambda: ("", path), load_timeout_s=60))
     try:
         await host.try_vocabulary()

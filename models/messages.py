@@ -1,4 +1,4 @@
-"""Values that pass between the application and a model. All are immutable."""
+"""Immutable values that pass between the application and a model."""
 
 import hashlib
 import struct
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-# Lists are compared in blocks, which costs a tenth of one by one.
+# Lists are compared in blocks, which costs a tenth of comparing item by item.
 _BLOCK = 512
 
 
 def pack_tokens(tokens: Sequence[int]) -> bytes:
-    """Token ids one after the other, each as four little-endian bytes."""
+    """Packs token ids, each as four little-endian bytes."""
     return struct.pack(f"<{len(tokens)}I", *tokens)
 
 
 def hash_tokens(tokens: Sequence[int]) -> str:
-    """Hex SHA-256 over `pack_tokens`."""
+    """Hex SHA-256 of `pack_tokens`."""
     return hashlib.sha256(pack_tokens(tokens)).hexdigest()
 
 
 def common_tokens(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many tokens two lists have in common at their beginning."""
+    """Length of the common beginning of two token lists."""
     size = min(len(first), len(second))
     at = 0
     while at + _BLOCK <= size and first[at : at + _BLOCK] == second[at : at + _BLOCK]:
@@ -45,7 +45,7 @@ class StopReason(StrEnum):
 
 
 class Lane(StrEnum):
-    """Which context of the worker does the work. Chat pre-empts the others within one token."""
+    """Which context of the worker handles a request. Chat pre-empts the others within one token."""
 
     CHAT = "chat"
     TASK = "task"
@@ -56,9 +56,9 @@ class Lane(StrEnum):
 class ChatMessage:
     """One message of a prompt.
 
-    `tokens` are the exact tokens that this same model produced for `content`; when they are given the
-    prompt uses them as they are, so that a reply which is already in the model's cache is never read again
-    (tokenising the text anew may split it differently).
+    `tokens` are the exact tokens that this same model produced for `content`. When given, the prompt uses
+    them unchanged, so that a reply which is already in the model's cache is never evaluated again (tokenising
+    the text again may split it differently).
     """
 
     role: Role
@@ -68,9 +68,9 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class GenerationParams:
-    """How to sample. `seed=None` draws one at random; `temperature=0` is greedy.
+    """Sampling parameters. `seed=None` draws a random seed; `temperature=0` is greedy.
 
-    `grammar` is GBNF text that the completion must obey.
+    `grammar` is GBNF text that the completion must match.
     """
 
     max_tokens: int = 512
@@ -87,7 +87,7 @@ class GenerationParams:
 
 @dataclass(frozen=True, slots=True)
 class TokenDelta:
-    """The next piece of a reply, one or more tokens. `text` is whole characters; it may be empty."""
+    """The next piece of a reply, one or more tokens. `text` is whole characters and may be empty."""
 
     text: str
     tokens: tuple[int, ...]
@@ -108,10 +108,11 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The end of a reply: the text, why it ended, and the exact tokens where they stand for the text.
+    """The end of a reply: the text, why it ended, and the exact tokens where they match the text.
 
-    Hashes are hex SHA-256 over token ids, each as four little-endian bytes: of the prompt, and of what the
-    model holds at the end (`held_tokens` of them; empty and 0 when that is unknown).
+    Hashes are hex SHA-256 over token ids, each as four little-endian bytes. `prompt_hash` is that of the
+    prompt, `held_hash` that of the `held_tokens` tokens in the model's context at the end (empty and 0 when
+    unknown).
     """
 
     text: str
@@ -125,7 +126,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class PromptShape:
-    """What the chat template itself costs in tokens: `base` once, `overhead[role]` for each message."""
+    """Token costs of the chat template itself: `base` once, `overhead[role]` for each message."""
 
     base: int
     overhead: dict[Role, int] = field(default_factory=dict)
@@ -133,11 +134,11 @@ class PromptShape:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the worker found out about a loaded model.
+    """What the worker reports about a loaded model.
 
-    `fingerprint` identifies the weights and the template (hex); `context_length` is the size of the chat
-    context in tokens; `prefix_stable` says whether the template only ever appends when a turn is added;
-    `parameters` counts the weights (0: unknown).
+    `fingerprint` identifies the weights and the template (hex). `context_length` is the size of the chat
+    context in tokens. `prefix_stable` says whether the template only appends when a turn is added.
+    `parameters` is the number of weights (0: unknown).
     """
 
     id: str
@@ -155,10 +156,10 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Prefilled:
-    """What a prefill came to: the prompt's stable beginning, and how much of it had to be evaluated.
+    """The result of a prefill: the prompt's stable beginning, and how much of it had to be evaluated.
 
-    `held_hash` is `hash_tokens` of the `tokens` that are now held; `tokens` is 0 when the model's memory for
-    states cannot hold so many.
+    `held_hash` is `hash_tokens` of the `tokens` that are now kept. `tokens` is 0 when the state cache has no
+    room for them.
     """
 
     tokens: int
@@ -168,10 +169,10 @@ class Prefilled:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What a model has in its memory after reading `tokens`: good for that model alone.
+    """A model's state after evaluating `tokens`; valid for that model only.
 
     `model` is its fingerprint. `chunks` are the state's bytes, in order. `sha256` (hex) is over the
-    fingerprint's text, `pack_tokens(tokens)` and all chunks. Tokens and chunks are content: no repr shows
+    fingerprint's text, `pack_tokens(tokens)` and all chunks. Tokens and chunks are content, so no repr shows
     them.
     """
 
@@ -182,7 +183,7 @@ class ModelState:
 
     @property
     def size(self) -> int:
-        """Bytes in all chunks."""
+        """Total bytes of all chunks."""
         return sum(map(len, self.chunks))
 
     @property

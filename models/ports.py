@@ -1,4 +1,7 @@
-"""What the rest of the program may ask of a model. Adapters implement these; nobody else names them."""
+"""Protocols through which the rest of the program uses a model.
+
+Adapters implement them; other code does not name the adapters.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
@@ -16,13 +19,13 @@ from models.messages import (
 
 
 class TokenCounter(Protocol):
-    """Counts tokens of plain text exactly as the loaded model would (control tokens are never recognised)."""
+    """Counts tokens of plain text exactly as the loaded model does; control tokens are never recognised."""
 
     async def count(self, texts: Sequence[str]) -> list[int]: ...
 
 
 class Generation(Protocol):
-    """A completion that is being made: deltas and, last, one `Completion`.
+    """A completion in progress: yields deltas and, last, one `Completion`.
 
     Iterating raises `models.errors.ModelsError` when the model fails.
     """
@@ -30,15 +33,15 @@ class Generation(Protocol):
     def __aiter__(self) -> AsyncIterator[TokenDelta | Completion]: ...
 
     def cancel(self) -> None:
-        """Ends it within one token, also while the prompt is read; the `Completion` still comes."""
+        """Ends it within one token, even while the prompt is evaluated; the `Completion` still follows."""
         ...
 
 
 class ChatModel(Protocol):
-    """A model that continues a conversation."""
+    """A model that replies to messages."""
 
     async def info(self) -> ModelInfo:
-        """Loads the model when need be. Raises `models.errors.ModelsError`."""
+        """Describes the model, loading it if needed. Raises `models.errors.ModelsError`."""
         ...
 
     def generate(
@@ -47,10 +50,10 @@ class ChatModel(Protocol):
 
 
 class PrefixKeeper(Protocol):
-    """A model whose memory of prompts can be filled ahead, taken out and put back.
+    """A model whose prompt states can be filled ahead, saved and restored.
 
-    What is kept is a cache: it is empty after the model was loaded anew. All calls load the model when need
-    be and raise `models.errors.ModelsError`.
+    The states are a cache, which is empty after the model is loaded again. All calls load the model if needed
+    and raise `models.errors.ModelsError`.
     """
 
     async def render(self, messages: Sequence[ChatMessage]) -> list[int]:
@@ -58,30 +61,30 @@ class PrefixKeeper(Protocol):
         ...
 
     async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
-        """Reads these messages ahead of the turn that will follow them, beside the chat and behind it.
+        """Evaluates these messages ahead of the turn after them, beside the chat and less urgently.
 
-        A later `generate` whose prompt begins with them evaluates only what comes after. A caller that is
-        cancelled stops it. Raises `PromptTooLong` when they leave no room.
+        A later `generate` whose prompt begins with them evaluates only the rest. Cancelling the caller stops
+        it. Raises `PromptTooLong` when they leave no room.
         """
         ...
 
     async def save_state(self, held_hash: str) -> ModelState:
-        """The state after the completion that told `held_hash`, or one that only appends to it.
+        """The state after the completion that reported `held_hash`, or one that only appends to it.
 
         Raises `StateNotHeld` when it has been replaced since.
         """
         ...
 
     async def load_state(self, state: ModelState) -> None:
-        """Puts a state back, so that a prompt that begins with its tokens evaluates only the rest.
+        """Restores a state, so that a prompt that begins with its tokens evaluates only the rest.
 
-        Its bytes must come from where nobody else can write. Raises `StateRefused` when they are not what
-        they were, or belong to another model.
+        Its bytes must come from a place where nobody else can write. Raises `StateRefused` when they have
+        changed or belong to another model.
         """
         ...
 
     async def drop_states(self) -> None:
-        """Forgets every prompt that was read."""
+        """Discards every evaluated prompt."""
         ...
 
 
@@ -89,10 +92,12 @@ class Embedder(Protocol):
     """Turns text into vectors of unit length."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """`float[len(texts)][dimension]`, each of length 1."""
+        """Returns `float[len(texts)][dimension]`, each vector of length 1."""
         ...
 
     async def embedding_fingerprint(self) -> str:
-        """Identifies the weights (hex): vectors with different ones cannot be compared. Loads the model when
-        need be."""
+        """Identifies the weights (hex): vectors with different fingerprints cannot be compared.
+
+        Loads the model if needed.
+        """
         ...

@@ -1,4 +1,4 @@
-"""A tiktoken encoding made from a loaded model's vocabulary, used only where it agrees with llama.cpp."""
+"""A tiktoken encoding made from a model's vocabulary, used only where it agrees with llama.cpp."""
 
 import asyncio
 import random
@@ -90,7 +90,7 @@ _ODD = ["\u0000", "\u0007", "\u200b", "\ufeff", "\u202e", "é", "e\u0301", "ﬁ"
 
 
 def samples(count: int, seed: int = 20_240_229) -> list[str]:
-    """`count` texts: prose, code, emoji, CJK, digits, white space, marks of templates, odd characters."""
+    """`count` texts: prose, code, emoji, CJK, digits, white space, template marks, odd characters."""
     chance = random.Random(seed)  # noqa: S311 - these are examples, not secrets
     kinds = [_PROSE, _CODE, _EMOJI, _CJK, _SPACES, _MARKS, _ODD]
     texts = []
@@ -125,9 +125,9 @@ _LLAMA3 = (
     _CONTRACTIONS_ANY_CASE + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{DIGITS}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-# How a text is cut before merging, by the name that GGUF files give it. llama.cpp applies a list of patterns
-# one after the other; each is here as the one pattern that cuts in the same places. `smollm` cuts out every
-# digit first, so white space before a digit is a piece of its own.
+# How text is split before merging, by the name that GGUF files use. llama.cpp applies a list of patterns in
+# sequence; each entry is the single pattern that splits in the same places. `smollm` splits off every digit
+# first, so white space before a digit is a separate piece.
 _PATTERNS = {
     "gpt-2": _CONTRACTIONS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     "smollm": _CONTRACTIONS + r"|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+",
@@ -137,14 +137,17 @@ _PATTERNS = {
 
 
 class ModelEncoding:
-    """Token ids of plain text by tiktoken. Holds no reference to the model."""
+    """Converts plain text to token ids with tiktoken. Keeps no reference to the model."""
 
     def __init__(self, encoding: "tiktoken.Encoding", vocabulary: int) -> None:
         self._encoding = encoding
         self._vocabulary = vocabulary
 
     def encode(self, text: str) -> list[int]:
-        """As llama.cpp does with control tokens off. Bytes that the vocabulary lacks yield no token there."""
+        """Token ids as llama.cpp gives them without control tokens.
+
+        Bytes that the vocabulary lacks yield no token, as in llama.cpp.
+        """
         tokens = self._encoding.encode(text, allowed_special="all", disallowed_special=())
         return [token for token in tokens if token < self._vocabulary]
 
@@ -155,9 +158,9 @@ class ModelEncoding:
 async def build_encoding(
     pieces: Pieces, tokenize: Callable[[Sequence[str]], Awaitable[list[list[int]]]]
 ) -> ModelEncoding | None:
-    """The encoding for a vocabulary, or None where tiktoken would not count as llama.cpp does.
+    """The encoding for a vocabulary, or None where tiktoken disagrees with llama.cpp.
 
-    `tokenize` is llama.cpp's own tokenizer, which is compared on a fixed set of varied samples.
+    `tokenize` is llama.cpp's own tokenizer; the two are compared on a fixed set of varied samples.
     """
     encoding = await asyncio.to_thread(encoding_from, pieces)
     if encoding is None:
@@ -169,7 +172,7 @@ async def build_encoding(
 
 
 def encoding_from(pieces: Pieces) -> ModelEncoding | None:
-    """The encoding, unchecked; None when the vocabulary is not byte-level BPE of a known kind."""
+    """The unverified encoding; None when the vocabulary is not byte-level BPE of a known kind."""
     pattern = _PATTERNS.get(pieces.pre)
     if pieces.kind != _BPE or pattern is None:
         return None
@@ -196,7 +199,7 @@ def encoding_from(pieces: Pieces) -> ModelEncoding | None:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """What byte-level BPE writes each byte as (GPT-2's `bytes_to_unicode`), reversed."""
+    """Maps byte-level BPE's characters for bytes to the bytes (the reverse of GPT-2's `bytes_to_unicode`)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     alphabet = {chr(byte): byte for byte in printable}
     others = [byte for byte in range(256) if byte not in set(printable)]

@@ -1,1 +1,1 @@
-"""How stored messages become a prompt that fits."""
+"""Turns stored messages into a prompt that fits."""

@@ -23,7 +23,7 @@ NOTHING_KNOWN = Profile()
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The system message of an epoch (empty: there is none), and the tiers it is made of, in tokens."""
+    """The system message of an epoch (empty: none), and the tiers it is made of, in tokens."""
 
     text: str
     parts: tuple[TierUse, ...]
@@ -38,7 +38,7 @@ def section(heading: str, lines: Sequence[str]) -> str:
 
 
 def quoted(message: Message) -> str:
-    """A message as one line of the kept words."""
+    """Returns a message as one line of the pinned section."""
     who = message.speaker or ("They" if message.role is Role.USER else "You")
     return f"- {who}: {' '.join(message.content.split())}"
 
@@ -49,7 +49,7 @@ def sections(
     pinned: Sequence[Message],
     documents: Sequence[WholeDocument] = (),
 ) -> dict[str, str]:
-    """The texts that follow the system prompt, by tier."""
+    """Returns the texts that follow the system prompt, by tier."""
     return {
         "profile": section(_ABOUT, profile.lines),
         "summary": section(_EARLIER, [f"- {' '.join(summary.text.split())}" for summary in summaries]),
@@ -68,7 +68,7 @@ async def make_head(
     counter: TokenCounter,
     shape: PromptShape,
 ) -> Head:
-    """Puts a head together and counts it exactly: the parts' tokens sum up to what it costs in a prompt.
+    """Builds a head and counts it exactly: the parts' tokens sum up to its cost in a prompt.
 
     The tokens of the template itself, once for the prompt and once for this message, count as `system`.
     """
@@ -91,7 +91,7 @@ async def make_head(
 
 
 def made_for(head: str, system: str) -> bool:
-    """Whether a head was made with this system prompt: an epoch ends when the prompt is changed."""
+    """Whether a head was made with this system prompt: an epoch ends when the prompt changes."""
     if not system:
         return not head or head.startswith(_HEADINGS)
     rest = head.removeprefix(system)
@@ -99,18 +99,18 @@ def made_for(head: str, system: str) -> bool:
 
 
 FRESH = timedelta(minutes=30)
-"""The time is told again after so long."""
+"""How long the time in the prompt stays current before it is sent again."""
 
 
 def time_line(now: datetime, told: datetime | None) -> str:
-    """The moment in words, or nothing while what the model was last told still holds."""
+    """Returns the date and time as text, or "" while the model's last known time is current."""
     if told is not None and now - told < FRESH and now.date() == told.date():
         return ""
     return f"[{now:%A}, {now.day} {now:%B} {now:%Y}, {now:%H:%M}]"
 
 
 def preface(time: str, recalled: Sequence[str]) -> str:
-    """The text before the person's words; empty when there is nothing to tell."""
+    """Returns the text before the user's message; "" when there is nothing to send."""
     lines = [time] if time else []
     if recalled:
         lines += ["(From memory, if it helps:", *(f"- {line}" for line in recalled)]
@@ -119,7 +119,7 @@ def preface(time: str, recalled: Sequence[str]) -> str:
 
 
 def recall_line(text: str, speaker: str, when: datetime, *, longest: int = PASSAGE_CHARS) -> str:
-    """A remembered passage as one line, cut at a word when it is long (`longest` is in characters)."""
+    """Returns a recalled passage as one line, cut at a word if longer than `longest` characters."""
     line = " ".join(text.split())
     if len(line) > longest:
         line = line[:longest].rpartition(" ")[0] + " …"
@@ -132,7 +132,7 @@ _AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given, and the tiers it is made of; their tokens sum up to `tokens` exactly."""
+    """The messages a model receives, and their tiers, whose tokens sum up to exactly `tokens`."""
 
     messages: tuple[ChatMessage, ...]
     tiers: tuple[TierUse, ...]
@@ -140,9 +140,9 @@ class Prompt:
 
 
 class TokenSizes:
-    """Sizes of messages in tokens, counted once each.
+    """Token sizes of messages, each counted once.
 
-    A text is remembered by its message's id and its lengths, so a reply that still grows is counted anew.
+    A size is cached by the message's id and text lengths, so a reply that still grows is counted again.
     """
 
     def __init__(self, counter: TokenCounter, info: ModelInfo) -> None:
@@ -151,18 +151,18 @@ class TokenSizes:
         self._known: dict[tuple[str, int, int], int] = {}
 
     async def of(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each message with its preface and what the template adds."""
+        """Returns the tokens of each message with its preface and the template's overhead."""
         unknown = [m for m in messages if not self.exact(m) and _key(m) not in self._known]
         for some in batched(unknown, _AT_ONCE):
             counts = await self.counter.count([sent_text(m) for m in some])
             self._known.update({_key(m): n for m, n in zip(some, counts, strict=True)})
-            # A long session takes a while; keys are answered in between.
+            # A long session takes a while; key presses are handled in between.
             await asyncio.sleep(0)
         overhead = self.info.shape.overhead
         return [(len(self.exact(m)) or self._known[_key(m)]) + overhead[m.role] for m in messages]
 
     def exact(self, message: Message) -> tuple[int, ...]:
-        """The tokens this model produced for the message, or nothing when another one did."""
+        """Returns the tokens this model produced for the message, or () when another model did."""
         return message.tokens if message.token_model == self.info.fingerprint else ()
 
 
@@ -176,12 +176,12 @@ def _key(message: Message) -> tuple[str, int, int]:
 
 
 def sent_text(message: Message) -> str:
-    """What the model reads of a message: its preface, then its words."""
+    """Returns what the model reads of a message: its preface, then its content."""
     return message.preface + message.content
 
 
 def sendable(branch: Sequence[Message]) -> list[Message]:
-    """Leaves out what a model must not be given as its own words: empty, failed and unfinished replies."""
+    """Drops what a model must not receive as its own messages: empty, failed and unfinished replies."""
     return [
         m
         for m in branch
@@ -191,7 +191,7 @@ def sendable(branch: Sequence[Message]) -> list[Message]:
 
 
 def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Joins neighbours of the same role: many chat templates refuse two turns of one side in a row."""
+    """Joins neighbours of the same role: many chat templates reject two consecutive turns of one role."""
     joined: list[ChatMessage] = []
     for message in messages:
         if joined and joined[-1].role is message.role:
@@ -203,7 +203,7 @@ def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[ChatMessage, ...]:
-    """The messages of a prompt: the head, then what is sendable of `messages`, sides alternating."""
+    """Returns the messages of a prompt: the head, then the sendable `messages`, with alternating roles."""
     opening = [ChatMessage(Role.SYSTEM, head)] if head else []
     said = [ChatMessage(m.role, sent_text(m), sizes.exact(m)) for m in sendable(messages)]
     return (*opening, *alternating(said))
@@ -211,7 +211,7 @@ def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Tokens of attachments in the newest preface, and in earlier ones; their ids."""
+    """Tokens of attachments in the newest preface and in earlier ones, and their ids."""
 
     new: int = 0
     standing: int = 0
@@ -228,11 +228,11 @@ async def assemble(
     recalled: Sequence[str] = (),
     read: Read = NOTHING_READ,
 ) -> Prompt:
-    """The prompt that ends with the person's newest message, which is the last of `messages`.
+    """Returns the prompt that ends with the user's newest message, the last of `messages`.
 
-    Its preface counts as the tier `recall`, with the ids of what is `recalled` in it, but for what is `read`
-    of attachments: that counts as the tier `document`, wherever it stands. Nothing is left out here: the
-    engine knows what to do when it is too long.
+    Its preface counts as the tier `recall`, with the ids of what is `recalled` in it. What is `read` of
+    attachments counts as the tier `document` instead, wherever it is. Nothing is dropped here: the engine
+    handles a prompt that is too long.
     """
     kept = sendable(messages)
     each = await sizes.of(kept)

@@ -1,4 +1,4 @@
-"""When a conversation is over and another begins, and what to say when one is taken up again."""
+"""When a session should end and a new one begin, and the reminder shown when one is resumed."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _LEAST_LETTERS = 8
 
 
 class Boundary(StrEnum):
-    """Why a new session is thought of."""
+    """Why a new session is suggested."""
 
     PAUSE = "pause"
     LENGTH = "length"
@@ -28,8 +28,10 @@ class Boundary(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRules:
-    """Names and defaults are those of the settings; a conversation of fewer than `settled` turns has no topic
-    yet that could change."""
+    """Names and defaults are those of the settings.
+
+    A session of fewer than `settled` turns has no topic yet that could change.
+    """
 
     after: timedelta = timedelta(minutes=30)
     turns: int = 50
@@ -45,11 +47,11 @@ def boundary(
     turns: int,
     similarity: float | None = None,
 ) -> Boundary | None:
-    """Whether a message that comes `now` begins something new, and why; the surest reason first.
+    """Returns whether a message at `now` begins something new, and why; the most certain reason first.
 
     `last` is when the session was last used, `turns` how many it has, `similarity` the cosine between the
-    message and the topic so far (None: unknown). The length speaks once every `rules.turns` turns: who goes
-    on in the same session has answered.
+    message and the topic so far (None: unknown). The length is reported only once every `rules.turns` turns:
+    a user who continues in the same session has answered.
     """
     if turns < 1:
         return None
@@ -63,11 +65,12 @@ def boundary(
 
 
 def names_topic(text: str) -> bool:
-    """Whether a message says by itself what it is about, so that its likeness to another means something.
+    """Whether a message names its own topic, so that its similarity to another is meaningful.
 
-    "Go on.", "Why?" and "Translate that to German." are about what was said before, and unlike it all the
-    same. It takes three words that carry meaning, or two and none that leans on something said before; where
-    words are not set apart, so many letters. What begins with "And" or "What about" goes on in any case.
+    "Go on.", "Why?" and "Translate that to German." refer to what was said before, yet are unlike it. A
+    message needs three words that carry meaning, or two and none that refers back; in scripts without spaces,
+    a minimum number of letters (`_LEAST_LETTERS`). One that begins with "And" or "What about" always
+    continues.
     """
     if phrases().joining.match(text.lstrip(" \t\n…-–—.,¿¡")):
         return False
@@ -78,9 +81,9 @@ def names_topic(text: str) -> bool:
 
 
 def topic(vectors: Sequence[Sequence[float]], *, decay: float = 0.8) -> list[float]:
-    """The running topic: the weighted mean of the messages' vectors (oldest first), of length 1.
+    """Returns the running topic: the weighted mean of the messages' vectors (oldest first), of length 1.
 
-    Each older message weighs `decay` times the next. `vectors` is `float[n][dimension]`, n ≥ 1, each of
+    Each message weighs `decay` times the one after it. `vectors` is `float[n][dimension]`, n ≥ 1, each of
     length 1.
     """
     weights = [decay ** (len(vectors) - 1 - index) for index in range(len(vectors))]
@@ -92,13 +95,13 @@ def topic(vectors: Sequence[Sequence[float]], *, decay: float = 0.8) -> list[flo
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of two vectors of length 1."""
+    """Returns the cosine of two vectors of length 1."""
     return math.fsum(a * b for a, b in zip(one, other, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a session was about, for the person alone: `text` is never sent to a model."""
+    """What a session was about, for the user only: `text` is never sent to a model."""
 
     last: datetime
     text: str
@@ -108,9 +111,9 @@ class Reminder:
 def reminder(
     messages: Sequence[Message], summaries: Sequence[Summary], *, now: datetime, after: timedelta
 ) -> Reminder | None:
-    """What to say when a session is taken up again after a pause of at least `after`.
+    """Returns the reminder for a session that is resumed after a pause of at least `after`.
 
-    From the newest summary; before there is one, from the person's own first and last words.
+    Its text is the newest summary, or else the user's own first and last messages.
     """
     said = [m for m in messages if m.role is Role.USER and m.content.strip()]
     if not said or now - messages[-1].created_at < after:

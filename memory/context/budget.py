@@ -1,25 +1,25 @@
-"""How the tokens of a context are divided among the tiers of a prompt, as pure functions."""
+"""Pure functions that divide the tokens of a context among the tiers of a prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 PRESETS = ((600_000_000, 2_560), (2_000_000_000, 6_144), (5_000_000_000, 12_288))
-"""(parameters, tokens): a model of at most so many parameters has at most so much working memory.
+"""Pairs (parameters, tokens): a model of at most that many parameters has at most that working memory.
 
-Reading one token costs the weights once and every held token a little; with a small model the held tokens
-soon cost more than the weights. With these lengths the first word of a long conversation comes no more than
-half as late again as that of a young one.
+Reading one token costs one pass over the weights plus a little for every token in the context. With a small
+model the tokens soon cost more than the weights. With these limits the first word of a reply in a long
+session takes at most 1.5 times as long as in a new one.
 """
 
 SHARES = {"pinned": 15, "profile": 10, "summary": 35, "document": 15}
-"""Per cent of what the system prompt leaves of the target that a tier of the head may take at most."""
+"""The largest share of a head's tier, in per cent of the target minus the system prompt."""
 
 _LEAST_BESIDE_SYSTEM = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the person allows. Names and defaults are those of the settings."""
+    """The limits that the user sets. Names and defaults are those of the settings."""
 
     max_tokens: int = 30_000
     summary_target: int = 20_000
@@ -36,10 +36,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens. No prompt is ever longer than `limit`; `limit + reply` is the whole context.
+    """Sizes in tokens. No prompt is ever longer than `limit`; `limit + reply` is the whole context.
 
-    Beyond `working` the next epoch is prepared; it begins with at most `target`. `system` is what the system
-    prompt takes of it, `recall` the most that is recalled for one turn.
+    Above `working` the next epoch is prepared; it begins with at most `target`, of which the system prompt
+    takes `system`. `recall` is the most that is recalled for one turn.
     """
 
     limit: int
@@ -51,21 +51,21 @@ class Budget:
 
     @property
     def free(self) -> int:
-        """What the system prompt leaves of the target."""
+        """The target minus the system prompt."""
         return max(0, self.target - self.system)
 
     def most(self, tier: str) -> int:
-        """The most that a tier of the head may take (see `SHARES`)."""
+        """Returns the most that a tier of the head may take (see `SHARES`)."""
         return self.free * SHARES[tier] // 100
 
     def divide(self, wanted: Mapping[str, int]) -> dict[str, int]:
-        """What each tier of the head gets of what it wants, and `recent` all the rest of the target."""
+        """Returns what each tier of the head gets of what it wants; `recent` gets the rest of the target."""
         given = {tier: min(want, self.most(tier)) for tier, want in wanted.items()}
         return {**given, "recent": self.free - sum(given.values())}
 
 
 def preset(parameters: int) -> int | None:
-    """Working memory that suits a model of that size, or None when only its context bounds it.
+    """Returns the working memory that suits a model of that size, or None when only its context bounds it.
 
     An unknown size (0) is bounded by the context alone.
     """
@@ -73,19 +73,19 @@ def preset(parameters: int) -> int | None:
 
 
 def allocate(limits: Limits, *, context_length: int, reply: int, system: int, parameters: int = 0) -> Budget:
-    """The budget of one conversation with one model; sizes in tokens.
+    """Returns the budget of one session with one model; sizes in tokens.
 
-    `reply` is the longest reply that is asked for; it may not claim more than half of the context. A long
-    system prompt widens the working memory, as far as the context goes.
+    `reply` is the longest reply requested; it may claim at most half of the context. A long system prompt
+    widens the working memory, as far as the context allows.
     """
     reserve = min(reply, context_length // 2)
     limit = context_length - reserve
-    # Half of the context is the most that a reply may claim; a sixteenth stays for the turns that come before
-    # the next epoch is ready. It does not depend on the reply, so that every turn means the same epoch.
+    # A reply may claim half of the context. A sixteenth is reserved for the turns before the next epoch is
+    # ready. This bound ignores the actual `reply`, so that every turn leads to the same epoch.
     most = context_length * 7 // 16
     working = min(limits.max_tokens, preset(parameters) or limits.max_tokens, most)
     working = max(working, min(system + _LEAST_BESIDE_SYSTEM, most))
-    # A target that does not lie below the working memory would have every turn summarise; two thirds do.
+    # With a target not below the working memory every turn would summarise; then two thirds are used.
     share = limits.summary_target if limits.summary_target < limits.max_tokens else limits.max_tokens * 2 // 3
     target = working * share // limits.max_tokens
     target = max(target, min(system + _LEAST_BESIDE_SYSTEM // 2, working))

@@ -1,4 +1,4 @@
-"""What the context asks of whoever compacts older messages, and the rules between summaries."""
+"""The protocol for compacting older messages, and the rules between summaries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from memory.entities import Message
 
 @dataclass(frozen=True, slots=True)
 class TokenAllowance:
-    """Tokens that the parts of a new epoch may take."""
+    """The tokens that the parts of a new epoch may take."""
 
     recent: int
     summary: int
@@ -20,8 +20,11 @@ class TokenAllowance:
 
 @dataclass(frozen=True, slots=True)
 class CompactedHistory:
-    """Messages from index `start` on stay verbatim; `summaries` (oldest first) stand for those before it,
-    and `pinned` are those of them that stay word for word all the same."""
+    """A history after compaction.
+
+    Messages from index `start` on stay verbatim. `summaries` (oldest first) replace those before it, of which
+    `pinned` stay verbatim as well.
+    """
 
     start: int
     summaries: tuple[Summary, ...] = ()
@@ -29,7 +32,7 @@ class CompactedHistory:
 
 
 class HistoryCompactor(Protocol):
-    """Makes and merges summaries (see `memory.lifecycle`)."""
+    """Makes and merges summaries (see `memory.summaries.compaction`)."""
 
     async def fold(
         self,
@@ -43,14 +46,17 @@ class HistoryCompactor(Protocol):
     ) -> CompactedHistory:
         """Folds the oldest messages of a branch until the rest fits into `room.recent`.
 
-        `sizes` are tokens, one for each message (0 for one that is not sent). With `quick` no model is
-        asked. What was stored before is used again; what is made is stored at once.
+        `sizes` are tokens, one for each message (0 for one that is not sent). With `quick` no model is asked.
+        Stored summaries are reused; new ones are stored at once.
         """
         ...
 
 
 def require_wider(new: NewSummary, replaced: Sequence[Summary]) -> None:
-    """Raises `ValueError` when a summary covers nothing, or does not stand above all that it replaces."""
+    """Raises `ValueError` when a summary covers nothing, or does not supersede all that it replaces.
+
+    A summary must have a higher level than those it replaces, and cover all their messages, each once.
+    """
     covered = set(new.covers)
     if not covered or len(covered) < len(new.covers):
         raise ValueError("a summary covers messages, each of them once")
@@ -60,6 +66,6 @@ def require_wider(new: NewSummary, replaced: Sequence[Summary]) -> None:
 
 
 def state_of_new(replaced: Sequence[Summary]) -> SummaryState:
-    """Stale from the start when a source of what it was made from has changed while it was being made."""
+    """Returns the state of a new summary: stale when one that it replaces has become stale meanwhile."""
     stale = any(one.state is SummaryState.STALE for one in replaced)
     return SummaryState.STALE if stale else SummaryState.CURRENT

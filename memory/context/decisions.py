@@ -1,4 +1,4 @@
-"""What was looked at for a turn's prompt, and why most of it did not come in: pure functions."""
+"""Pure functions that record what recall found for a turn, and why most of it was left out."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from memory.recall.entities import Hit
 
 
 class Outcome(StrEnum):
-    """told: it stands in the prompt; repeats: what it was learned from stands in the prompt or is told;
-    echo: it says nothing that was not asked just now; too_far: not close enough to what was asked; no_room:
-    the tokens for recall were used up."""
+    """told: it is in the prompt; repeats: what it was learned from is in the prompt or among the hits; echo:
+    it adds nothing to what was just asked; too_far: not close enough to what was asked; no_room: the tokens
+    for recall were used up."""
 
     TOLD = "told"
     REPEATS = "repeats"
@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecallDecision:
-    """Something that recall found for a turn, without its words. `score` and `parts` as those of a hit."""
+    """Something that recall found for a turn, without its text. `score` and `parts` are those of the hit."""
 
     kind: str
     id: str
@@ -31,7 +31,7 @@ class RecallDecision:
 
 
 def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
-    """Without memories whose source messages are shown or among the hits: the words themselves say more."""
+    """Drops memories whose source messages are shown or among the hits: the messages themselves say more."""
     said = {*shown, *(hit.id for hit in hits if hit.kind == "message")}
     return [hit for hit in hits if said.isdisjoint(hit.sources)]
 
@@ -39,8 +39,11 @@ def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
 def considered(
     found: Sequence[Hit], new: Sequence[Hit], fresh: Sequence[Hit], worthy: Sequence[Hit], told: Sequence[Hit]
 ) -> tuple[RecallDecision, ...]:
-    """What became of everything that was `found`, in its order: `new` says more than what was asked, `fresh`
-    repeats nothing, `worthy` of that was close enough, `told` of that had room."""
+    """Returns the outcome of every hit in `found`, in order.
+
+    `new` adds something to what was asked, `fresh` repeats nothing, `worthy` was also close enough, and
+    `told` fitted.
+    """
     ids = [{hit.id for hit in hits} for hits in (new, fresh, worthy, told)]
     return tuple(RecallDecision(hit.kind, hit.id, _fate(hit, *ids), hit.score, hit.parts) for hit in found)
 

@@ -1,7 +1,8 @@
-"""What a prompt holds of the texts that are attached to a session.
+"""Selects what a prompt contains of the texts attached to a session.
 
-A text that fits is told whole: with the newest turn, and from the next epoch on in its head. Of one that does
-not, the passages nearest to the question ride with every turn. What is read of it is always said.
+A text that fits is included whole: with the newest turn, and from the next epoch on in its head. From one
+that does not fit, the passages nearest to the question are sent with every turn. What is read is always
+reported.
 """
 
 import asyncio
@@ -21,13 +22,13 @@ from memory.vectors.entities import passages
 from models.ports import TokenCounter
 
 _CHARACTERS_A_TOKEN = 12
-"""No text has more on the average: what is longer than this allows is not counted to see whether it fits."""
+"""No text averages more characters per token. Tokens of a longer text are not counted: it cannot fit."""
 _MOST_VECTORS = 4_000
 
 
 class DocumentReading(StrEnum):
-    """whole: told with this turn; standing: in the prompt since an earlier one; passages: some, with this
-    turn; unread: there was no room for any."""
+    """whole: sent with this turn; standing: in the prompt since an earlier turn; passages: some are sent with
+    this turn; unread: there was no room for any."""
 
     WHOLE = "whole"
     STANDING = "standing"
@@ -36,7 +37,7 @@ class DocumentReading(StrEnum):
 
 
 class Where(StrEnum):
-    """head: in that of the epoch; earlier: before the words of an earlier turn; newest: of the newest one."""
+    """head: in the epoch's head; earlier: in an earlier turn's preface; newest: in the newest turn's."""
 
     HEAD = "head"
     EARLIER = "earlier"
@@ -45,8 +46,10 @@ class Where(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentUse:
-    """How much of an attachment a prompt holds: `tokens`, and `passages` out of so many where it is not
-    whole; and where they stand."""
+    """How much of an attachment a prompt contains.
+
+    `tokens` is its size; `passages` of `of` are included where it is not whole; `where` is their position.
+    """
 
     id: str
     name: str
@@ -59,13 +62,13 @@ class DocumentUse:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What goes in front of the person's words, and what of each attachment is in the prompt then."""
+    """The text before the user's message, and what the prompt then contains of each attachment."""
 
     text: str = ""
     uses: tuple[DocumentUse, ...] = ()
 
     def without_new(self) -> "Told":
-        """What is left when there was no room for anything before the newest words."""
+        """Returns what remains when there was no room for anything before the newest message."""
         uses = (
             replace(use, reading=DocumentReading.UNREAD, tokens=0, passages=0)
             if use.where is Where.NEWEST
@@ -75,7 +78,7 @@ class Told:
         return Told("", tuple(uses))
 
     def read(self) -> Read:
-        """What of it counts as documents, and is not part of the head."""
+        """Returns what counts as documents and is not part of the head."""
         held = [use for use in self.uses if use.reading is not DocumentReading.UNREAD]
         return Read(
             sum(use.tokens for use in held if use.where is Where.NEWEST),
@@ -88,25 +91,25 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def whole_block(one: Attachment) -> str:
-    """A text under its name, in a fence that it does not hold itself."""
+    """Returns a text under its name, in a code fence longer than any in the text."""
     fence = "`" * max((len(run) + 1 for run in _FENCES.findall(one.text)), default=3)
     return f'Attached file "{one.name}":\n{fence}\n{one.text}\n{fence}'
 
 
 class PassageVectors(Protocol):
-    """The embedding model, as far as it answers."""
+    """The embedding model, when it is available."""
 
     async def model(self) -> str | None:
-        """Its fingerprint; None when there is none that works."""
+        """Returns its fingerprint; None when no embedding model works."""
         ...
 
     async def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | None:
-        """`float[len(texts)][dimension]`, each of length 1; None when it does not answer."""
+        """Returns `float[len(texts)][dimension]`, each of length 1; None when the model does not answer."""
         ...
 
 
 class Documents:
-    """Of one room. Without `embedding`, words alone choose passages."""
+    """The documents of one room. Without `embedding`, passages are chosen by their text alone."""
 
     def __init__(self, store: Store, counter: TokenCounter, embedding: PassageVectors | None = None) -> None:
         self._store = store
@@ -116,7 +119,7 @@ class Documents:
         self._vectors: dict[tuple[str, str, int], Sequence[float]] = {}
 
     async def whole(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Those that are told whole, in their order: as many as fit half of the working memory."""
+        """Returns the attachments to include whole, in order: as many as fit half of the working memory."""
         left = budget.working // 2
         found: list[WholeDocument] = []
         for one in await self._store.attachments.attached(session_id):
@@ -129,9 +132,10 @@ class Documents:
     async def told(
         self, session_id: str, messages: Sequence[Message], epoch: Epoch | NewEpoch, budget: Budget, used: int
     ) -> Told:
-        """For the last of `messages` (those in the prompt), of which `used` tokens are taken already.
+        """Returns the document text for the last of `messages` (those in the prompt).
 
-        What stands in its preface from an earlier answer is not told again.
+        `used` is the number of tokens taken already. What is in its preface from an earlier reply is not
+        repeated.
         """
         attached = await self._store.attachments.attached(session_id)
         if not attached:
@@ -169,7 +173,7 @@ class Documents:
     async def _passages(
         self, one: Attachment, question: str, earlier: Sequence[str], own: str, room: int
     ) -> tuple[str, DocumentUse]:
-        """The passages nearest to the question that fit and are not in the prompt yet, in their order."""
+        """Returns the nearest passages that fit and are not in the prompt yet, in text order."""
         pieces = await asyncio.to_thread(passages, one.text)
         lines = await asyncio.to_thread(lambda: [" ".join(piece.split()) for piece in pieces])
         chosen: list[int] = []
@@ -203,7 +207,7 @@ class Documents:
     async def _meaning(
         self, attachment_id: str, question: str, pieces: Sequence[str], at: Sequence[int]
     ) -> dict[int, float]:
-        """The cosine between the question and each of the pieces at these places; nothing without a model."""
+        """Returns the cosine of the question and each piece at these indices; empty without a model."""
         model = None if self._embedding is None else await self._embedding.model()
         if self._embedding is None or model is None:
             return {}
@@ -223,7 +227,7 @@ class Documents:
         }
 
     async def _size(self, one: Attachment, most: int) -> int | None:
-        """Tokens of an attachment that is told whole; None when it is far longer than `most`."""
+        """Returns the tokens of an attachment as a block; None when it is certainly longer than `most`."""
         known = self._sizes.get(one.id)
         if known is None and len(one.text) <= most * _CHARACTERS_A_TOKEN:
             known = self._sizes[one.id] = (await self._counter.count([f"{whole_block(one)}\n\n"]))[0]

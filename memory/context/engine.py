@@ -1,4 +1,4 @@
-"""Prompts that are only appended to: one epoch after another, each prepared while nobody waits."""
+"""Makes append-only prompts: one epoch after another, each prepared while the model is idle."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,15 +30,17 @@ async def trace(
     recalled: Sequence[Hit],
     read: Sequence[str] = (),
 ) -> None:
-    """Says what a preface holds (hits, and ids of attachments that are `read`), before it is stored: the
-    reply may never come, and its record with it."""
+    """Records what a preface contains (hits, and ids of attachments in `read`) before the preface is stored.
+
+    The reply may never arrive, and then its own record does not either.
+    """
     parts = [TierUse("recall", 0, tuple(hit.id for hit in recalled))] if recalled else []
     parts += [TierUse("document", 0, tuple(read))] if read else []
     await store.context.record_turn(TurnRecord(reply_id, session_id, None, model, "", 0, tuple(parts)))
 
 
 async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
-    """What was told, by tier, when the message that `reply_id` answers was answered before."""
+    """Returns what was recalled, by tier, for an earlier reply to the message that `reply_id` answers."""
     for earlier in await store.variants(reply_id):
         record = await store.context.turn(earlier.id)
         told = {part.tier: part for part in record.parts if part.tier in TOLD} if record is not None else {}
@@ -48,8 +50,10 @@ async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
 
 
 async def considered_before(store: Store, reply_id: str) -> tuple[RecallDecision, ...]:
-    """What was looked at when the message that `reply_id` answers was answered before: its preface stays as
-    it was made then, and so do the reasons for it."""
+    """Returns what was considered for an earlier reply to the message that `reply_id` answers.
+
+    Its preface is kept as it was made then, and so are the reasons for it.
+    """
     for earlier in await store.variants(reply_id):
         if found := await store.context.considered(earlier.id):
             return tuple(found)
@@ -61,7 +65,7 @@ _LEAST_PART = 64
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a prompt is assembled from. `held` are ids of what the newest message's preface holds."""
+    """What a prompt is assembled from. `held` are ids of what the newest message's preface contains."""
 
     epoch: Epoch | NewEpoch
     messages: list[Message]
@@ -112,10 +116,10 @@ class ContextEngine:
     async def prepare(
         self, session: Session, said_id: str, *, reply: int, reply_id: str | None = None
     ) -> Prepared:
-        """The prompt for the branch that ends with the person's message `said_id`.
+        """Returns the prompt for the branch that ends with the user's message `said_id`.
 
-        `reply` is the longest reply asked for, in tokens; `reply_id` the message that it will be. Raises
-        `ContextTooSmall` when the message alone does not fit: nothing is ever cut in silence.
+        `reply` is the longest reply requested, in tokens; `reply_id` is the id of the reply. Raises
+        `ContextTooSmall` when the message alone does not fit: nothing is ever cut silently.
         """
         info, bare, budget = await self._measures(session, reply)
         sizes = self._sizes_for(info)
@@ -126,7 +130,7 @@ class ContextEngine:
             compacted, selected = await self._compact(session, selected, sizes, budget, prompt.tokens)
             prompt = await selected.assembled(sizes)
         if prompt.tokens > budget.limit and selected.said.preface:
-            # What was recalled is the first to go: the user's words are not.
+            # What was recalled is dropped first, never the user's text.
             selected = await self._without_recalled(selected)
             prompt = await selected.assembled(sizes)
         if prompt.tokens > budget.limit:
@@ -155,8 +159,10 @@ class ContextEngine:
         budget: Budget,
         sizes: TokenSizes,
     ) -> Selection:
-        """What the prompt is made of: the epoch and its messages, what is recalled, what is read of
-        documents. Raises `ContextTooSmall`."""
+        """Selects the epoch and its messages, what is recalled, and what is read of documents.
+
+        Raises `ContextTooSmall`.
+        """
         epoch, messages = await self._current(session, said_id, info, bare, budget, turn=True)
         said = messages[-1]
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
@@ -165,7 +171,7 @@ class ContextEngine:
         recalled = RecalledContext(said.preface)
         held: tuple[str, ...] = ()
         if said.preface:
-            # Answered before: its preface stays as it was made then, and so do the reasons for it.
+            # Answered before: the preface is kept as it was made then, and so are the reasons for it.
             if reply_id is not None:
                 part = (await traced(self._store, reply_id)).get("recall")
                 held = part.ids if part is not None else ()
@@ -185,12 +191,13 @@ class ContextEngine:
     async def _compact(
         self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int
     ) -> tuple[Compaction, Selection]:
-        """Begins a new epoch on the spot, with summaries made without a model, and selects for it again."""
+        """Begins a new epoch at once, with summaries made without a model, and selects for it again."""
         place = EpochPlace(session, self.system_of(session), selected.said)
         compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, tokens)
         epoch, said = compacted.epoch, selected.said
         messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
-        # Where files stand is another matter now: some of them went with what was summarised.
+        # The new epoch summarises some messages whose prefaces contained files, so documents are selected
+        # again.
         before = [*messages[:-1], replace(said, preface=selected.recalled.text)]
         documents = await self._told(session, before, epoch, budget, sizes)
         said = await self._with_preface(said, selected.recalled.text + documents.text)
@@ -215,7 +222,7 @@ class ContextEngine:
         budget: Budget,
         sizes: TokenSizes,
     ) -> Told:
-        """What is read of the session's attachments with the newest of `messages`."""
+        """Selects what is read of the session's attachments with the newest of `messages`."""
         if self._documents is None:
             return Told()
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
@@ -225,21 +232,21 @@ class ContextEngine:
         return [] if self._documents is None else await self._documents.whole(session_id, budget)
 
     async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
-        """The text alone when one message can hold it, else parts of it (`memory.context.long_messages`).
+        """Returns the text alone if one message can contain it, else parts (`memory.context.long_messages`).
 
-        `system` is the session's own system prompt, None for the default. A part takes a third of the
-        working memory at most, so that the ones before it can stand beside it.
+        `system` is the session's own system prompt, None for the default. A part takes at most a third of the
+        working memory, so that earlier parts fit beside it.
         """
         own = self._default_system() if system is None else system
         info, bare, budget = await self._measures_for(own, reply)
         (tokens,) = await self._counter.count([text])
-        # The head of a session that goes on may have grown to the target.
+        # The head of an ongoing session may have grown to the target.
         if tokens + info.shape.overhead[Role.USER] <= budget.limit - budget.target:
             return [text]
         return await in_parts(text, self._counter, max(_LEAST_PART, (budget.working - bare.tokens) // 3))
 
     async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
-        """Keeps what the reply's prompt was made of; returns whether the next epoch is due."""
+        """Stores what the reply's prompt was made of; returns whether the next epoch is due."""
         epoch = prepared.epoch
         stored = epoch if isinstance(epoch, Epoch) else await self._store.context.add_epoch(epoch)
         session_id = prepared.session.id
@@ -261,9 +268,9 @@ class ContextEngine:
         return held > prepared.budget.working
 
     async def replay(self, reply_id: str) -> tuple[ChatMessage, ...]:
-        """The exact messages that a stored reply answered.
+        """Returns the exact messages that a stored reply answered.
 
-        Raises `MessageNotFound` when its epoch is gone.
+        Raises `MessageNotFound` when its epoch was deleted.
         """
         record = await self._store.context.turn(reply_id)
         if record is None:
@@ -276,19 +283,19 @@ class ContextEngine:
         return to_send(epoch.head, branch[:-1], self._sizes_for(await self._model.info()))
 
     async def model_info(self) -> ModelInfo:
-        """The model that prompts are made for now."""
+        """Returns the model that prompts are currently made for."""
         return await self._model.info()
 
     def system_of(self, session: Session) -> str:
-        """The system prompt of a session: its own, or the default."""
+        """Returns the system prompt of a session: its own, or the default."""
         return self._default_system() if session.system_prompt is None else session.system_prompt
 
     # --- epochs -----------------------------------------------------------------------------------
 
     async def next_epoch(self, session_id: str, *, force: bool = False) -> Compaction | None:
-        """Prepares the next epoch of a session while nobody waits; None when none is due.
+        """Prepares the next epoch of a session in the background; returns None when none is due.
 
-        It serves from the turn after `ready`. With `force` it begins however little is held.
+        It serves from the turn after `ready`. With `force` it begins however short the prompt is.
         """
         session = await self._store.get_session(session_id)
         if session.head_id is None:
@@ -303,23 +310,23 @@ class ContextEngine:
         return await self._beginnings.planned(place, sizes, self._limits(), budget, before, force=force)
 
     def wait_for(self, compaction: Compaction) -> None:
-        """From now on the epoch serves only when `ready` has been called for it."""
+        """Withholds the epoch until `ready` is called for it."""
         self._serving.wait_for(compaction.epoch)
 
     def ready(self, session_id: str) -> None:
-        """The newest epoch of the session may serve: the model has read it."""
+        """Lets the newest epoch of the session serve: the model has read it."""
         self._serving.ready(session_id)
 
     def waiting(self, session_id: str) -> bool:
         return self._serving.waiting(session_id)
 
     async def resting(self, session_id: str) -> tuple[ChatMessage, ...] | None:
-        """What the next turn's prompt will begin with, as far as it is known; None for an empty session."""
+        """Returns the known beginning of the next turn's prompt; None for an empty session."""
         view = await self.view(session_id, reply=0)
         return view.messages if view is not None else None
 
     async def view(self, session_id: str, *, reply: int) -> ContextView | None:
-        """What the model would be given next, before the person's next words; None for an empty session."""
+        """Returns what the model would receive before the user's next message; None for an empty session."""
         session = await self._store.get_session(session_id)
         if session.head_id is None:
             return None
@@ -334,12 +341,11 @@ class ContextEngine:
     async def _current(
         self, session: Session, leaf_id: str, info: ModelInfo, bare: Head, budget: Budget, *, turn: bool
     ) -> tuple[Epoch | NewEpoch, list[Message]]:
-        """The epoch that serves a branch, and the branch from its start on."""
+        """Returns the epoch that serves a branch, and the branch from its start on."""
         find = self._serving.for_turn if turn else self._serving.newest
 
         async def first() -> Head:
-            """The head of a session that has no epoch yet: the system prompt, and what is known of the
-            person."""
+            """Makes the head of a session without an epoch: the system prompt and the profile."""
             page = await self._page(session, budget)
             if not page.memories:
                 return bare
@@ -352,7 +358,7 @@ class ContextEngine:
         sizes, limits = self._sizes_for(info), self._limits()
         begun = await self._beginnings.from_summaries(place, sizes, limits, budget)
         if begun is None and len(messages) > limits.recent_messages_min:
-            # Nothing is read of it yet: a long one that was brought along need not be read whole.
+            # The model has read none of it: a long imported session need not be read whole.
             held = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
             if held > budget.working:
                 begun = (await self._beginnings.at_once(place, sizes, limits, budget, held, messages)).epoch
@@ -361,7 +367,7 @@ class ContextEngine:
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
 
     async def _page(self, session: Session, budget: Budget) -> Profile:
-        """What is known of the person, as far as this session may use it."""
+        """Returns the profile of the user, as far as this session may use it."""
         if self._profile is None or session.memory_mode not in USES_MEMORY:
             return Profile()
         return await self._profile.page(budget.most("profile"), project=session.project)
@@ -372,7 +378,7 @@ class ContextEngine:
         return await self._store.update_message(said.id, MessagePatch(preface=preface))
 
     async def _measures(self, session: Session, reply: int) -> tuple[ModelInfo, Head, Budget]:
-        """The model, the head of a session that has no epoch yet, and the budget."""
+        """Returns the model, the head of a session that has no epoch yet, and the budget."""
         return await self._measures_for(self.system_of(session), reply)
 
     async def _measures_for(self, system: str, reply: int) -> tuple[ModelInfo, Head, Budget]:
@@ -394,5 +400,5 @@ class ContextEngine:
 
 
 def epoch_tokens(parts: Sequence[TierUse]) -> int:
-    """What a head costs in a prompt."""
+    """Returns the tokens of a head in a prompt."""
     return sum(part.tokens for part in parts)

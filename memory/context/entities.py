@@ -1,16 +1,16 @@
-"""The values of a prompt's making: what a tier takes, summaries with their sources, epochs, turns."""
+"""The value types of prompt making: what a tier takes, summaries with their sources, epochs, turns."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 TOLD = frozenset({"recall", "document"})
-"""Tiers that stand in front of the person's words, in a message's preface."""
+"""Tiers placed before the user's text, in a message's preface."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierUse:
-    """How much of the prompt one tier takes: tokens, and the ids of what is in it.
+    """How much of the prompt one tier takes: its tokens, and the ids of what it contains.
 
     Tiers: system, profile, pinned, summary, recent, recall, document, user.
     """
@@ -21,7 +21,7 @@ class TierUse:
 
 
 class SummaryState(StrEnum):
-    """current: may stand in a prompt; merged: a wider one stands for it; stale: a source has changed."""
+    """current: may be in a prompt; merged: a wider one replaces it; stale: a source has changed."""
 
     CURRENT = "current"
     MERGED = "merged"
@@ -30,10 +30,11 @@ class SummaryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands for older messages. `covers` are message ids, oldest first, without gaps on their branch.
+    """A summary that replaces older messages in a prompt.
 
-    `level` 0 was made from messages, n + 1 from summaries of level n or less. `fallback` says that no model's
-    text passed the checks, so that it is put together from sentences of the source; it is improved later.
+    `covers` are message ids, oldest first, without gaps on their branch. `level` 0 was made from messages, n
+    + 1 from summaries of level n or less. `fallback` says that no model's text passed the checks, so it
+    consists of sentences of the source; it is improved later.
     """
 
     id: str
@@ -53,7 +54,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """A summary before it is stored. `replaces` are summaries that it is merged from: they become merged."""
+    """A summary before it is stored. `replaces` are the summaries merged into it; they become merged."""
 
     text: str
     covers: tuple[str, ...]
@@ -68,8 +69,8 @@ class NewSummary:
 class Epoch:
     """A stretch of a session in which the prompt is only appended to.
 
-    `head` is the whole system message, frozen; `parts` says which tiers it is made of; messages from
-    `start_id` on follow verbatim. `model` is the fingerprint of the model it was measured for.
+    `head` is the whole system message, frozen; `parts` lists its tiers. Messages from `start_id` on follow
+    verbatim. `model` is the fingerprint of the model it was measured for.
     """
 
     id: str
@@ -94,7 +95,7 @@ class NewEpoch:
 
 @dataclass(frozen=True, slots=True)
 class WholeDocument:
-    """An attachment as it stands in a prompt in which it is whole."""
+    """An attachment as it appears in a prompt that contains it whole."""
 
     id: str
     block: str
@@ -102,8 +103,11 @@ class WholeDocument:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What a reply's prompt was made of. `prompt_hash` is the hex SHA-256 over its token ids, each as four
-    little-endian bytes; `epoch_id` is None when the epoch is gone."""
+    """What a reply's prompt was made of.
+
+    `prompt_hash` is the hex SHA-256 over its token ids, each as four little-endian bytes. `epoch_id` is None
+    when the epoch was deleted.
+    """
 
     reply_id: str
     session_id: str
@@ -116,10 +120,10 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """A stored state of a session: for which model, and which tokens it has read.
+    """A stored snapshot of a session: for which model, and which tokens it has read.
 
     `model` is the model's fingerprint, `prefix_hash` the `models.messages.hash_tokens` of the tokens, `size`
-    the bytes of the state.
+    the size of the snapshot in bytes.
     """
 
     session_id: str

@@ -1,4 +1,4 @@
-"""Epochs: how one begins, what its frozen head holds, and which one serves the next turn."""
+"""Epochs: how one begins, what its frozen head contains, and which one serves the next turn."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from memory.storage.store import Store
 
 
 def usable(epochs: Sequence[Epoch], system: str) -> list[Epoch]:
-    """Those that were made with this system prompt, newest first."""
+    """Returns those made with this system prompt, newest first."""
     return [epoch for epoch in reversed(epochs) if made_for(epoch.head, system)]
 
 
 def on_branch(epochs: Sequence[Epoch], branch: Sequence[Message]) -> list[Epoch]:
-    """Those whose first verbatim message is on the branch.
+    """Returns those whose first verbatim message is on the branch.
 
-    That is enough: a message's ancestors are the same on every branch it is on, and a head speaks only of
+    That is sufficient: a message's ancestors are the same on every branch it is on, and a head covers only
     ancestors.
     """
     ids = {message.id for message in branch}
@@ -28,7 +28,7 @@ def on_branch(epochs: Sequence[Epoch], branch: Sequence[Message]) -> list[Epoch]
 
 
 class EpochSelector:
-    """Knows, of this run of the program, which epochs have served and which still wait to be read."""
+    """Tracks, for this run of the program, which epochs have served and which are still to be read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class EpochSelector:
         self._served[epoch.session_id] = epoch.id
 
     def wait_for(self, epoch: Epoch) -> None:
-        """From now on this epoch serves only when `ready` has been called for its session."""
+        """Withholds this epoch until `ready` is called for its session."""
         self._waiting[epoch.session_id] = epoch.id
 
     def ready(self, session_id: str) -> None:
@@ -51,10 +51,10 @@ class EpochSelector:
     async def newest(
         self, session_id: str, leaf_id: str, model: str, system: str, first: Callable[[], Awaitable[Head]]
     ) -> tuple[Epoch | NewEpoch, list[Message]]:
-        """The newest epoch on the branch of `leaf_id`, and the branch from the epoch's start on.
+        """Returns the newest epoch on the branch of `leaf_id`, and the branch from the epoch's start on.
 
-        `first` makes the head of a session that has none yet. `model` is a fingerprint, `system` the system
-        prompt.
+        `first` makes the head of a session that has no epoch yet. `model` is a fingerprint, `system` the
+        system prompt.
         """
         known = usable(await self._store.context.epochs(session_id, model), system)
         branch = await self._store.branch(session_id, leaf_id, since=[epoch.start_id for epoch in known])
@@ -67,7 +67,7 @@ class EpochSelector:
     async def for_turn(
         self, session_id: str, leaf_id: str, model: str, system: str, first: Callable[[], Awaitable[Head]]
     ) -> tuple[Epoch | NewEpoch, list[Message]]:
-        """As `newest`, but the one that has served so far goes on until the newest has been read."""
+        """As `newest`, but the epoch that served last continues until the newest has been read."""
         epoch, branch = await self.newest(session_id, leaf_id, model, system, first)
         served = self._served.get(session_id)
         if not isinstance(epoch, Epoch) or self._waiting.get(session_id) != epoch.id or served is None:
@@ -83,7 +83,7 @@ _ANY_NUMBER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A new epoch: tokens of the prompt before and after it."""
+    """A new epoch, with the tokens of the prompt before and after it."""
 
     session_id: str
     epoch: Epoch
@@ -93,7 +93,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class EpochPlace:
-    """Where an epoch is to begin: the session with its system prompt, and the newest message of a branch."""
+    """Where an epoch is to begin: the session, its system prompt, and the newest message of a branch."""
 
     session: Session
     system: str
@@ -110,8 +110,10 @@ class EpochBuilder:
         page: Callable[[Session, Budget], Awaitable[Profile]],
         documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],
     ) -> None:
-        """`page` makes the profile that a session's next epoch begins with, `documents` tells which
-        attachments (by the session's id) are whole in it."""
+        """`page` makes the profile with which a session's next epoch begins.
+
+        `documents` returns the attachments (by session id) that are whole in it.
+        """
         self._store = store
         self._folder = folder
         self._page = page
@@ -127,7 +129,7 @@ class EpochBuilder:
         *,
         force: bool,
     ) -> Compaction:
-        """The oldest turns fold until what stays fits the target; with `force` all but the newest do."""
+        """Folds the oldest turns until the rest fits the target; with `force` all but the newest."""
         room = TokenAllowance(-1 if force else _recent(budget), budget.most("summary"), budget.most("pinned"))
         return await self._begun(place, sizes, limits, room, budget, before, quick=False)
 
@@ -140,9 +142,9 @@ class EpochBuilder:
         before: int,
         branch: Sequence[Message] | None = None,
     ) -> Compaction:
-        """As `planned`, without a model and so that the newest message, which did not fit, does.
+        """As `planned`, without a model, and such that the newest message, which did not fit, fits.
 
-        `branch` are all messages of the branch, when they have been read already.
+        `branch` are all messages of the branch, if already read.
         """
         summary, pinned = budget.most("summary"), budget.most("pinned")
         (newest,) = await sizes.of([place.newest])
@@ -155,8 +157,10 @@ class EpochBuilder:
     async def from_summaries(
         self, place: EpochPlace, sizes: TokenSizes, limits: Limits, budget: Budget
     ) -> Epoch | None:
-        """An epoch of the summaries that stand already, when one of them was changed, or the model or the
-        system prompt was; nothing more folds than must. None when the session has no summaries."""
+        """Begins an epoch from existing summaries, after one of them, the model or the system prompt changed.
+
+        Folds no more than necessary. Returns None when the session has no summaries.
+        """
         if not await self._store.context.summaries(place.session.id):
             return None
         summary, pinned = budget.most("summary"), budget.most("pinned")
@@ -205,5 +209,5 @@ class EpochBuilder:
 
 
 def _recent(budget: Budget) -> int:
-    """What the verbatim messages may take when an epoch begins."""
+    """Returns what the verbatim messages may take when an epoch begins."""
     return budget.divide({tier: budget.most(tier) for tier in ("profile", "summary", "pinned")})["recent"]

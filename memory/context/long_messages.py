@@ -1,4 +1,4 @@
-"""A text that is too long for one message, in parts: cut at paragraphs, else sentences, else words."""
+"""Splits a text that is too long for one message: at paragraphs, else sentences, else words."""
 
 import asyncio
 import re
@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from models.ports import TokenCounter
 
-# What ends a paragraph, a sentence or line, a word. A run of marks is looked at once, from its first one:
-# that keeps them linear.
+# The end of a paragraph, of a sentence or line, of a word. A run of marks is matched once, from its first
+# character: that keeps the patterns linear.
 _BORDERS = (
     re.compile(r"\n[^\S\n]*+\n\s*+"),
     re.compile(r"\n++|(?<![.!?…])[.!?…]++[\"”’)\]]*+\s++|[。！？]++"),
@@ -18,13 +18,13 @@ _BORDERS = (
 
 _JOINERS = frozenset("\u200d\ufe0f")
 _MOST_JOINED = 32
-"""Characters of one cluster that are kept together. Longer ones are nobody's writing."""
+"""The most characters of one cluster kept together. Longer ones do not occur in real writing."""
 
 
 async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
-    """Parts of at most `most` tokens each, in order, with all words of the text.
+    """Returns parts of at most `most` tokens each, in order, with all words of the text.
 
-    A word is cut only when it is longer than a part by itself, as a key or a line of data can be.
+    A word is cut only when it alone is longer than a part, as a key or a line of data can be.
     """
     parts: list[str] = []
     held, size = "", 0
@@ -33,12 +33,12 @@ async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
             parts.append(held.strip())
             held, size = "", 0
         held, size = held + piece, size + tokens
-    # A border that is too wide for a part is nothing to be said.
+    # A part may be only a border, which says nothing.
     return [part for part in (*parts, held.strip()) if part]
 
 
 async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str, int]]:
-    """Pieces with their tokens: as coarse as the size allows."""
+    """Returns pieces with their tokens, as coarse as the size allows."""
     found = [(text, (await counter.count([text]))[0])] if text else []
     for border in _BORDERS:
         finer: list[tuple[str, int]] = []
@@ -60,13 +60,13 @@ async def _pieces(text: str, counter: TokenCounter, most: int) -> list[tuple[str
 
 
 def _cut(text: str, border: re.Pattern[str]) -> list[str]:
-    """The text cut behind each border. The pieces, one after the other, are the whole text."""
+    """Cuts the text after each border. The concatenated pieces are the whole text."""
     ends = [*(match.end() for match in border.finditer(text)), len(text)]
     return [text[begin:end] for begin, end in pairwise([0, *ends]) if begin < end]
 
 
 def _halves(piece: str) -> tuple[str, ...]:
-    """Both halves of a piece; what belongs to the character before stays with it, where that can be."""
+    """Returns both halves of a piece. Combining characters stay with the one before, where possible."""
     middle = len(piece) // 2
     for at in range(middle, max(0, middle - _MOST_JOINED), -1):
         if not unicodedata.combining(piece[at]) and not _JOINERS.intersection(piece[at - 1 : at + 1]):
@@ -75,6 +75,6 @@ def _halves(piece: str) -> tuple[str, ...]:
 
 
 async def _counted(pieces: Sequence[str], counter: TokenCounter) -> list[tuple[str, int]]:
-    # Where two pieces meet, their tokens may be cut otherwise than in the whole: one more is allowed for.
+    # Where two pieces meet, the text may tokenise differently than as a whole: one more token is allowed for.
     counts = await counter.count(pieces)
     return [(piece, tokens + 1) for piece, tokens in zip(pieces, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""What the making of a prompt gives: the prompt of a turn, and what the next one begins with."""
+"""The results of making a prompt: the prompt of a turn, and what the next one begins with."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from models.messages import ChatMessage, ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A turn's prompt and what it was made from. `said` is the person's message with its preface.
+    """A turn's prompt and what it was made from. `said` is the user's message with its preface.
 
-    `compacted` is the new epoch that had to be begun on the spot because the old one was full.
+    `compacted` is the new epoch that had to begin at once because the old one was full.
     """
 
     prompt: Prompt

@@ -21,7 +21,7 @@ from models.ports import TokenCounter
 
 MOST_HITS = 5
 LOOKED_AT = 12
-"""Hits that are asked for: some of them are only what is asked now, said before."""
+"""The number of hits requested: some only repeat what is asked now."""
 
 _WORDS = 0.3
 _MARKED = 0.1
@@ -36,21 +36,20 @@ _ONLY_ASKS = re.compile(r"[^.!?？。]*+[?？]++\s*")
 
 
 def needs_nothing(text: str) -> bool:
-    """Whether a turn is such that no memory could help: greetings, thanks and the like."""
+    """Whether no memory could help with a turn: greetings, thanks and the like."""
     return is_small_talk(text)
 
 
 def asks(text: str) -> bool:
-    """Whether a turn asks for something; in others memories are brought back only when they are close."""
+    """Whether a turn asks for something; for others only close memories are recalled."""
     return "?" in text or "？" in text or refers_back(text)
 
 
 def novel_hits(text: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Those of `hits` that tell anything that is not in `text` already: no echo, no small talk, and more than
-    a question.
+    """Returns the hits that add something to `text`: no echoes, no small talk, and more than a question.
 
-    What answers a question may differ from it by a single word. Beside words that ask for nothing, a passage
-    that shares more than three quarters of its own with them only says the same once more.
+    The answer to a question may differ from it by a single word. For a text that asks nothing, a passage that
+    shares more than three quarters of its words with it is a repetition.
     """
     said, asked = _words(text), asks(text)
     return [hit for hit in hits if _is_news(hit.passage, said, asked=asked)]
@@ -65,10 +64,10 @@ def _is_news(passage: str, said: AbstractSet[str], *, asked: bool) -> bool:
 
 
 def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Those of `hits` (`news`, best first) that may stand in the prompt of a turn, at most `MOST_HITS`.
+    """Returns the hits (from `novel_hits`, best first) relevant enough for a prompt, at most `MOST_HITS`.
 
-    A question has its memories when at least one of them is close to it; the others may then be less so,
-    since an answer is often beside the words that are like the question.
+    A question gets memories when at least one of them is close to it. The others may then be less close,
+    since an answer is often next to the text that resembles the question.
     """
     if not hits:
         return []
@@ -84,9 +83,9 @@ def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def closeness(hit: Hit) -> float:
-    """How close a hit is to what was asked, whatever else was found. Without vectors: by its words alone.
+    """Returns how close a hit is to what was asked, regardless of other hits; without vectors, by its text.
 
-    What the person has marked as important may be somewhat less close.
+    What the user has marked as important may be slightly less close.
     """
     cosine, words = hit.grounds.cosine, hit.grounds.words
     marked = _MARKED * hit.parts.get("importance", 0.0)
@@ -101,19 +100,19 @@ USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
 
 
 KINDS = frozenset({"message", "memory"})
-"""What a turn recalls: what was said, and what was learned from it."""
+"""What a turn recalls: messages, and the memories learned from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledContext:
-    """What goes in front of the person's words, what of memory stands in it, and what was looked at."""
+    """The text before the user's message, the memories in it, and what was considered."""
 
     text: str
     hits: tuple[Hit, ...] = ()
     considered: tuple[RecallDecision, ...] = ()
 
     def without_room(self) -> "RecalledContext":
-        """As it is when the prompt has no room for any of it."""
+        """Returns the result for a prompt that has no room for any of it."""
         told = [
             replace(one, fate=Outcome.NO_ROOM) if one.fate is Outcome.TOLD else one for one in self.considered
         ]
@@ -121,7 +120,7 @@ class RecalledContext:
 
 
 class ContextRecall:
-    """Makes the preface of the person's newest message: the time, and what was said before that matters."""
+    """Makes the preface of the user's newest message: the time, and relevant earlier content."""
 
     def __init__(
         self, counter: TokenCounter, clock: Clock, *, recall: Recall | None = None, zone: tzinfo | None = None
@@ -139,10 +138,10 @@ class ContextRecall:
         limits: Limits,
         tokens: int,
     ) -> RecalledContext:
-        """For the last of `messages` (those in the prompt).
+        """Returns the preface for the last of `messages` (those in the prompt).
 
-        At most `tokens` tokens are recalled, and only what is worth them. What is in the prompt already is
-        never repeated.
+        At most `tokens` tokens are recalled, and only relevant ones. What is in the prompt already is never
+        repeated.
         """
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
@@ -166,7 +165,7 @@ class ContextRecall:
         asked = messages[-1].content
         if needs_nothing(asked):
             return []
-        # A copy of a session has the same words under other ids.
+        # A copy of a session has the same text under other ids.
         texts = {message.content for message in messages}
         found = await recall.recall(
             asked,
@@ -181,7 +180,7 @@ class ContextRecall:
         return [hit for hit in found if hit.text not in texts]
 
     async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
-        """The best hits whose lines fit, each counted with its mark and end of line."""
+        """Returns the best hits whose lines fit, each counted with its bullet and line end."""
         kept: list[tuple[Hit, str]] = []
         left = tokens
         for hit in hits:
@@ -196,7 +195,7 @@ class ContextRecall:
 
 
 def _told(messages: Sequence[Message], zone: tzinfo | None) -> datetime | None:
-    """When the model was last told the time in this prompt."""
+    """Returns when this prompt last gave the model the time."""
     for message in reversed(messages[:-1]):
         if message.role is Role.USER and message.preface.startswith("["):
             return message.created_at.astimezone(zone)

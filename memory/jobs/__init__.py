@@ -1,1 +1,1 @@
-"""Background work: a durable queue, its runner, and the gate that keeps it out of the way."""
+"""Background work: a durable queue, its runner, and the gate that gives turns priority."""

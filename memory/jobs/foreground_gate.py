@@ -1,4 +1,4 @@
-"""Keeps background work out of the way: it waits during replies, takes its share, and yields the GIL."""
+"""Keeps background work from delaying replies: it waits for turns, caps CPU use, and yields the GIL."""
 
 import asyncio
 import time
@@ -12,17 +12,17 @@ T = TypeVar("T")
 AT_A_TIME_S = 0.002
 PAUSE_S = 0.001
 LATE_S = 0.003
-"""A pause that lasted so long ended late: another thread was at work, and was made to stop for this one."""
+"""A pause this long ended late: another thread was running and had to release the GIL for this one."""
 MOST_PAUSES = 10
-"""For so long, one after the other, others go first: what is put off must be done some day."""
+"""The most pauses in a row that give way to other threads: deferred work must finish eventually."""
 
 
 class Gently(Sequence[T]):
-    """What a thread goes through item by item: it rests for a moment now and then.
+    """A sequence that a thread iterates over with short pauses, so that other threads can run.
 
-    One thread at a time runs Python. One that never rests is taken off only when another has waited for five
-    thousandths of a second, and that for every row that is read of a database, and every key that is pressed.
-    While others are at work it goes on resting; where there are none, it takes half as long again as without.
+    Only one thread at a time runs Python. A thread that never pauses gives up the GIL only after another has
+    waited 5 ms, and that for every database row read and every key pressed. While other threads are busy it
+    keeps pausing; when there are none, iteration takes 1.5 times as long as without pauses.
     """
 
     def __init__(self, items: Sequence[T]) -> None:
@@ -47,7 +47,7 @@ class Gently(Sequence[T]):
 
 
 def _rested() -> float:
-    """Lets others go first; the time then."""
+    """Lets other threads run; returns the time afterwards."""
     now = time.perf_counter()
     for _ in range(MOST_PAUSES):
         began = now
@@ -67,12 +67,12 @@ _serving: ContextVar[bool] = ContextVar("serving", default=False)
 
 class Power(Protocol):
     def on_battery(self) -> bool:
-        """Whether the computer runs on its battery now."""
+        """Whether the computer runs on battery now."""
         ...
 
 
 class ForegroundGate:
-    """Knows whether somebody waits for a reply. One for all who share a model."""
+    """Tracks whether a turn is in progress. One instance for all that share a model."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -86,9 +86,9 @@ class ForegroundGate:
 
     @asynccontextmanager
     async def foreground(self) -> AsyncIterator[None]:
-        """Around a turn: while any is inside, no step of background work begins."""
+        """Wraps a turn: while any is inside, no step of background work begins."""
         before = _serving.get()
-        # Not reset by its token: a generator that holds this may be closed in another context.
+        # Not reset by its token: a generator that is inside may be closed in another context.
         _serving.set(True)
         self._turns += 1
         self._idle.clear()
@@ -103,16 +103,16 @@ class ForegroundGate:
                     listener()
 
     async def idle(self) -> None:
-        """Returns when no turn is under way."""
+        """Returns when no turn is in progress."""
         while self.busy:
             # Woken waiters run later: the next turn may have begun by then.
             await self._idle.wait()
 
     async def checkpoint(self) -> None:
-        """For a handler to await between its steps: returns when it may go on.
+        """Awaited by a handler between its steps; returns when it may continue.
 
-        It waits for the end of a turn, of a pause, and of the rest that a cap on processor time asks for.
-        What a turn itself does through the same code, in its own task or in one it started, never waits.
+        It waits for the end of a turn, of a pause, and of the rest that a cap on CPU time requires. What a
+        turn does through the same code, in its own task or one it started, never waits.
         """
         brake = _brake.get()
         if brake is not None:
@@ -148,17 +148,17 @@ class Throttle:
         self._owed = 0.0
 
     def begin(self) -> None:
-        """Work goes on from now."""
+        """Marks the start of work."""
         self._since = self._monotonic()
 
     def end(self) -> None:
-        """Work has stopped; the rest that is owed for it adds up."""
+        """Marks the end of work and adds the rest that it requires."""
         if self._since is not None:
             self._owed += (self._monotonic() - self._since) * self._cost
             self._since = None
 
     async def rest(self) -> None:
-        """Returns when nothing is owed any more."""
+        """Waits out the rest that is owed."""
         owed, self._owed = self._owed, 0.0
         if owed > 0:
             await self._sleep(owed)

@@ -1,4 +1,4 @@
-"""A durable queue of background work: its values, and what a store of them must offer."""
+"""The values of the durable background queue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 CLOCK_WAS_AHEAD = timedelta(hours=1)
-"""What was last changed so much later than now was changed by a clock that was ahead."""
+"""A job last changed more than this after the current time was changed by a clock that was ahead."""
 
 
 class JobState(StrEnum):
-    """failed: given up after its last attempt, kept to be seen."""
+    """failed: abandoned after its last attempt, kept for inspection."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -19,7 +19,7 @@ class JobState(StrEnum):
 
 
 class Priority(IntEnum):
-    """How urgent a job is; the smaller number goes first. Jobs may also use numbers in between."""
+    """How urgent a job is; smaller numbers run first. Numbers in between are allowed."""
 
     URGENT = 0
     HIGH = 25
@@ -29,10 +29,10 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work. `kind` says which handler does it, `key` which piece of that kind it is.
+    """One unit of work. `kind` selects the handler, `key` identifies the job within its kind.
 
-    `payload` is a JSON object of ids and numbers, never words. `attempts` counts the one under way. `error`
-    is the type of the last error with its numbers.
+    `payload` is a JSON object of ids and numbers, never text content. `attempts` includes the current one.
+    `error` is the type of the last error with its numbers.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Job:
 
 
 class JobPostponed(Exception):
-    """Raised by a handler whose time has not come: the job waits until `until`, as if not attempted."""
+    """Raised by a handler that is too early: the job waits until `until`, as if not attempted."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until.isoformat())
@@ -58,7 +58,7 @@ class JobPostponed(Exception):
 
 
 def error_facts(error: BaseException) -> str:
-    """The type of an error and the numbers it carries, such as `ContextTooSmall limit=4096 needed=5000`."""
+    """Returns an error's type and the numbers it carries, e.g. `ContextTooSmall limit=4096 needed=5000`."""
     found = {
         name: value for name, value in getattr(error, "__dict__", {}).items() if not name.startswith("_")
     }

@@ -1,4 +1,4 @@
-"""Works the background queue of a room: one job at a time, while nobody waits for a reply."""
+"""Runs the background queue of a room: one job at a time, while no turn is in progress."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -14,19 +14,19 @@ from memory.jobs.queue import Job, JobPostponed, JobState, Priority, error_facts
 from memory.storage.jobs import JobStore
 
 Handler = Callable[[Job], Awaitable[None]]
-"""Does one job. It may be cancelled at any await and is then run again from its beginning; what it raises
-is tried again later. `ForegroundGate.checkpoint` between its steps lets turns go first."""
+"""Does one job. It may be cancelled at any await and is then run again from its beginning; after an error it
+is retried later. Awaiting `ForegroundGate.checkpoint` between its steps lets turns run first."""
 
 BACK_OFF = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10), timedelta(hours=1))
 MAX_ATTEMPTS = len(BACK_OFF) + 1
 LOOK_S = 30.0
-"""How often to look again at what no call tells of: the time after the machine slept, the battery."""
+"""Seconds between polls of what sends no notification: the time after the machine slept, the battery."""
 _LEAST_DELAY = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Work that comes round: a job of `kind` is queued when `every` has gone by since it was last done."""
+    """Periodic work: a job of `kind` is queued when `every` has passed since it was last done."""
 
     name: str
     every: timedelta
@@ -39,19 +39,19 @@ class Duty:
         return f"duty/{self.name}"
 
     def due(self, done: datetime | None, now: datetime) -> bool:
-        """A time of last doing in the future was written by a wrong clock and does not count."""
+        """Whether the duty is due. A `done` in the future was written by a wrong clock and does not count."""
         return done is None or not timedelta(0) <= now - done < self.every
 
 
 class Held(StrEnum):
-    """Why no job is begun."""
+    """Why no job is started."""
 
     PAUSED = "paused"
     BATTERY = "battery"
 
 
 class Stage(StrEnum):
-    """What has just happened to a job; back: it is queued as before, retry: after an error."""
+    """What just happened to a job; back: queued as before, retry: queued after an error."""
 
     STARTED = "started"
     DONE = "done"
@@ -64,8 +64,8 @@ class Stage(StrEnum):
 class RunReport:
     """What `JobRunner.run_until_empty` did.
 
-    `failed` are jobs whose last attempt raised an error, given up or not; `remaining` are queued still (for
-    a later time, or for a program that knows their kind); `held` says why it stopped early.
+    `failed` are jobs whose last attempt raised an error, given up or not; `remaining` are still queued (for a
+    later time, or for a program that knows their kind); `held` says why it stopped early.
     """
 
     done: int
@@ -75,7 +75,7 @@ class RunReport:
 
 
 class JobRunner:
-    """Takes jobs of the kinds it has handlers for. At most one of its `run_…` methods at a time."""
+    """Runs jobs of the kinds it has handlers for. At most one of its `run_…` methods at a time."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class JobRunner:
         power: Power | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """With `power` nothing is done on battery. `handlers` may grow later; so may the duties."""
+        """With `power` nothing is done on battery. Handlers and duties may be added later."""
         self._store = store
         self._clock = clock
         self._gate = gate
@@ -101,12 +101,12 @@ class JobRunner:
         self._duties: dict[tuple[str, str], Duty] = {}
         self._queued_duties: set[Duty] = set()
         self._stranded = False
-        # Nobody else writes these while the room is open: they are read once.
+        # Nothing else writes these while the room is open, so they are read once.
         self._paused: bool | None = None
         self._duties_done: dict[str, datetime | None] = {}
         self.running: Job | None = None
         self.waiting: Held | None = None
-        """Why work that is due is not done; None when there is none, or it is done."""
+        """Why due work is not done; None when none is due or it is being done."""
         self.on_waiting: Callable[[], object] = lambda: None
         self.listener: Callable[[Job, Stage], None] = lambda _job, _stage: None
         for duty in duties:
@@ -121,11 +121,11 @@ class JobRunner:
         self._duties[duty.kind, duty.key] = duty
 
     def wake(self) -> None:
-        """Makes `run_forever` look at the queue now: something was added, or a pause is over."""
+        """Makes `run_forever` check the queue now: something was added, or a pause has ended."""
         self._wake.set()
 
     async def held(self) -> Held | None:
-        """Why no job may be begun now, turns apart; None when one may."""
+        """Returns why no job may start now, apart from turns; None when one may."""
         if self._paused is None:
             self._paused = await self._store.paused()
         if self._paused:
@@ -135,15 +135,15 @@ class JobRunner:
         return None
 
     async def set_paused(self, paused: bool) -> None:  # noqa: FBT001 - the one argument is the value
-        """Begins no job from now on, in later runs of the program too, or does so again."""
+        """Pauses or resumes the start of jobs; durable across runs of the program."""
         await self._store.set_paused(paused)
         self._paused = paused
         self.wake()
 
     async def run_until_empty(self) -> RunReport:
-        """Does all that is due, duties too, and what becomes due meanwhile; waits for nothing but its share.
+        """Does all jobs and duties that are or become due; pauses only for turns and the throttle.
 
-        Raises what storage raises. Cancelled, it queues the job under way again.
+        Raises what storage raises. If cancelled, it queues the current job again.
         """
         await self._store.recover()
         done: set[str] = set()
@@ -160,9 +160,9 @@ class JobRunner:
         return RunReport(len(done), len(failed), remaining, held)
 
     async def run_forever(self) -> None:
-        """Works until it is cancelled, or the room is closed. Never busy while there is nothing to do.
+        """Works until cancelled, or until the room is closed. Idle while there is nothing to do.
 
-        Raises `RoomDamaged` and what a mistake in this program raises; a full disk is waited out.
+        Raises `RoomDamaged` and programming errors. Waits while the disk is full.
         """
         self._stranded = True
         while True:
@@ -178,10 +178,10 @@ class JobRunner:
                 await self._pause(wait_s)
 
     async def _step(self) -> float:
-        """Does one job that is due; returns how many seconds to wait before the next step."""
+        """Does one job that is due; returns the seconds to wait before the next step."""
         await self._gate.idle()
         if self._stranded:
-            # How a job ended may not have been written down.
+            # The end of a job may not have been stored.
             await self._store.recover()
             self._stranded = False
         if await self._must_wait():
@@ -193,7 +193,7 @@ class JobRunner:
         return 0
 
     async def _must_wait(self) -> bool:
-        """Whether no job may be begun or go on; tells of work that has to wait, and of its end."""
+        """Whether no job may start or continue; reports when due work has to wait, and when that ends."""
         held = why = await self.held()
         if held is not None and self.running is None:
             at = await self._store.next_at(kinds=self._handlers)
@@ -230,7 +230,7 @@ class JobRunner:
         return await self._store.claim(self._clock.now(), kinds=self._handlers)
 
     async def _work(self, job: Job) -> Stage:
-        """Runs a claimed job to its end, whichever that is, and writes the end down."""
+        """Runs a claimed job to its end and records the outcome."""
         self.running = job
         self.listener(job, Stage.STARTED)
         self._throttle.begin()
@@ -253,7 +253,7 @@ class JobRunner:
         except asyncio.CancelledError as error:
             if not _being_cancelled():
                 return await self._again_later(job, error_facts(error))
-            # What a closed room or a full disk leaves undone here is done when the room is opened next.
+            # What a closed room or a full disk leaves undone here is done when the room is next opened.
             with suppress(MemoryFault):
                 await self._store.put_back(job)
             raise
@@ -262,7 +262,7 @@ class JobRunner:
             return Stage.BACK
         except RoomClosed:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is told by the list of jobs
+        except Exception as error:  # noqa: BLE001 - the list of jobs reports whatever a handler raises
             return await self._again_later(job, error_facts(error))
         await self._mark_duty(job)
         await self._store.finish(job)
@@ -275,7 +275,7 @@ class JobRunner:
         return Stage.RETRY
 
     async def _give_up(self, job: Job, error: str) -> Stage:
-        # A duty is not tried again before its next time comes.
+        # A duty is not retried before its next period.
         await self._mark_duty(job)
         await self._store.fail(job, error)
         return Stage.FAILED
@@ -288,7 +288,7 @@ class JobRunner:
             self._queued_duties.discard(duty)
 
     async def _brake(self) -> None:
-        """Between two steps of a job: stands still as long as no job might begin."""
+        """Between two steps of a job: waits as long as no job may start."""
         self._throttle.end()
         await self._gate.idle()
         await self._throttle.rest()
@@ -300,7 +300,7 @@ class JobRunner:
         self._throttle.begin()
 
     async def _pause(self, seconds: float) -> None:
-        """Waits until `wake`, at most so long."""
+        """Waits until `wake`, at most `seconds`."""
         waiting = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._sleep(seconds))]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -311,6 +311,6 @@ class JobRunner:
 
 
 def _being_cancelled() -> bool:
-    """Whether this task is asked to end, and not only something that it waited for."""
+    """Whether this task itself is being cancelled, not only something that it awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,1 +1,1 @@
-"""Learning: what the person says of herself becomes memories, each with the words it was learned from."""
+"""Learning: what users say of themselves becomes memories, each with its source quote."""

@@ -1,4 +1,4 @@
-"""Documents of conversations: what the person said in a session that matters, under its title."""
+"""Digests: what the user said in an important session, under the session's title."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ from memory.summaries.summarise import Summariser
 from models.messages import Role
 
 LONGEST = 320
-"""Tokens of a digest."""
+"""The most tokens of a digest."""
 
 _LEAST_MESSAGES = 2
 _DIGESTS = MemoryFilter(states=None, kinds=frozenset({MemoryKind.DIGEST}))
@@ -32,8 +32,8 @@ _ACTION = "digest"
 class Digester:
     """Makes and renews the digests of the sessions of one room that are marked important.
 
-    A digest holds the person's own sentences; each message that one comes from is among its sources. No model
-    puts it into words. Raises what the store and the token counter raise.
+    A digest consists of the user's own sentences; each message that one comes from is among its sources. No
+    model words it. Raises what the store and the token counter raise.
     """
 
     def __init__(self, store: Store, summariser: Summariser) -> None:
@@ -41,7 +41,7 @@ class Digester:
         self._summariser = summariser
 
     async def renew(self, session_id: str | None = None) -> list[Memory]:
-        """The digests that were made or changed, of one session or of all."""
+        """Returns the digests that were made or changed, of one session or of all."""
         known = await self._store.memories.select(_DIGESTS)
         if session_id is not None:
             sessions = [await self._store.get_session(session_id)]
@@ -55,10 +55,11 @@ class Digester:
         if len(said) < _LEAST_MESSAGES:
             return None
         old = await self._known(session.id, known)
-        # What the person has rejected, reworded or put away is hers.
+        # A digest that the user rejected, or that was superseded or archived, is not renewed.
         if old is not None and (old.state not in (MemoryState.INBOX, MemoryState.KEPT)):
             return None
-        # Of a short conversation it holds all that was told; a share of it would pass over what is long.
+        # Up to `LONGEST` tokens of everything said: a share of a short conversation would leave out its long
+        # sentences.
         texts = [_source_message(one) for one in said]
         draft = await self._summariser.quick(texts, most=LONGEST, shortened=False)
         text = f"{session.title}\n{draft.text}".strip()
@@ -105,7 +106,7 @@ def _source_message(message: Message) -> SourceMessage:
 
 
 def _sources(text: str, said: Sequence[Message]) -> list[MemorySource]:
-    """The messages of which a sentence stands in the digest, with the first such sentence."""
+    """Returns the messages with a sentence in the digest, each with its first such sentence."""
     made = []
     for message in said:
         quote = next(

@@ -1,4 +1,4 @@
-"""The values of learning, and whether words are evidence for what is learned from them."""
+"""The value types of learning, and whether a quote supports what is learned from it."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,8 +12,7 @@ from memory.summaries.languages import lexicon, words
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message of the person. `before` is the reply that it answers: it helps to understand, it is never
-    evidence."""
+    """A message of the user. `before` is the reply that it answers: context, never evidence."""
 
     message_id: str
     session_id: str
@@ -25,11 +24,11 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a statement says, so far as it can be compared with others.
+    """What a statement says, as far as it can be compared with others.
 
-    `attribute` is what of the subject it tells (`residence`, `like`…), empty where nothing is known to
-    exclude anything; `value` are stems of what it says it is, `words` stems of all it says. `denies`: it says
-    that it is not so. `ended` are stems of what it says has ended. `changed`: it says that something is
+    `attribute` is what it says about the subject (`residence`, `like`…), empty where it is not known to
+    exclude anything. `value` are stems of the value, `words` stems of the whole text. `denies`: it says that
+    something is not so. `ended` are stems of what it says has ended. `changed`: it says that something is
     different now.
     """
 
@@ -44,9 +43,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that may be learned from one message: `quote` is found in it.
+    """Something that may be learned from one message, which contains `quote`.
 
-    `only_ends`: of no interest by itself, it only tells that something known does not hold any more.
+    `only_ends`: of no interest on its own, it only says that something known does not hold any more.
     """
 
     kind: MemoryKind
@@ -74,20 +73,22 @@ _DENIES = re.compile(
 
 
 def spaced(text: str) -> str:
-    """The text with single spaces."""
+    """Returns the text with single spaces."""
     return " ".join(text.split())
 
 
 def found(quote: str, message: str) -> bool:
-    """Whether the quote stands in the message letter by letter, white space apart."""
+    """Whether the message contains the quote verbatim, apart from white space."""
     looked_for = spaced(quote)
     return bool(looked_for) and looked_for in spaced(message)
 
 
 def supported(text: str, quote: str, message: str) -> bool:
-    """Whether everything that `text` says was said: the quote is found in the message, every word that
-    carries meaning, every number and every name of the text stands in the message, half of the words in the
-    quote itself, and neither denies what the other does not."""
+    """Whether everything that `text` says was said.
+
+    The quote must be found in the message. The message must contain every meaningful word, number and name of
+    the text, and the quote half of those words. Either both text and quote contain a negation, or neither.
+    """
     if not found(quote, message):
         return False
     told, there, near = _meaning(text), _meaning(message), _meaning(quote)
@@ -103,18 +104,18 @@ def supported(text: str, quote: str, message: str) -> bool:
 
 
 def denies(text: str) -> bool:
-    """Whether something in it is said not to be so."""
+    """Whether the text contains a negation."""
     return _DENIES.search(text) is not None
 
 
 @lru_cache(maxsize=20_000)
 def normal(text: str) -> str:
-    """A text as it is compared with others: its words in order, folded, without marks."""
+    """Returns a text for comparison: its words in order, folded, without punctuation."""
     return " ".join(fold(word) for word in re.findall(r"[\w’'\-]+", text))
 
 
 def _meaning(text: str) -> set[str]:
-    """Stems of all words but the smallest, and everything that holds a digit."""
+    """Returns the stems of all words except the commonest, and everything that contains a digit."""
     small = lexicon().small
     plain = {stem(folded) for word in words(text) if (folded := fold(word)) not in small}
     return plain | set(re.findall(r"\b\w*\d\w*", text.casefold()))

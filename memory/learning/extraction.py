@@ -1,4 +1,4 @@
-"""What a model finds in a few messages of the person: it points at her words, nothing else of it is used."""
+"""Learns from a model's answers: it points at the user's words, and nothing else of the answer is used."""
 
 import asyncio
 import hashlib
@@ -24,10 +24,10 @@ from models.messages import ChatMessage, Completion, GenerationParams, Lane, Rol
 from models.ports import ChatModel
 
 GROUP = 6
-"""Messages of the person that are read together."""
+"""How many messages of the user are read together."""
 
 RESULT = "learn"
-"""The kind under which answers are remembered."""
+"""The kind under which answers are cached."""
 
 _VERSION = 1
 _ANSWER_TOKENS = 160
@@ -61,8 +61,8 @@ class _Words:
 class ModelReader:
     """Asks a model about groups of messages, in the task lane.
 
-    `results` remembers answers, `checkpoint` is awaited before a model is asked. A model whose quotes are
-    never found is asked rarely. Raises what the model and the results raise.
+    `results` caches answers; `checkpoint` is awaited before a model is asked. A model whose quotes are never
+    found is asked rarely. Raises what the model and the results raise.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ModelReader:
         self._trust = trust or Trust()
 
     async def read(self, group: Sequence[Heard]) -> list[Candidate]:
-        """What the model points at in these messages of one session and the patterns do not see."""
+        """Returns what the model points at in these messages of one session and the patterns do not match."""
         told = await asyncio.to_thread(lambda: [heard for heard in group if worth_asking(heard)])
         if not told:
             return []
@@ -119,7 +119,7 @@ class ModelReader:
 
 
 def worth_asking(heard: Heard) -> bool:
-    """Whether a message tells something in the person's own voice that no pattern has understood."""
+    """Whether a message says something in the user's own voice that no pattern matched."""
     return any(_open(clause) for one in sentences(heard.text) for clause in one.clauses)
 
 
@@ -136,7 +136,7 @@ def _open(clause: str) -> bool:
 
 
 def _candidate(item: _Item, heard: Heard, model: str) -> Candidate | None:
-    """The clause that the quote points at, in the person's words, when it is one of her own statements."""
+    """Returns the clause that the quote points at, verbatim, if it is a statement by the user."""
     quote = spaced(item.quote)
     heard = replace(heard, text=heard.text[:LONGEST])
     for sentence in sentences(heard.text):
@@ -161,7 +161,7 @@ def _source(quote: str, group: Sequence[Heard]) -> Heard | None:
 
 
 def _items(answer: str) -> list[_Item]:
-    """The items of an answer; one that was cut off or is none has none."""
+    """Returns the items of an answer; none when it was cut off or is not valid."""
     try:
         return msgspec.json.decode(answer, type=list[_Item])
     except (msgspec.ValidationError, msgspec.DecodeError):
@@ -173,7 +173,7 @@ def _prompt(group: Sequence[Heard]) -> str:
         f"{number}. {spaced(heard.text)[:_LONGEST_MESSAGE]}" for number, heard in enumerate(group, 1)
     )
     before = spaced(group[0].before)[:_BEFORE] or "nothing"
-    # The messages may hold braces: they are put in, never formatted.
+    # The messages may contain braces: they are inserted, never formatted.
     return (
         _words()
         .text.replace("{before}", json.dumps(before, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Learns from what was said and nothing was learned from yet, a few messages at a time."""
+"""Learns from messages that have not been learned from yet, a few at a time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,8 +18,10 @@ _SESSIONS = 10
 
 
 class Learner:
-    """Of one room. `model` reads what the patterns do not understand, `meaning` tells what was said before in
-    other words; both may be missing. `checkpoint` is awaited between steps. Raises what these raise.
+    """The learner of one room.
+
+    `model` reads what the patterns do not match; `meaning` finds what was said before in other words; both
+    may be missing. `checkpoint` is awaited between steps. Raises what these raise.
     """
 
     def __init__(
@@ -38,8 +40,10 @@ class Learner:
         self._checkpoint = checkpoint
 
     async def learn(self, session_id: str | None = None) -> list[Memory]:
-        """From everything that is not learned from yet, in one session or in all; returns what was added or
-        changed. Stopped at any point it goes on with the session it was in."""
+        """Learns from all new messages of one session or of all; returns what was added or changed.
+
+        If stopped at any point, the next call resumes with the session it was in.
+        """
         made: list[Memory] = []
         while waiting := await self._store.memories.unlearned(limit=_SESSIONS, session=session_id):
             for one in waiting:
@@ -50,7 +54,7 @@ class Learner:
         return made
 
     async def remember(self, heard: Heard, project: str | None) -> list[Memory]:
-        """What one message asks to be remembered, at once; no model takes part."""
+        """Stores at once what one message asks to be remembered; no model is used."""
         wanted = await asyncio.to_thread(asked_to_remember, heard)
         return await self._ledger.add(wanted, project=project, quick=True)
 
@@ -83,7 +87,7 @@ class Learner:
 
 
 def heard_in(message: Message, before: Message | None = None) -> Heard:
-    """A message of the person with the reply that it answers."""
+    """Returns a message of the user with the reply that it answers."""
     reply = before.content if before is not None and before.role is Role.ASSISTANT else ""
     return Heard(
         message.id, message.session_id, message.content, message.created_at, message.important, reply
@@ -91,7 +95,7 @@ def heard_in(message: Message, before: Message | None = None) -> Heard:
 
 
 def may_learn(mode: MemoryMode) -> bool:
-    """Whether a session of that mode adds to what is known."""
+    """Whether a session with that mode adds memories."""
     return mode is MemoryMode.NORMAL
 
 
@@ -100,6 +104,6 @@ def _read_all(group: Sequence[Heard]) -> list[Candidate]:
 
 
 def _not_told_back(candidate: Candidate, group: Sequence[Heard]) -> bool:
-    """Whether the words are not just the model's own, repeated to it."""
+    """Whether the quote is not merely the model's own text repeated by the user."""
     before = next((one.before for one in group if one.message_id == candidate.message_id), "")
     return not found(candidate.quote, before)

@@ -36,7 +36,7 @@ from memory.summaries.languages import lexicon, words
 from models.ports import Embedder
 
 EXCLUSIVE = frozenset({"name", "residence", "birthday", "age", "employer", "occupation", "called", "person"})
-"""Attributes of which a subject has one at a time."""
+"""Attributes of which a subject has only one at a time."""
 
 _WHEN_CHANGED = frozenset({"identity", "vehicle", "origin", "diet", "project"})
 _CHOICES = {
@@ -47,10 +47,10 @@ _CHOICES = {
     )
 }
 _ATTITUDES = frozenset({"like", "prefer", "favourite", "habit"})
-# "I'm a nurse" and "I work as a nurse".
+# "I'm a nurse" and "I work as a nurse" mean the same.
 _ALIKE = {"identity": "occupation"}
 _ONESELF = frozenset({"i"})
-# "My new dentist" has taken the place of "my dentist".
+# "My new dentist" replaces "my dentist".
 _OWNED = frozenset({"my", "our", "new", "mein", "meine", "mon", "ma", "mi"})
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
@@ -86,7 +86,7 @@ _FIRST_PERSON = {
 
 @lru_cache(maxsize=20_000)
 def claim(text: str) -> Claim:
-    """What a memory's text claims. The same words always claim the same."""
+    """Returns what a memory's text claims. Deterministic, and cached."""
     told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
     understood = read_patterns(told)
     changed = _CHANGED.search(told) is not None
@@ -97,7 +97,7 @@ def claim(text: str) -> Claim:
 
 
 def same(new: Claim, old: Claim) -> bool:
-    """Whether both say the same of the same: one attribute, one value, both that it is so or is not."""
+    """Whether both claim the same: subject, attribute, value, negation and what has ended."""
     if not new.attribute or not new.value:
         return False
     one, other = (
@@ -110,15 +110,15 @@ def same(new: Claim, old: Claim) -> bool:
 def supersedes(new: Claim, old: Claim) -> bool:
     """Whether `old` cannot hold any more if `new` does.
 
-    It says that what `old` tells has ended or is not so; it gives another value to something that has one at
-    a time; or it turns a like into a dislike.
+    That is so if `new` says that what `old` says has ended or is not so, gives another value to an attribute
+    that has one at a time, or turns a like into a dislike.
     """
     if not _about_the_same(new.subject, old.subject) or old.attribute == "event":
         return False
     if new.ended and not old.ended and _ends(new, old):
         return True
     if new.attribute in _ATTITUDES and old.attribute in _ATTITUDES and new.denies != old.denies:
-        # Who loves music may hate country music; who hates tea does not like it hot.
+        # A user who loves music may hate country music; one who hates tea does not like it hot.
         return bool(new.value) and new.value <= old.value
     if new.attribute != old.attribute or not new.attribute or not new.value or not old.value:
         return False
@@ -136,7 +136,7 @@ def supersedes(new: Claim, old: Claim) -> bool:
 
 
 def _about_the_same(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
-    # "my sister Maja" and "my sister" are the same person, as far as anybody can tell.
+    # "my sister Maja" and "my sister" cannot be distinguished, so they count as one person.
     return one <= other or other <= one
 
 
@@ -172,7 +172,7 @@ def _claimed(understood: PatternMatch, told: str) -> Claim:
 
 
 def _of_another(understood: PatternMatch, subject: frozenset[str]) -> Claim:
-    """What is told of somebody else, read as if that one had said it."""
+    """Reads a claim about somebody else as if that person had said it."""
     if understood.pattern.attribute == "person":
         return Claim(subject, "called", _core(understood.value, "called"))
     verb, _, rest = understood.value.partition(" ")
@@ -188,7 +188,7 @@ def _of_another(understood: PatternMatch, subject: frozenset[str]) -> Claim:
 
 
 def _ended(text: str) -> frozenset[str]:
-    """The value of what has ended."""
+    """Returns the value of what has ended."""
     for said in (f"I {text}", f"I am {text}"):
         understood = read_patterns(said)
         if understood is not None and not understood.ended:
@@ -204,7 +204,7 @@ def _subject(who: str) -> frozenset[str]:
 
 
 def _core(value: str, attribute: str) -> frozenset[str]:
-    """What a value comes down to: without circumstances; of a place or a firm its names, if it has any."""
+    """Returns the core of a value, without circumstances; of a place or a company its names, if any."""
     short = _TAIL.sub("", value) or value
     if attribute in ("residence", "employer", "name", "called", "origin"):
         named = frozenset(fold(word) for word in _CAPITAL.findall(short))
@@ -220,15 +220,15 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts are the same but for case, marks and white space."""
+    """Whether two texts are equal apart from case, punctuation and white space."""
     return normal(one) == normal(other)
 
 
 NEAR = 0.1
-"""Cosine distance below which two texts say the same."""
+"""The cosine distance below which two texts say the same."""
 
 _OF_THE_PERSON = frozenset({MemoryKind.FACT, MemoryKind.PREFERENCE})
-"""These go with the person, whatever project they came up in."""
+"""These belong to the user, whatever project they came up in."""
 
 _COMPARED = 24
 _LATEST = 300
@@ -240,7 +240,7 @@ _ACTION = "learn"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What compares texts by their meaning; without it they are compared by their words."""
+    """Compares texts by vectors; without it they are compared by their words."""
 
     vectors: VectorStore
     embedder: Embedder
@@ -265,10 +265,11 @@ class MemoryWriter:
         meaning: Meaning | None = None,
         quick: bool = False,
     ) -> list[Memory]:
-        """Stores what is new of them, in their order; returns the memories that were added or changed.
+        """Stores what is new, in order; returns the memories that were added or changed.
 
-        What the person has rejected, or what was learned from the same words before, is left alone. `quick`
-        compares with the latest memories and those that share a word, where somebody waits.
+        What the user has rejected, or what was learned from the same quote before, is left alone. With
+        `quick`, for use while a user waits, comparison is limited to the latest memories and those that share
+        a word.
         """
         if not candidates:
             return []
@@ -284,9 +285,9 @@ class MemoryWriter:
     async def remember(
         self, text: str, *, project: str | None = None, session_id: str | None = None
     ) -> Memory:
-        """Keeps what the person puts into words as a memory; what it contradicts does not hold any more.
+        """Keeps the user's own text as a memory; what it contradicts is superseded.
 
-        `session_id` is the conversation in which that is done: a new memory moves along with it.
+        `session_id` is the session in which that is done: a new memory moves with it.
         """
         known = await self._known([text], quick=True)
         holding = [one for one in known.values() if one.state in FINDABLE]
@@ -315,7 +316,7 @@ class MemoryWriter:
         return await self._memories.add(new, action=_ACTION)
 
     async def _known(self, said: Sequence[str], *, quick: bool) -> dict[str, Memory]:
-        """What there is to compare with, by id."""
+        """Returns the memories to compare with, by id."""
         if quick:
             found = await self._memories.select(_ALL, limit=_LATEST)
             stems = {word for text in said for word in words(text) if len(word) >= _TELLING}
@@ -324,12 +325,12 @@ class MemoryWriter:
         else:
             found = await self._memories.select(_ALL)
         known = {one.id: one for one in found}
-        # The first time takes milliseconds for each; the claims are remembered.
+        # The first time takes milliseconds for each; the claims are cached.
         await asyncio.to_thread(lambda: [claim(one.text) for one in known.values()])
         return known
 
     async def _refresh(self, known: dict[str, Memory], made: Memory) -> None:
-        """Follows what adding `made` has changed."""
+        """Updates `known` with what adding `made` has changed."""
         replaced = [one.id for one in known.values() if supersedes(claim(made.text), claim(one.text))]
         for one in (made, *await self._memories.get_many(replaced)):
             known[one.id] = one
@@ -377,7 +378,7 @@ class MemoryWriter:
     async def _again(
         self, candidate: Candidate, claimed: Claim, holding: Sequence[Memory], meaning: Meaning | None
     ) -> Memory | None:
-        """The memory that says the same already."""
+        """Returns the memory that says the same already."""
         alike: list[tuple[int, Memory]] = []
         for memory in holding:
             known = claim(memory.text)
@@ -418,11 +419,11 @@ class MemoryWriter:
             origin=candidate.origin,
             project=project,
         )
-        # What was said last holds, whichever time its words speak of.
+        # What was said last holds, whichever time its text refers to.
         said = await self._memories.said_at([one.id for one in contradicted])
         newer = [one for one in contradicted if said.get(one.id, one.created_at) > candidate.said_at]
         older = [one for one in contradicted if one not in newer]
-        # What was said before what is known (an import of old talk) has been overtaken already.
+        # What was said before what is known (an import of old sessions) is superseded already.
         overtaken = bool(newer)
         until = min(map(_since, newer)) if newer else candidate.valid_until
         if until is not None and candidate.valid_from is not None:
@@ -458,19 +459,19 @@ def _since(memory: Memory) -> datetime:
 
 
 def _surer(one: float, other: float) -> float:
-    """Said twice is surer than either time."""
+    """Returns the confidence after a second mention, higher than either."""
     return min(1.0, max(one, other) + (1 - max(one, other)) / 2)
 
 
 def _tells_more(candidate: Candidate, memory: Memory) -> bool:
-    """Whether the newer words hold all that the older ones said, and more. What a person worded stays."""
+    """Whether the newer text contains all words of the older, and more. Text worded by a user stays."""
     if memory.origin is MemoryOrigin.PERSON or memory.version > 1:
         return False
     return claim(memory.text).words < claim(candidate.text).words
 
 
 def _same_facts(candidate: Candidate, memory: Memory) -> bool:
-    """Whether both name the same numbers and names: vectors do not tell these apart."""
+    """Whether both contain the same numbers and names, which vectors do not distinguish."""
     told = [{min(number) for number in numbers(text)} for text in (candidate.text, memory.text)]
     named = [{name.casefold() for name in names(text)} for text in (candidate.text, memory.text)]
     return told[0] == told[1] and named[0] == named[1]

@@ -1,4 +1,4 @@
-"""Statements worth knowing, recognised by their words (the patterns themselves: `patterns.toml`)."""
+"""Recognises statements worth remembering by patterns (in `patterns.toml`)."""
 
 import re
 import tomllib
@@ -12,14 +12,17 @@ from memory.memories.entities import MemoryKind
 _PIECE = re.compile(r"<([A-Z]+)>")
 _DEPTH = 4
 _LONGEST = 1_000
-"""Characters of a clause."""
+"""The most characters of a clause."""
 _LEAD = "<LEAD>"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A way to say something. `denies`: it is told that it is not so; `only_ends`: it only matters to what is
-    known already; `dated`: it counts only with a date."""
+    """One way to say something.
+
+    `denies`: it says that something is not so. `only_ends`: it matters only to what is known already.
+    `dated`: it counts only with a date.
+    """
 
     kind: MemoryKind
     attribute: str
@@ -33,7 +36,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """`led`: words that say when or where may stand in front of it."""
+    """One phrase of a pattern. `led`: words that say when or where may precede it."""
 
     words: re.Pattern[str]
     led: bool
@@ -41,8 +44,10 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """What a clause was understood to say. `who` is empty when it is about the person; `key` says which of
-    several such things it is (the favourite *drink*)."""
+    """What a clause was understood to say.
+
+    `who` is empty when it is about the user; `key` distinguishes several such things (the favourite *drink*).
+    """
 
     pattern: Pattern
     value: str = field(repr=False)
@@ -59,13 +64,13 @@ def patterns() -> tuple[Pattern, ...]:
 
 @cache
 def vague() -> frozenset[str]:
-    """Words that name nothing by themselves."""
+    """Returns the words that name nothing on their own."""
     return frozenset(_data()["words"]["vague"].split())
 
 
 @cache
 def piece(name: str) -> str:
-    """The regular expression that `<NAME>` stands for."""
+    """Returns the regular expression that `<NAME>` stands for."""
     return _filled(f"<{name}>", _data()["pieces"])
 
 
@@ -88,7 +93,7 @@ def _pattern(one: dict[str, Any], pieces: dict[str, str]) -> Pattern:
 
 
 def _phrase(text: str, pieces: dict[str, str]) -> Phrase:
-    # Taken off once for all patterns: a copy in each would take twice as long to compile.
+    # Removed once for all patterns: a copy in each would take twice as long to compile.
     bare = text.removeprefix(_LEAD)
     return Phrase(re.compile(_filled(bare, pieces), re.IGNORECASE), led=bare != text)
 
@@ -101,7 +106,7 @@ def _filled(text: str, pieces: dict[str, str]) -> str:
 
 @lru_cache(maxsize=4096)
 def reading(clause: str) -> PatternMatch | None:
-    """What a clause says, or None when it is nothing that is worth knowing. Fillers are to be taken off."""
+    """Returns what a clause (without fillers) says, or None when it is not worth remembering."""
     if len(clause) > _LONGEST:
         return None
     bare = clause.strip().rstrip(" .!…,;:")
@@ -134,5 +139,5 @@ def _date() -> re.Pattern[str]:
 
 
 def tells_date(text: str) -> bool:
-    """Whether it names a day, a month, a year or a stretch of time."""
+    """Whether the text names a day, a month, a year or a period."""
     return _date().search(text) is not None

@@ -1,4 +1,4 @@
-"""Reads a message of the user by patterns alone: what of it is worth remembering, each with its evidence."""
+"""Reads a message of the user by patterns alone: what is worth remembering, each with its evidence."""
 
 import re
 import tomllib
@@ -35,7 +35,7 @@ _LEAST_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The phrases, by what they tell."""
+    """The phrase patterns, by what they recognise."""
 
     remember: tuple[re.Pattern[str], ...]
     not_remembered: tuple[re.Pattern[str], ...]
@@ -48,7 +48,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What it is about (empty when that is not said), and the words that tell it."""
+    """What it is about (empty when that is not said), and the text that says it."""
 
     about: str = field(repr=False)
     words: str = field(repr=False)
@@ -62,7 +62,7 @@ def forms() -> Forms:
 
 
 def to_remember(sentence: str) -> str | None:
-    """What a sentence asks to be remembered, in its own words."""
+    """Returns what a sentence asks to be remembered, verbatim."""
     bare = sentence.strip().rstrip(" .!")
     if len(bare) > LONGEST_SENTENCE or asks(bare):
         return None
@@ -77,7 +77,7 @@ def to_remember(sentence: str) -> str | None:
 
 
 def procedure(text: str) -> Told | None:
-    """How the person does something, when `text` (a sentence, or a line with its list) tells that."""
+    """Returns how the user does something, when `text` (a sentence, or a line with its list) says that."""
     if len(text) > LONGEST_SENTENCE:
         return None
     words = plain(text)
@@ -92,7 +92,7 @@ def procedure(text: str) -> Told | None:
 
 
 def code(block: Block) -> Told | None:
-    """Code that the person keeps, when the line in front of it says what for."""
+    """Returns code that the user wants kept, when the line before it says what for."""
     if not block.code or len(block.whole) > _LONGEST_CODE or asks(block.intro):
         return None
     intro = plain(block.intro.rstrip(": "))
@@ -107,7 +107,7 @@ def code(block: Block) -> Told | None:
 
 
 def open_question(clause: str) -> Told | None:
-    """What the person has not decided, or does not know yet."""
+    """Returns what the user has not decided, or does not know yet."""
     if len(clause) > LONGEST_SENTENCE:
         return None
     words = plain(clause)
@@ -133,7 +133,7 @@ _OTHERS_DO = (
     r"(?:is|lives|works|has|owns|drives|speaks|plays|studies|teaches|runs|loves|likes|enjoys|prefers|hates)"
 )
 _DOING = r"(?:living|working|studying|learning|training|volunteering|teaching)"
-# Behind these the second verb has another subject ("friends who live here and work there"), or another sense
+# After these the second verb has another subject ("friends who live here and work there"), or another sense
 # ("I want to live here and work there").
 _BOUND = re.compile(
     r"\b(?:who|whose|that|which|when|where|how|why|what|if|while|used|see|hear|watch|let|make|help"
@@ -144,7 +144,7 @@ _BOUND = re.compile(
 
 @cache
 def _first() -> re.Pattern[str]:
-    """How a clause begins whose subject may do something else as well."""
+    """Matches the beginning of a clause whose subject may have a second verb."""
     often, lead = f"(?:{piece('ADV')})", piece("LEAD").removesuffix("?")
     being = r"(?P<being>[’']m|[’']re| am| are)\b"
     own = rf"(?P<own>i|we|my \w+ and i)(?:{being}| (?:was|were)\b|[’']ve\b| {often}{_DOES}\b)"
@@ -154,15 +154,15 @@ def _first() -> re.Pattern[str]:
 
 @cache
 def _joint() -> re.Pattern[str]:
-    """Where the clause goes on with something else that the same subject does."""
+    """Matches where the clause continues with another verb of the same subject."""
     verb = rf"(?:(?P<does>{_DOES})|(?P<others>{_OTHERS_DO})|(?P<doing>{_DOING}))\b"
     return re.compile(rf"(?:,?\s+and\s+|,\s+)(?=(?:{piece('ADV')}){verb})", re.IGNORECASE)
 
 
 def apart(clause: str, tells: Callable[[str], bool]) -> list[tuple[str, str]]:
-    """The statements of a clause, each with its subject and as it is written.
+    """Splits a clause into statements, each with its subject, and as written.
 
-    It is one where any of them would not be understood by itself, which `tells` says of a text.
+    Returns it unsplit where any part could not be understood on its own, which `tells` decides for a text.
     """
     told = plain(clause)
     subject = _first().match(told)
@@ -182,7 +182,7 @@ def apart(clause: str, tells: Callable[[str], bool]) -> list[tuple[str, str]]:
 
 
 def _doer(subject: re.Match[str], joint: re.Match[str]) -> str | None:
-    """The subject in the form that the verb behind the joint asks for; None where they do not agree."""
+    """Returns the subject in the form that the verb after the joint needs; None where they do not agree."""
     if joint["does"] and subject["own"]:
         return subject["own"]
     if joint["others"] and subject["who"]:
@@ -223,7 +223,7 @@ class Held:
 
 
 def held(text: str, said_at: datetime) -> Held:
-    """The first stretch of time that `text` names, as far as it bounds when it is true."""
+    """Returns the first period that `text` names, as far as it bounds when it is true."""
     ahead = _AHEAD.search(text)
     if ahead is not None and not re.search(r"\b(?:last|ago|yesterday)\b", text, re.IGNORECASE):
         day = _midnight(said_at) + timedelta(days=_days_ahead(ahead, said_at))
@@ -270,7 +270,7 @@ ASKED = 0.9
 """The importance of what is asked to be remembered."""
 
 _LONGEST = 400
-# All wishes to have something remembered hold one of these: most messages need not be read closely.
+# Every request to remember something contains one of these, so most messages need not be parsed.
 _HINT = re.compile(
     r"remember|memor|forget|note|jot|write down|save|store|in mind|merk|vergiss|denk|notier|behalt|souv|reti|"
     r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta",
@@ -284,7 +284,7 @@ _POSSESSIVE = re.compile(r"(?:and |but |also )*(?:his|her|their) name(?=[’' ])
 
 @dataclass(slots=True)
 class _Person:
-    """Who was spoken of last: `called` as in the text, `role` without the name."""
+    """The person mentioned last: `called` as in the text, `role` without the name."""
 
     called: str = field(repr=False)
     role: str = field(repr=False)
@@ -292,7 +292,7 @@ class _Person:
 
 
 def read(heard: Heard) -> list[Candidate]:
-    """What a message tells that is worth remembering, in its order, each thing once."""
+    """Returns what a message says that is worth remembering: code and lists first, without duplicates."""
     heard = replace(heard, text=heard.text[:LONGEST])
     seen: set[str] = set()
     kept: list[Candidate] = []
@@ -306,21 +306,21 @@ def read(heard: Heard) -> list[Candidate]:
 
 
 def asked_to_remember(heard: Heard) -> list[Candidate]:
-    """Only what the message asks to be remembered in so many words."""
+    """Returns only what the message explicitly asks to be remembered."""
     if _HINT.search(heard.text[:LONGEST]) is None:
         return []
     return [one for one in read(heard) if one.origin is MemoryOrigin.PERSON]
 
 
 def worded(text: str) -> str:
-    """A statement as a sentence."""
+    """Returns a statement as a sentence."""
     line = " ".join(text.split()).strip(" ,;:–—-")
     line = line[:1].upper() + line[1:]
     return line if line.endswith((".", "!", "…", "。")) else f"{line}."
 
 
 def _wholes(heard: Heard) -> Iterator[Candidate]:
-    """Code, and lists of steps."""
+    """Yields code, and lists of steps."""
     for block in blocks(heard.text):
         told = code(block)
         if told is not None:
@@ -391,14 +391,14 @@ def _whole_sentence(heard: Heard, sentence: Sentence) -> Candidate | None:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What kind of thing a text tells, and of whom."""
+    """What kind of thing a text says, and about whom."""
 
     kind: MemoryKind
     subject: str = field(repr=False)
 
 
 def understand(text: str) -> Understood:
-    """A fact where it is not clear what it is."""
+    """Classifies a text; a fact where no pattern matches."""
     understood = reading(plain(text)) if len(text) <= LONGEST_SENTENCE else None
     if understood is None:
         return Understood(MemoryKind.FACT, "")
@@ -452,7 +452,7 @@ def _understood(heard: Heard, told: str, clause: str, understood: PatternMatch) 
 def statement(
     heard: Heard, kind: MemoryKind, text: str, quote: str, *, confidence: float, subject: str = ONESELF
 ) -> Candidate:
-    """A candidate with the importance that its words have and the time that they name."""
+    """Returns a candidate with the importance of its text and the time that it names."""
     return _dated(
         Candidate(
             kind,
@@ -469,7 +469,7 @@ def statement(
 
 
 def _dated(candidate: Candidate) -> Candidate:
-    """With the time that its words name; else it holds from when it was said."""
+    """Sets the time that the text names; otherwise the candidate holds from when it was said."""
     time = held(candidate.text, candidate.said_at.astimezone(LocalZone()))
     if time.since is None and time.until is None:
         return replace(candidate, valid_from=candidate.said_at)
@@ -513,7 +513,7 @@ def _spoken_of(understood: PatternMatch) -> _Person | None:
 
 
 def _resolved(told: str, person: _Person | None) -> str:
-    """The clause with "she" or a bare name made into who that is."""
+    """Returns the clause with "she" or a bare name replaced by the person meant."""
     if person is None:
         return told
     match = _PRONOUN.match(told)

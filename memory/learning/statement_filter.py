@@ -1,5 +1,7 @@
-"""What of a message the person says of herself and means: quotes, games, irony, hearsay and questions are
-left out (the phrases: `voice.toml`)."""
+"""Finds what users say of themselves and mean; quotes, games, irony, hearsay and questions are left out.
+
+The phrases are in `voice.toml`.
+"""
 
 import re
 import tomllib
@@ -8,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 
 LONGEST = 8_000
-"""Characters of a message that are looked at; who writes more has pasted."""
+"""The most characters of a message that are examined; a longer one is mostly pasted."""
 
 LONGEST_SENTENCE = 2_000
 LONGEST_CLAUSE = 600
-"""Characters. Longer ones are passed over: many patterns read a text to its end from each of its words."""
+"""In characters. Longer ones are skipped: many patterns scan to the end of a text from each of its words."""
 
 _FENCE = re.compile(r"(?m)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL)
 _INLINE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -34,7 +36,7 @@ _ABBREVIATED = re.compile(
     r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
 )
 _LOOKED_BACK = 16
-"""Characters at the end of a sentence in which an abbreviation is looked for."""
+"""Characters at the end of a sentence that are searched for an abbreviation."""
 _GAP = "\x1f"
 _WHO = (
     r"(?:i|i[’']m|i[’']ve|i[’']d|i[’']ll|we|we[’']re|we[’']ve|we[’']ll|my|our|me|he|he[’']s|she|she[’']s|they|it"
@@ -43,7 +45,7 @@ _WHO = (
     r"should|would|will|now (?:i|we|my)|any|please|don[’']t|let[’']s|could|give|tell|help|keep|so"
     r"|then|ich|wir|mein\w*|er|sie|es|je|j[’']\w+|nous|mon|ma|il|elle|yo|soy|vivo|mi|tengo|trabajo|me|no|él|ella)"
 )
-# "… and is allergic to nuts" goes on with what was begun; "… and is there a bus?" asks something else.
+# "… and is allergic to nuts" continues the statement; "… and is there a bus?" asks something else.
 _ASKED_OF = (
     r"(?:there|it|this|that|these|those|he|she|they|we|you|i|my|our|your|his|her|their"
     r"|(?:the|any|an?)\b[^.!;]*\?)"
@@ -63,7 +65,7 @@ _BUT = (
     r"|given that|aber|weil|denn|sondern|mais|car|parce que|pero|porque|aunque)"
 )
 _AND = r"(?:and|or|und|et|y)"
-# "And" also joins the parts of a list: it begins a clause only in front of somebody who does something.
+# "And" also joins the items of a list: it begins a clause only before a subject and its verb.
 _CLAUSE = re.compile(
     rf"(?<!\s)\s*;\s*|(?<!\s)\s+(?:—|–|-{{1,2}})\s+|(?<!\s)\s*\(|\)\s*|,\s+(?=(?:(?:{_BUT}|{_AND})\s+)?{_WHO}\b)"
     rf"|,\s+(?=and\s+(?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]+\s+(?:is|was|has|\w+s)\b)|,\s+(?={_BUT}\s)"
@@ -83,7 +85,7 @@ _ADVERBIAL = re.compile(
 _LONGEST_ADVERBIAL = 9
 _REMARK = 4
 
-# A wish with a question mark. "Can you remember that I told you …?" asks what is known.
+# A request with a question mark. "Can you remember that I told you …?" asks what is known.
 _KINDLY = re.compile(
     r"\W*(?:(?:please|also|and|so|hey|atlas)[, ]+)*(?:can|could|would|will) you (?:please |kindly |also )?"
     r"(?:remember|memori[sz]e|make a note|save) that (?=(?:i|we|my|our)\b)"
@@ -94,7 +96,7 @@ _KINDLY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatementFilter:
-    """The phrases, by what they are signs of."""
+    """The phrase patterns, by what they indicate."""
 
     pasted: re.Pattern[str]
     played: re.Pattern[str]
@@ -109,7 +111,7 @@ class StatementFilter:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that the person says and means, as it is written, and its clauses."""
+    """A sentence that the user says and means, verbatim, and its clauses."""
 
     text: str = field(repr=False)
     clauses: tuple[str, ...] = field(repr=False)
@@ -117,7 +119,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block with the line in front of it and the one after it."""
+    """A fenced block: the line before it, both together verbatim, and the code in it."""
 
     intro: str = field(repr=False)
     whole: str = field(repr=False)
@@ -137,7 +139,7 @@ def voice() -> StatementFilter:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """What the person says of herself and means, in order. Every clause is found in the text as it is."""
+    """Returns what users say of themselves and mean, in order. Every clause occurs verbatim in the text."""
     found: list[Sentence] = []
     written = _split(_own(text[:LONGEST]))
     known = voice()
@@ -146,7 +148,7 @@ def sentences(text: str) -> list[Sentence]:
             continue
         sentence = each.rstrip(" ?") if _KINDLY.match(each) else each
         if known.played.search(sentence):
-            # A game or a thought goes on until the message ends.
+            # A game or a hypothetical continues until the message ends.
             break
         after = written[number + 1] if number + 1 < len(written) else ""
         if known.produced.search(sentence) or _not_meant(sentence, after):
@@ -158,14 +160,14 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def plain(clause: str) -> str:
-    """A clause without the words at its beginning and end that say nothing."""
+    """Strips meaningless words at both ends of a clause."""
     known = voice()
     left = known.fillers.sub("", clause.strip(" \t\n,;:–—-"))
     return known.harmless.sub(" ", left).strip(" \t\n,;:–—-")
 
 
 def lists(text: str) -> list[str]:
-    """Lines that announce a list, each with its list, as they are written."""
+    """Returns lines that announce a list, each with its list, verbatim."""
     return [match[0].strip() for match in _LIST.finditer(_own(text[:LONGEST]))]
 
 
@@ -174,7 +176,7 @@ def asks(sentence: str) -> bool:
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks with what is written right before them."""
+    """Returns the fenced blocks with the line directly before each."""
     found = []
     for match in _FENCE.finditer(text[:LONGEST]):
         before = text[: match.start()].rstrip()
@@ -185,8 +187,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def _own(text: str) -> str:
-    """The text without code, citations and what was pasted. What is taken out leaves a mark that no pattern
-    matches."""
+    """Replaces code, citations and quoted speech by a mark that no pattern matches; drops pasted text."""
     text = _FENCE.sub(f"\n{_GAP}\n", text)
     text = _INLINE_FENCE.sub(_GAP, text)
     text = _CITED_LINE.sub(_GAP, text)
@@ -198,7 +199,7 @@ def _own(text: str) -> str:
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    # Names and titles stay; sentences that somebody says do not.
+    # Names and titles stay; quoted sentences do not.
     return _GAP if _ONESELF.search(match[0][1:-1]) else match[0]
 
 
@@ -219,7 +220,7 @@ def _not_meant(sentence: str, after: str) -> bool:
     bare = known.harmless.sub(" ", sentence)
     if known.ironic.search(sentence) or known.unreal.search(known.fillers.sub("", bare)):
         return True
-    # "I love meetings. Not." takes it back.
+    # "I love meetings. Not." retracts the statement.
     return bool(len(after.split()) <= 4 and known.ironic.search(f". {after}"))
 
 
@@ -230,7 +231,7 @@ def _clauses(sentence: str) -> tuple[str, ...]:
     for piece in pieces:
         bare = known.harmless.sub(" ", piece).strip()
         if known.reported.search(piece):
-            # What follows is what was said; a remark at the end tells that all before it was.
+            # What follows is what was reported; a short remark at the end means that all before it was.
             if piece is pieces[-1] and len(piece.split()) <= _REMARK:
                 return ()
             break
@@ -240,12 +241,12 @@ def _clauses(sentence: str) -> tuple[str, ...]:
         return tuple(kept)
     if known.asking.match(known.fillers.sub("", pieces[0])):
         return ()
-    # The statement in front of a question: "I live in Leeds, what should I see?"
+    # The statement before a question: "I live in Leeds, what should I see?"
     return tuple(piece for piece in kept if piece is not pieces[-1] and not known.asking.match(piece))
 
 
 def _pieces(sentence: str) -> list[str]:
-    """The clauses; what only says when or as what stays with the one it belongs to."""
+    """Splits into clauses; an adverbial of time or role stays with the clause it belongs to."""
     found: list[str] = []
     begin = 0
     for cut in _CLAUSE.finditer(sentence):

@@ -1,4 +1,4 @@
-"""Merges memories that say nearly the same: which belong together, and what the merged one says."""
+"""Merges memories that say nearly the same: which belong together, and the merged text."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|;\s+")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two memories that are near: `similarity` is the cosine."""
+    """Two similar memories: `similarity` is the cosine."""
 
     one: str
     other: str
@@ -55,19 +55,19 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories to be merged, the leading one first, and what the one that is made of them would say."""
+    """Memories to be merged, the leading one first, and the text of the merged memory."""
 
     members: tuple[Memory, ...]
     text: str = field(repr=False)
 
 
 def may_merge(memory: Memory) -> bool:
-    """Pinned ones and those that the person approves word for word stay as they are."""
+    """Whether a memory may be merged: not pinned ones, nor procedures, whose text the user approves."""
     return memory.state in FINDABLE and not memory.pinned and memory.tier is not MemoryTier.PROCEDURAL
 
 
 def agree(one: Memory, other: Memory) -> bool:
-    """Whether two near memories may be said in one: nothing in either contradicts the other."""
+    """Whether two similar memories may be merged: neither contradicts the other."""
     if (one.kind, one.project) != (other.kind, other.project):
         return False
     if one.subject and other.subject and fold(one.subject) != fold(other.subject):
@@ -95,10 +95,11 @@ def clusters(
     rules: Retention,
     mentions: Mapping[str, int] | None = None,
 ) -> list[Cluster]:
-    """Groups of two to `MOST_MEMBERS` memories, each near every other of its group and agreeing with it.
+    """Returns groups of two to `MOST_MEMBERS` memories; all pairs of a group are similar and agree.
 
-    The nearest pairs are joined first, so that the outcome does not depend on the order of what is given.
-    `mentions` is how often each came up (its sources and uses): it decides how detailed the one may be.
+    The most similar pairs are joined first, so the result does not depend on the order of the input.
+    `mentions` is how often each came up (its sources and uses); it decides how detailed the merged memory may
+    be.
     """
     known = {memory.id: memory for memory in memories if may_merge(memory)}
     near = {
@@ -138,10 +139,10 @@ def _cluster(members: list[Memory], rules: Retention, mentions: Mapping[str, int
 
 
 def extract(texts: Sequence[str], most_words: int) -> str:
-    """The sentences of the texts that say something more than the others, in at most so many words.
+    """Returns the sentences that add something to the others, in at most `most_words` words.
 
-    A sentence gives way to one that says all of it and more. The first text's sentences are there whatever
-    their length, themselves or in what says more.
+    A sentence is replaced by one that says all of it and more. The first text's sentences are included
+    whatever their length, themselves or in a sentence that says more.
     """
     kept: list[str] = []
     for number, text in enumerate(texts):
@@ -165,14 +166,14 @@ def _ended(sentence: str) -> str:
 
 
 def content(text: str) -> frozenset[str]:
-    """Stems of the words that name something, and the numbers."""
+    """Returns the stems of content words, and the numbers."""
     found = {fold(word) for word in words(text)}
     digits = re.findall(r"\d[\d.,:/-]*", text)
     return frozenset(stem(word) for word in found - lexicon().small - _NEGATION) | frozenset(digits)
 
 
 def merged(cluster: Cluster, sources: Iterable[MemorySource]) -> NewMemory:
-    """The one memory: as lasting as the most lasting of them, with the words behind all of them."""
+    """Returns the merged memory: as lasting as its most lasting part, with the sources of all."""
     members = cluster.members
     lead = members[0]
     quotes: dict[str, MemorySource] = {}
@@ -206,9 +207,9 @@ _ASKED = 400
 
 
 async def vectors_of(store: VectorStore, ids: Collection[str]) -> "dict[str, NDArray[np.float32]]":
-    """A vector of length 1 for each of these memories that has one: of the model with the most vectors here.
+    """Returns a vector of length 1 for each memory that has one, of the model with the most vectors.
 
-    Memories that were not embedded yet are left out. No model is needed for this.
+    Memories that were not embedded yet are left out. No model is needed.
     """
     counts = (await store.counts()).by_model
     if not counts or not ids:
@@ -221,7 +222,7 @@ async def vectors_of(store: VectorStore, ids: Collection[str]) -> "dict[str, NDA
 
 
 def averaged(rows: Iterable[StoredVector]) -> "dict[str, NDArray[np.float32]]":
-    """The mean of each owner's passages, at length 1."""
+    """Returns the mean of each owner's passages, of length 1."""
     import numpy as np
 
     parts: dict[str, list[NDArray[np.float32]]] = {}
@@ -237,7 +238,7 @@ def averaged(rows: Iterable[StoredVector]) -> "dict[str, NDArray[np.float32]]":
 
 
 def near_pairs(vectors: "Mapping[str, NDArray[np.float32]]", ids: Sequence[str], least: float) -> list[Pair]:
-    """Every two of `ids` whose cosine is at least `least`. Takes `512 · n` floats of memory."""
+    """Returns every pair of `ids` whose cosine is at least `least`. Takes `512 · n` floats of memory."""
     import numpy as np
 
     own = [one for one in dict.fromkeys(ids) if one in vectors]
@@ -256,7 +257,7 @@ def near_pairs(vectors: "Mapping[str, NDArray[np.float32]]", ids: Sequence[str],
 def nearest(
     vectors: "Mapping[str, NDArray[np.float32]]", ids: Sequence[str], others: Collection[str]
 ) -> dict[str, float]:
-    """For each of `ids` with a vector: the cosine to the nearest of the `others`; 0 where there is none."""
+    """Returns, for each of `ids` with a vector, the cosine to the nearest of the `others`, or 0."""
     import numpy as np
 
     own = [one for one in ids if one in vectors]
@@ -275,7 +276,7 @@ def nearest(
 def near_counts(
     vectors: "Mapping[str, NDArray[np.float32]]", ids: Sequence[str], others: Collection[str], least: float
 ) -> dict[str, int]:
-    """For each of `ids` with a vector: how many of the `others` have a cosine of at least `least` with it."""
+    """Counts, for each of `ids` with a vector, the `others` with a cosine of at least `least` to it."""
     import numpy as np
 
     own = [one for one in ids if one in vectors]
@@ -293,7 +294,7 @@ def near_counts(
 
 MOST_TOKENS = 120
 LEAST_KEPT = 0.9
-"""The share of the words that name something which must be found again."""
+"""The least share of content words that the merged text must keep."""
 
 _ASK = (
     "These notes say nearly the same. Write one short note that says everything they say and nothing else. "
@@ -302,8 +303,11 @@ _ASK = (
 
 
 def faithful(text: str, notes: Sequence[str]) -> bool:
-    """Whether `text` may stand for `notes`: all names and numbers of each, no others, hardly a word lost, no
-    word of its own, the same polarity, and not longer than they are together."""
+    """Whether `text` may replace `notes`.
+
+    It must contain all their names and numbers and no others, at least `LEAST_KEPT` of their content words
+    and no other such word, have the same polarity, and not be longer than they are together.
+    """
     whole = "\n".join(notes)
     source, told = Evidence(whole), Evidence(text)
     if not text.strip() or len(text) > len(whole) or any(negated(note) != negated(text) for note in notes):
@@ -323,7 +327,7 @@ class Rewording:
         self._chat = chat
 
     async def __call__(self, notes: Sequence[str]) -> str | None:
-        """The one note, or None when what the model wrote does not pass."""
+        """Returns the merged note, or None when the model's text does not pass."""
         asked = ChatMessage(Role.USER, _ASK.format(notes="\n".join(f"- {note}" for note in notes)))
         params = GenerationParams(max_tokens=MOST_TOKENS, temperature=0.0, seed=1)
         generation = self._chat.generate((asked,), params, Lane.TASK)

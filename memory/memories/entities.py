@@ -1,4 +1,4 @@
-"""The values of what is known: memories, their sources and versions, and what was changed."""
+"""The value types of memories: their sources and versions, and the changes to them."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class MemoryKind(StrEnum):
-    """digest: a titled document of a whole conversation that was marked important."""
+    """digest: a titled document of a whole session that was marked important."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -19,9 +19,9 @@ class MemoryKind(StrEnum):
 
 
 class MemoryTier(StrEnum):
-    """How long something is meant to be known: within a session, for days, as long as a project, for good.
+    """How long a memory is meant to last: a session, days, as long as a project, permanently.
 
-    procedural: how something is done; used only after the person has approved it.
+    procedural: how something is done; used only after the user has approved it.
     """
 
     WORKING = "working"
@@ -32,8 +32,8 @@ class MemoryTier(StrEnum):
 
 
 class MemoryState(StrEnum):
-    """inbox: new, in use, not yet looked at; kept: accepted by the person or promoted; rejected: never again
-    learned from the same words; superseded: something newer holds instead; archived: out of use, not lost."""
+    """inbox: new, in use, not reviewed yet; kept: accepted by the user or promoted; rejected: never learned
+    again from the same quote; superseded: something newer holds instead; archived: out of use, not lost."""
 
     INBOX = "inbox"
     KEPT = "kept"
@@ -47,7 +47,7 @@ FINDABLE = frozenset({MemoryState.INBOX, MemoryState.KEPT})
 
 
 class MemoryOrigin(StrEnum):
-    """Who put it into words: the person, a pattern or a model reading the person's words, a merger."""
+    """Who worded it: the user, a pattern or a model reading the user's text, or a merger."""
 
     PERSON = "person"
     PATTERN = "pattern"
@@ -56,7 +56,7 @@ class MemoryOrigin(StrEnum):
 
 
 class UseKind(StrEnum):
-    """recalled: stood in a prompt, which alone strengthens nothing; the others do."""
+    """recalled: was in a prompt, which alone strengthens nothing; the others do."""
 
     RECALLED = "recalled"
     CITED = "cited"
@@ -66,7 +66,7 @@ class UseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """The person's words behind a memory: `quote` is found in the message, letter by letter."""
+    """The user's words behind a memory: the message contains `quote` verbatim."""
 
     message_id: str
     session_id: str
@@ -75,10 +75,10 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Something that is known. `confidence` and `importance` are 0 … 1; `uses` counts useful ones.
+    """One memory. `confidence` and `importance` are 0 … 1; `uses` counts useful ones.
 
-    `valid_from` and `valid_until` bound the time for which it is true, `expires_at` how long it is kept in
-    use; `superseded_by` is the id of what holds instead. Times are aware, in UTC.
+    `valid_from` and `valid_until` bound when it is true, `expires_at` how long it is in use. `superseded_by`
+    is the id of what holds instead. Times are aware, in UTC.
     """
 
     id: str
@@ -105,12 +105,12 @@ class Memory:
 
 
 def end_of(memory: Memory, moment: datetime) -> datetime:
-    """`moment`, but not before it has begun to be true."""
+    """Returns `moment`, but not before the memory becomes true."""
     return moment if memory.valid_from is None else max(moment, memory.valid_from)
 
 
 def holds_after(memory: Memory, moment: datetime) -> bool:
-    """Whether it is true until after `moment`, as far as that is known."""
+    """Whether the memory is true until after `moment`, as far as that is known."""
     return memory.valid_until is None or memory.valid_until > moment
 
 
@@ -126,9 +126,12 @@ def require_order(since: datetime | None, until: datetime | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory before it is stored. `supersedes` are ids of memories that do not hold any more; `parts` are
-    ids of those it is merged from, which are archived; `kept_in` is the session in which the user put it into
-    words, if it was one. Raises `TimesOutOfOrder`."""
+    """A memory before it is stored.
+
+    `supersedes` are ids of memories that do not hold any more. `parts` are ids of the memories merged into
+    it, which are archived. `kept_in` is the session in which the user worded it, if any. Raises
+    `TimesOutOfOrder`.
+    """
 
     kind: MemoryKind
     text: str = field(repr=False)
@@ -162,7 +165,7 @@ UNSET = Unset()
 
 @dataclass(frozen=True, slots=True)
 class MemoryPatch:
-    """Fields to change; None (or UNSET) leaves a field as it is. Another text or subject is a new version."""
+    """Fields to change; None (or UNSET) leaves a field as it is. A new text or subject is a new version."""
 
     kind: MemoryKind | None = None
     tier: MemoryTier | None = None
@@ -177,7 +180,7 @@ class MemoryPatch:
     expires_at: datetime | Unset | None = UNSET
 
     def require_order(self, memory: Memory) -> None:
-        """Raises `TimesOutOfOrder` when `memory` would end before it begins with this."""
+        """Raises `TimesOutOfOrder` when `memory`, so patched, would end before it begins."""
         since = memory.valid_from if isinstance(self.valid_from, Unset) else self.valid_from
         until = memory.valid_until if isinstance(self.valid_until, Unset) else self.valid_until
         require_order(since, until)
@@ -185,7 +188,7 @@ class MemoryPatch:
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
-    """What a memory said before."""
+    """An earlier text of a memory."""
 
     memory_id: str
     version: int
@@ -196,7 +199,7 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """A reply that a memory served in."""
+    """A reply in which a memory was used."""
 
     memory_id: str
     reply_id: str
@@ -207,8 +210,10 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """What was done to memories, by the person or (`automatic`) by the program. It can be undone once, while
-    nothing else has changed what it changed."""
+    """A change of memories, by the user or (`automatic`) by the program.
+
+    It can be undone once, while nothing else has changed the same memories.
+    """
 
     id: str
     action: str
@@ -220,8 +225,10 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """Which memories; None leaves a side open. `containing` are words or their beginnings. `project` takes
-    memories of that project and those of none; `session` those with a source in it."""
+    """Which memories; None matches all. `containing` are words or prefixes.
+
+    `project` matches memories of that project and those of none; `session` those with a source in it.
+    """
 
     states: frozenset[MemoryState] | None = FINDABLE
     kinds: frozenset[MemoryKind] | None = None
@@ -234,7 +241,7 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCounts:
-    """How many memories there are, by state and by kind (of those that can be found)."""
+    """How many memories there are, by state, and by kind and tier (of those that can be found)."""
 
     by_state: dict[str, int]
     by_kind: dict[str, int]
@@ -243,7 +250,7 @@ class MemoryCounts:
 
 @dataclass(frozen=True, slots=True)
 class Unlearned:
-    """Messages of a session that nothing has been learned from yet: the newest has `seq`."""
+    """Messages of a session not learned from yet: the newest has `seq`."""
 
     session_id: str
     seq: int
@@ -252,8 +259,7 @@ class Unlearned:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Ids of memories that came, changed or went since the version asked for; `version` is the one to ask
-    with next time."""
+    """Ids of memories added, changed or deleted since a version; `version` is the one to pass next time."""
 
     version: int
     ids: frozenset[str]

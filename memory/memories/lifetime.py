@@ -18,15 +18,18 @@ from memory.memories.entities import (
 )
 
 PROCEDURAL_VERSIONS = 10
-"""Earlier wordings of a procedure that the store keeps."""
+"""How many earlier versions of a procedure the store keeps."""
 
 PASSING = frozenset({MemoryTier.WORKING, MemoryTier.SHORT_TERM, MemoryTier.EPISODIC})
-"""Tiers that end by themselves. What is in the others stays until a person takes it away."""
+"""Tiers that end on their own. Memories of the others stay until a user removes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The table. `archive_days` 0 keeps what is archived for good; weights and importances are 0 … 1."""
+    """The table of rules.
+
+    `archive_days` 0 keeps archived memories permanently. Weights and importances are 0 … 1.
+    """
 
     working_hours: float = 2.0
     short_term_hours_min: float = 24.0
@@ -47,7 +50,7 @@ class Retention:
 
 
 def short_term_hours(importance: float, rules: Retention) -> float:
-    """From the shortest to the longest, in proportion to importance."""
+    """Returns hours between the shortest and the longest, in proportion to importance."""
     share = min(max(importance, 0.0), 1.0)
     least, most = sorted((rules.short_term_hours_min, rules.short_term_hours_max))
     return least + (most - least) * share
@@ -62,10 +65,10 @@ def expires_at(
     project: str | None = None,
     project_ended: datetime | None = None,
 ) -> datetime | None:
-    """When a memory that is routed to `tier` now goes out of use; None: not by itself.
+    """Returns when a memory routed to `tier` now goes out of use; None: it has no expiry time.
 
-    What belongs to a project lasts as long as the project and `episodic_days` more; what belongs to none, so
-    many days.
+    An episodic memory of a project lasts as long as the project plus `episodic_days`; one of no project,
+    `episodic_days`.
     """
     match tier:
         case MemoryTier.WORKING:
@@ -81,15 +84,17 @@ def expires_at(
 
 
 def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
-    """Whether it may be recalled: how something is done only once the person has approved it, and with
-    `ask_first` so everything."""
+    """Whether a memory may be recalled.
+
+    Procedures need the user's approval first; with `ask_first` all memories do.
+    """
     if memory.state not in FINDABLE:
         return False
     return memory.state is MemoryState.KEPT or not (ask_first or memory.tier is MemoryTier.PROCEDURAL)
 
 
 def life_left(memory: Memory, now: datetime) -> float:
-    """The share of its time that is left, 0 … 1; 1 when it does not expire."""
+    """Returns the share of its time that is left, 0 … 1; 1 when it does not expire."""
     if memory.expires_at is None:
         return 1.0
     whole = (memory.expires_at - memory.created_at).total_seconds()
@@ -98,21 +103,21 @@ def life_left(memory: Memory, now: datetime) -> float:
 
 
 def detail_words(mentions: int, rules: Retention) -> int:
-    """How many words a merged memory may have: the more often its topic came up, the more."""
+    """Returns how many words a merged memory may have: more if its topic came up more often."""
     grown = rules.detail_words * (1 + math.log2(1 + max(mentions, 0)) / 2)
     return max(rules.detail_words, min(round(grown), rules.detail_words_max))
 
 
 ARCHIVE = "archive"
-"""What garbage collection calls its archiving in the log of changes."""
+"""The name of archiving by garbage collection in the change log."""
 Weigh = Callable[[Memory], float]
 """The temporal weight of a memory now, 0 … 1, without a floor."""
 
 
 class Why(StrEnum):
-    """expired and faded: out of use with the next garbage collection; fading and expires_soon: before long;
-    faint: it hardly weighs any more, and stays; comes_up: given more time; old_archive: long enough in the
-    archive."""
+    """expired, faded: goes out of use at the next garbage collection; fading, expires_soon: will soon; faint:
+    has hardly any weight, but stays; comes_up: given more time; old_archive: in the archive for long enough.
+    """
 
     EXPIRED = "expired"
     FADED = "faded"
@@ -131,8 +136,11 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """What garbage collection would do: `archive` goes out of use, `prolong` is given more time, `erase` has
-    been in the archive for longer than the person wants it there."""
+    """What garbage collection would do.
+
+    `archive` goes out of use, `prolong` is given more time, `erase` has been in the archive longer than the
+    user wants.
+    """
 
     archive: tuple[Expiry, ...] = ()
     prolong: tuple[Expiry, ...] = ()
@@ -140,11 +148,11 @@ class RetentionPlan:
 
 
 def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> Why | None:
-    """Whether it may go, or has become faint, unless somebody rescues it. Nothing that is pinned does.
+    """Returns why a memory is leaving use or has become faint; None if it is not. Pinned ones never are.
 
-    What has an end goes by it. What passes and has none (it belongs to no project) goes by its weight: below
-    the forgetting weight it is fading, below half of that it has faded, and between the two lies one
-    half-life. What is meant to stay can only become faint.
+    A memory with an expiry time follows it. A passing one without (and without a project) follows its weight:
+    below the forgetting weight it is fading, below half of that it has faded; between the two lies one
+    half-life. A lasting one can only become faint.
     """
     if memory.pinned or memory.state not in FINDABLE:
         return None
@@ -166,7 +174,10 @@ def plan(
     weigh: Weigh,
     mentions: Callable[[Memory], int] = lambda _memory: 0,
 ) -> RetentionPlan:
-    """`mentions` is how often a memory's topic came up of late: what comes up often stays, and gets time."""
+    """Plans garbage collection.
+
+    `mentions` is how often a memory's topic came up recently: what comes up often stays, and gets more time.
+    """
     archive, prolong, erase = [], [], []
     for memory in memories:
         if memory.state is MemoryState.ARCHIVED:
@@ -184,7 +195,7 @@ def plan(
 
 
 def old_archive(memory: Memory, now: datetime, rules: Retention) -> bool:
-    """Whether it has been out of use for longer than `archive_days`, when there is such a limit."""
+    """Whether it has been archived for longer than `archive_days`, if that limit is set."""
     if memory.state is not MemoryState.ARCHIVED or memory.pinned or not rules.archive_days:
         return False
     return now - memory.updated_at > timedelta(days=rules.archive_days)
@@ -195,7 +206,7 @@ def archived() -> MemoryPatch:
 
 
 def prolonged(memory: Memory, now: datetime, rules: Retention) -> MemoryPatch:
-    """Another stretch of the same length, and a little more weight: its topic is alive."""
+    """Returns a patch with another period of the same length and, as its topic is active, more importance."""
     until = expires_at(memory.tier, memory.importance, now, rules, project=None)
     return MemoryPatch(expires_at=until, importance=min(memory.importance + 0.1, 1.0))
 
@@ -203,9 +214,9 @@ def prolonged(memory: Memory, now: datetime, rules: Retention) -> MemoryPatch:
 def with_project(
     memories: Iterable[Memory], log: Iterable[MemoryChange], end: datetime | None
 ) -> list[tuple[str, MemoryPatch]]:
-    """What becomes of what is remembered of a project that has ended and lasts to `end`, or goes on (None).
+    """Returns the patches for a project's memories when it ends (they last to `end`) or resumes (None).
 
-    What garbage collection had archived meanwhile comes back to the inbox when the project goes on.
+    Memories that garbage collection archived meanwhile return to the inbox when the project resumes.
     """
     collected = {key for one in log if one.action == ARCHIVE and one.automatic for key in one.memory_ids}
     made = []
@@ -218,15 +229,14 @@ def with_project(
 
 
 def rescued(memory: Memory) -> MemoryPatch:
-    """For good, by the person's own wish; what was to stay anyway does not get any fainter."""
+    """Makes a memory permanent at the user's request; one of a lasting tier is pinned and fades no more."""
     pinned = True if memory.tier not in PASSING else None
     tier = MemoryTier.LONG_TERM if memory.tier in PASSING else None
     return MemoryPatch(tier=tier, state=MemoryState.KEPT, pinned=pinned, expires_at=None)
 
 
 class Ground(StrEnum):
-    """Why a memory is promoted. lasting_theme: a session that is over spoke of what lasting memories are
-    about."""
+    """Why a memory is promoted. lasting_theme: an ended session was about a topic of lasting memories."""
 
     USED = "used"
     IMPORTANT = "important"
@@ -235,8 +245,11 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a memory has fared. `ended_turns` is the number of turns of the longest session it was learned in
-    that is over (0: none is), `similarity` its cosine to the nearest lasting memory."""
+    """The facts for a memory's promotion.
+
+    `ended_turns` is the number of turns of the longest ended session it was learned in (0: none has ended);
+    `similarity` is its cosine to the nearest lasting memory.
+    """
 
     memory: Memory
     ended_turns: int = 0
@@ -244,7 +257,7 @@ class Standing:
 
 
 def ground(standing: Standing, rules: Retention) -> Ground | None:
-    """None: it stays where it is. What waits for the person's approval is never promoted past it."""
+    """Returns why to promote it, or None. What awaits the user's approval is never promoted past it."""
     memory = standing.memory
     if memory.tier not in PASSING or memory.state not in (MemoryState.INBOX, MemoryState.KEPT):
         return None
@@ -259,7 +272,7 @@ def ground(standing: Standing, rules: Retention) -> Ground | None:
 
 
 def promoted(memory: Memory, why: Ground) -> MemoryPatch:
-    """For good from now on; what was of use often is kept, what was not looked at stays in the inbox."""
+    """Makes a memory permanent; one used often is kept, others keep their state."""
     state = MemoryState.KEPT if why is Ground.USED else memory.state
     return MemoryPatch(tier=MemoryTier.LONG_TERM, state=state, expires_at=None)
 
@@ -283,10 +296,11 @@ def tier_of(
     project: str | None = None,
     wish: MemoryTier | None = None,
 ) -> MemoryTier:
-    """The person's wish goes first. How something is done is procedural, and what somebody likes lasts.
+    """Returns the tier; the user's `wish` overrides the rules.
 
-    Other things last when they matter (at least `lasting_importance`); decisions, events, code and digests
-    of a project live with it. An open question is for days, in a project for as long as the project.
+    Procedures are procedural and preferences long-term. Other memories are long-term if important (at least
+    `lasting_importance`). Decisions, events, code, digests and open questions of a project last as long as
+    the project; an open question without one, and everything else, is short-term.
     """
     if wish is not None:
         return wish
@@ -312,7 +326,7 @@ def route(
     project: str | None = None,
     wish: MemoryTier | None = None,
 ) -> Route:
-    """What the person puts into words is kept at once; what was learned waits in the inbox."""
+    """Routes a new memory: one the user worded is kept at once; a learned one is put into the inbox."""
     tier = tier_of(kind, importance, rules, project=project, wish=wish)
     state = MemoryState.KEPT if origin is MemoryOrigin.PERSON else MemoryState.INBOX
     return Route(tier, state, expires_at(tier, importance, now, rules, project=project))

@@ -1,4 +1,4 @@
-"""The short page of what is known of a person: pinned memories, and the strongest of those that last."""
+"""The profile: a short page of pinned memories and the strongest lasting ones about the user."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,14 @@ KINDS = (
     MemoryKind.EVENT,
     MemoryKind.PROCEDURE,
 )
-"""In the order in which they stand on the page. Code, open questions and whole conversations are too long or
-too passing for it, unless they are pinned."""
+"""In page order. Code, open questions and digests are too long or too transient, unless they are pinned."""
 MOST = 40
-"""Memories that are looked at; more would not fit on a page."""
+"""The most memories considered; more would not fit on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The memories on the page, grouped by kind in the order of the page; `tokens` is what their lines
-    take, if they were counted."""
+    """The memories on the page, by kind in page order; `tokens` is the size of their lines, if counted."""
 
     memories: tuple[Memory, ...] = ()
     tokens: int = 0
@@ -50,9 +48,9 @@ def candidates(
     project: str | None = None,
     ask_first: bool = False,
 ) -> list[Memory]:
-    """What may stand on the page, the most deserving first: pinned ones, then by temporal weight.
+    """Returns the memories eligible for the page, best first: pinned ones, then by temporal weight.
 
-    Of a project's memories only those of `project` do; what has run out or does not hold any more does not.
+    Of projects' memories only those of `project` are eligible; expired or no longer true ones are not.
     """
     found = [
         one
@@ -68,13 +66,13 @@ def candidates(
 
 
 def in_order(memories: Sequence[Memory]) -> tuple[Memory, ...]:
-    """Grouped by kind; within a kind the most deserving stays first."""
+    """Groups memories by kind; within a kind the order stays."""
     places = {kind: at for at, kind in enumerate(KINDS)}
     return tuple(sorted(memories, key=lambda one: places.get(one.kind, len(KINDS))))
 
 
 class ProfileMaker:
-    """Makes the page of one room anew each time it is asked for."""
+    """Makes the page of one room each time it is requested."""
 
     def __init__(
         self,
@@ -92,7 +90,7 @@ class ProfileMaker:
         self._ask_first = ask_first
 
     async def page(self, most: int | None, *, project: str | None = None) -> Profile:
-        """The most deserving whose lines take at most `most` tokens together (None: all that fit on a page).
+        """Returns the best memories whose lines take at most `most` tokens (None: all that fit on a page).
 
         Raises what storage raises.
         """

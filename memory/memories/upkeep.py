@@ -1,7 +1,7 @@
-"""What becomes of memories by themselves: promotion, consolidation, and garbage collection.
+"""Automatic upkeep of memories: promotion, consolidation, and garbage collection.
 
-Every change goes into the change log as automatic and can be undone; what the person has undone is not done
-again. Nothing here needs a model: what is near is told by the vectors that are stored.
+Every change is logged as automatic and can be undone; what the user has undone is not repeated. No model is
+needed: similarity uses stored vectors.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _LOG = 5000
 _OF_LATE = timedelta(days=30)
 
 Reword = Callable[[Sequence[str]], Awaitable[str | None]]
-"""Says several texts in one; None when that cannot be done without losing or adding something."""
+"""Merges several texts into one; returns None when that would lose or add something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,21 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True)
 class Merger:
-    """`made` is None when it was only planned."""
+    """`made` is None in a dry run."""
 
     cluster: Cluster
     made: Memory | None = None
 
 
 async def _at_once() -> None:
-    """Between steps nothing has to go first."""
+    """The default checkpoint: does not wait."""
 
 
 class Upkeep:
-    """Of one room. `pause` is how long a session rests before it counts as over; `checkpoint` is awaited
-    between steps."""
+    """The upkeep of one room.
+
+    `pause` is how long a session must be idle to count as over; `checkpoint` is awaited between steps.
+    """
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class Upkeep:
     # --- promotion --------------------------------------------------------------------------------
 
     async def promote(self) -> list[Promotion]:
-        """Makes lasting what was used often, matters much, or belongs to what lasts already."""
+        """Promotes what was used often, is important, or resembles lasting memories."""
         rules = self._rules()
         undone = await self._undone(PROMOTE)
         passing = [
@@ -121,7 +123,7 @@ class Upkeep:
         return await asyncio.to_thread(nearest, vectors, [one.id for one in passing], themes)
 
     async def _ended_turns(self, memory: Memory) -> int:
-        """Turns of the longest session behind it that is over."""
+        """Returns the turns of the longest session behind it that is over."""
         over = self._clock.now() - self._pause()
         most = 0
         for session_id in {source.session_id for source in await self._memories.sources(memory.id)}:
@@ -134,7 +136,7 @@ class Upkeep:
     # --- consolidation ----------------------------------------------------------------------------
 
     async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
-        """Merges memories that are near and agree; `dry_run` only says which and into what."""
+        """Merges memories that are similar and agree; `dry_run` only returns which, and the merged text."""
         rules = self._rules()
         found = [one for one in await self._memories.select() if may_merge(one)]
         groups: dict[tuple[str, str | None], list[str]] = {}
@@ -169,7 +171,7 @@ class Upkeep:
         if text is not None:
             cluster = Cluster(cluster.members, text)
         ids = [one.id for one in cluster.members]
-        # Somebody may have changed one of them while the model was thinking.
+        # One of them may have been changed while the model was generating.
         if tuple(await self._memories.get_many(ids)) != cluster.members:
             return None
         sources = [source for key in ids for source in await self._memories.sources(key)]
@@ -179,9 +181,11 @@ class Upkeep:
     # --- expiry and garbage collection -------------------------------------------------------------
 
     async def collect(self, *, dry_run: bool = False) -> RetentionPlan:
-        """Archives what has run out, gives time to what comes up often, and erases what was archived longer
-        ago than the settings say; `dry_run` only says what would be done. A clock that was set ahead makes
-        nothing older (`memory.clock.Seen`)."""
+        """Archives expired memories, prolongs those that come up often, and erases old archived ones.
+
+        How long the archive keeps them is in the settings. `dry_run` only returns what would be done. A clock
+        that was set ahead makes nothing older (`memory.clock.Seen`).
+        """
         now = (await self._store.retention.look_at_clock(self._clock.now())).passed
         made = await self._plan(now)
         if dry_run:
@@ -198,7 +202,7 @@ class Upkeep:
         return made
 
     async def fading(self) -> list[Expiry]:
-        """What goes before long, or has become faint: the first to go first."""
+        """Returns what will soon go out of use or has become faint, most urgent first."""
         now, rules = self._clock.now(), self._rules()
         spared = await self._undone(ARCHIVE)
         memories = await self._memories.select()
@@ -228,8 +232,11 @@ class Upkeep:
     async def _mentions(
         self, going: Sequence[Memory], found: Collection[Memory], now: datetime
     ) -> dict[str, int]:
-        """How often the topic of each came up in the last month: other memories of it, other messages, and
-        useful replies."""
+        """Counts how often the topic of each came up.
+
+        These are similar memories of the last 30 days, other source messages, and all useful replies if the
+        last was within 30 days.
+        """
         if not going:
             return {}
         late = {one.id for one in found if now - one.created_at <= _OF_LATE}
@@ -244,7 +251,7 @@ class Upkeep:
         return counts
 
     async def _undone(self, action: str) -> frozenset[str]:
-        """What was done to these memories, and undone by the person."""
+        """Returns the memories for which this action was done and then undone by the user."""
         log = await self._memories.changes(limit=_LOG)
         undone = (one for one in log if one.action == action and one.undone_at is not None)
         return frozenset(key for one in undone for key in one.memory_ids)

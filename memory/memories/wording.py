@@ -1,4 +1,4 @@
-"""How a memory reads, and whether its words rest on words that are to go."""
+"""The full text of a memory, and whether a text depends on content that is to be erased."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from memory.storage.words import is_unspaced, pieces
 from memory.summaries.languages import lexicon
 
 ONESELF = "I"
-"""The subject of what is told of the person."""
+"""The subject of statements about the user."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE_ENDS = frozenset(".!?\n")
@@ -17,18 +17,19 @@ _SHORTEST_STEM = 3
 
 
 def reading(subject: str, text: str) -> str:
-    """The text of a memory with what it is about: what is embedded, and what stands in a prompt.
+    """Returns the text of a memory with its subject: this is embedded, and used in prompts.
 
-    That it is about the person goes without saying.
+    The subject is omitted when it is the user, or is in the text.
     """
     known = not subject or subject == ONESELF or subject.casefold() in text.casefold()
     return text if known else f"{subject}: {text}"
 
 
 def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
-    """Whether `text` says something that only `gone` said: a word of it is there, and nowhere in `left`.
+    """Whether `text` contains a word that occurs in `gone` and nowhere in `left`.
 
-    Small words ("the", "in") say nothing. A word and its English endings are one; numbers are what they are.
+    Stop words ("the", "in") do not count. A word and its English endings are one; numbers are compared as
+    they are.
     """
     words = _words(text)
     only_there = words - _without(words, gone)
@@ -36,8 +37,11 @@ def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
 
 
 def particulars(texts: Iterable[str]) -> frozenset[str]:
-    """The names and numbers of the texts: words that hold a digit, and words with a capital letter that do
-    not merely begin a sentence."""
+    """Returns the names and numbers of the texts.
+
+    These are words that contain a digit, and words with a capital letter that is not only due to a sentence
+    start.
+    """
     known = lexicon()
     found = set()
     for text in texts:
@@ -54,34 +58,36 @@ def particulars(texts: Iterable[str]) -> frozenset[str]:
 
 
 def names(text: str, wanted: frozenset[str], left: Iterable[str]) -> bool:
-    """Whether `text` holds one of the particulars that nothing of `left` holds.
+    """Whether `text` contains one of `wanted` (particulars) that nothing of `left` contains.
 
-    Stricter than `rests_on`: it is asked of texts that may have nothing to do with what goes, in which
-    everyday words say nothing.
+    Stricter than `rests_on`: for texts that may be unrelated to what is erased, where everyday words mean
+    nothing.
     """
     return bool(_without(_words(text) & wanted, left))
 
 
 def repeats(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
-    """Whether `text` stands word for word in `gone` and nowhere in `left`: small words are somebody's, too,
-    where there are no others."""
+    """Whether `text` occurs word for word in `gone` and nowhere in `left`.
+
+    Stop words count here: a text may consist of nothing else.
+    """
     said = _in_a_row(text)
     return any(said in _in_a_row(one) for one in gone) and not any(said in _in_a_row(one) for one in left)
 
 
 def _in_a_row(text: str) -> str:
-    """Its words, with a space on each side of every one."""
+    """Returns the words of the text, each with a space on both sides."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _without(words: set[str], texts: Iterable[str]) -> set[str]:
-    """Those of `words` that none of the texts holds."""
+    """Returns those of `words` that none of the texts contains."""
     missing = set(words)
     for text in texts:
         if not missing:
             break
         folded = text.casefold()
-        # A stem is the beginning of its word: most texts need no closer look.
+        # A stem is the beginning of its word, so most texts need no closer check.
         if any(word in folded for word in missing):
             missing -= _words(text)
     return missing

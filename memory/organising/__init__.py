@@ -1,1 +1,1 @@
-"""How a person keeps conversations in order: marks, tags, categories, archive, projects, merging."""
+"""How users organise sessions: marks, tags, categories, archive, projects, merging."""

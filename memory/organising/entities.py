@@ -1,4 +1,4 @@
-"""The values of organising: marks, undoable changes, tags, projects, and links between sessions."""
+"""The value types of organising: marks, undoable changes, tags, projects, and links between sessions."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,7 +8,7 @@ from memory.entities import CategorySource, RoomKind
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Everything that a person sets a session in order by. `project` is a name."""
+    """All marks by which a user organises a session. `project` is a name."""
 
     tags: tuple[str, ...] = field(default=(), repr=False)
     starred: bool = False
@@ -25,7 +25,7 @@ class Marks:
 class MarksPatch:
     """What to change; None leaves a mark as it is.
 
-    A `category` or `project` of "" takes it away. A tag that is there in other capitals is the same tag.
+    A `category` or `project` of "" removes it. Tags are compared without case.
     """
 
     add_tags: tuple[str, ...] = field(default=(), repr=False)
@@ -41,7 +41,7 @@ class MarksPatch:
 
 @dataclass(frozen=True, slots=True)
 class Organised:
-    """One session as a change found it and as it left it."""
+    """One session before and after a change."""
 
     session_id: str
     title: str = field(repr=False)
@@ -63,7 +63,7 @@ class TagCount:
 
 @dataclass(frozen=True, slots=True)
 class TagSuggestion:
-    """A tag that a session might have. `score` is between 0 and 1."""
+    """A tag that would suit a session. `score` is between 0 and 1."""
 
     session_id: str
     tag: str = field(repr=False)
@@ -73,11 +73,11 @@ class TagSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What putting a session in order by itself goes by.
+    """What categories and tags of a session are suggested from.
 
-    `words` are the title and the beginning of what the person said; `vector` is the mean of the vectors of
-    the messages, of length 1, as little-endian float32 (None without any). `locked` says that the person has
-    decided on the category; `rejected` are tags that she does not want here.
+    `words` are the title and the beginning of the user's messages. `vector` is the mean of the messages'
+    vectors, of length 1, as little-endian float32 (None without any). `locked` says that the user chose the
+    category; `rejected` are tags that the user refused for this session.
     """
 
     session_id: str
@@ -91,8 +91,10 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A session that took others in. `sources` are these: empty now, and in the bin, where restoring one
-    takes its messages out again."""
+    """A session that others were merged into.
+
+    `sources` are those sessions: now empty and in the bin. Restoring one moves its messages back.
+    """
 
     session_id: str
     sources: tuple[str, ...]
@@ -101,7 +103,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project with what belongs to it; sessions in the bin are not counted."""
+    """A project with the counts of what belongs to it; sessions in the bin are not counted."""
 
     id: str
     name: str = field(repr=False)
@@ -116,7 +118,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ProjectDeleted:
-    """A project that is gone. Its sessions stay without one; `binned` says that they went to the bin."""
+    """A deleted project. Its sessions remain without one; `binned` says that they were moved to the bin."""
 
     project: Project
     sessions: tuple[str, ...]
@@ -126,7 +128,7 @@ class ProjectDeleted:
 
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
-    """A memory that has to do with both sessions: learned in one, and learned or served in the other."""
+    """A memory related to both sessions: learned in one, and learned or used in the other."""
 
     session_id: str
     memory_id: str
@@ -135,8 +137,11 @@ class SharedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A session that a memory leads to. `how` is learned, or the most that it did there: opened, confirmed,
-    cited, recalled; `message_id` is the first message in question, `count` how many there are."""
+    """A session that a memory links to.
+
+    `how` is learned, or its strongest use there: opened, confirmed, cited, recalled. `message_id` is the
+    first such message, `count` how many there are.
+    """
 
     session_id: str
     title: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""Suggested categories and tags of a conversation, by its meaning and by the tags that a user has."""
+"""Suggests categories and tags for a session, by vectors and by the tags already in use."""
 
 import math
 import re
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 CATEGORY_LEAST = 0.17
-"""Below this likeness (a cosine) to every category a conversation has none."""
+"""Below this cosine to every category a session has none."""
 CATEGORY_AHEAD = 0.02
-"""By so much the nearest category must lead."""
+"""The least lead of the nearest category over the next."""
 
 
 @cache
 def examples() -> Mapping[str, tuple[str, ...]]:
-    """By the name of each category, what people talk about in it."""
+    """Returns, by category name, examples of what is talked about in it."""
     text = (files("memory.organising") / "categories.toml").read_text(encoding="utf-8")
     return {one["name"]: tuple(one["examples"]) for one in tomllib.loads(text)["category"]}
 
@@ -37,9 +37,10 @@ def nearest(
     least: float = CATEGORY_LEAST,
     ahead: float = CATEGORY_AHEAD,
 ) -> str:
-    """The category whose two nearest examples are most like `vector` (`float32[dim]`, length 1), or "".
+    """Returns the category whose two nearest examples are most similar to `vector`, or "".
 
-    `categories` holds vectors of length 1 of the examples by name.
+    `vector` is `float32[dim]`, of length 1. `categories` contains vectors of length 1 of the examples, by
+    name.
     """
     import numpy as np
 
@@ -56,11 +57,11 @@ def nearest(
 
 
 TAG_LEAST = 0.25
-"""The least likeness (0 … 1) of a session to those that have a tag."""
+"""The least similarity (0 … 1) of a session to those that have a tag."""
 TAG_AHEAD = 0.05
-"""By so much the sessions with a tag must be more like it than those without."""
+"""How much more similar the sessions with a tag must be than those without."""
 MOST = 3
-"""Suggestions for one session."""
+"""The most suggestions for one session."""
 _NEAREST = 2
 _ALONE = 0.85
 _NAMED = 0.2
@@ -70,7 +71,7 @@ _MOST_WORDS = 60
 
 
 class Tagger:
-    """Learns from tagged sessions once, then suggests for any number of others."""
+    """Learns from tagged sessions once, then suggests tags for any number of others."""
 
     def __init__(self, tagged: Sequence[Filed]) -> None:
         self._tagged = [one for one in tagged if one.tags]
@@ -80,7 +81,7 @@ class Tagger:
         self._vectors = [_numbers(one.vector) for one in self._tagged]
 
     def suggest(self, session: Filed) -> dict[str, float]:
-        """At most three tags that the session has not and that were not rejected for it; scores are 0 … 1."""
+        """Returns at most three tags, neither present nor rejected, with scores of 0 … 1."""
         likeness = self._likeness(session)
         spoken = set(words_of(session.words))
         scores: dict[str, float] = {}
@@ -92,7 +93,7 @@ class Tagger:
         return dict(best)
 
     def _score(self, tag: str, session: Filed, likeness: Sequence[float], *, named: bool) -> float:
-        """0 when the sessions without the tag are about as like it."""
+        """Returns the score of a tag; 0 when the sessions without it are about as similar."""
         having: list[float] = []
         others: list[float] = []
         for one, value in zip(self._tagged, likeness, strict=True):
@@ -121,7 +122,7 @@ class Tagger:
 
 
 def words_of(text: str) -> Counter[str]:
-    """Words that say something, folded, with how often each occurs; the first sixty different ones."""
+    """Counts content words, folded; only the first sixty different ones."""
     small = lexicon().common
     found: Counter[str] = Counter()
     for word in _WORD.findall(text.casefold()):
@@ -131,14 +132,14 @@ def words_of(text: str) -> Counter[str]:
 
 
 def rarity(texts: Iterable[Mapping[str, int]]) -> dict[str, float]:
-    """By word, how much it tells texts apart (the usual inverse document frequency, smoothed)."""
+    """Returns, by word, its smoothed inverse document frequency."""
     held = list(texts)
     counts = Counter(word for one in held for word in one)
     return {word: math.log((1 + len(held)) / (1 + count)) + 1 for word, count in counts.items()}
 
 
 def weighed(words: Mapping[str, int], rare: Mapping[str, float]) -> dict[str, float]:
-    """Weights of length 1. A word that no text had counts as the rarest."""
+    """Returns weights of length 1. A word in no text counts as the rarest."""
     most = max(rare.values(), default=1.0)
     found = {word: (1 + math.log(count)) * rare.get(word, most) for word, count in words.items()}
     length = math.sqrt(sum(value * value for value in found.values()))
@@ -151,7 +152,7 @@ def dot(first: Mapping[str, float], second: Mapping[str, float]) -> float:
 
 
 def _named(tag: str, spoken: set[str]) -> bool:
-    """Whether the words of the tag are spoken of."""
+    """Whether all words of the tag occur."""
     words = _WORD.findall(tag.casefold())
     return bool(words) and all(word in spoken for word in words)
 

@@ -1,1 +1,1 @@
-"""Finding what was said: evidence by words and by meaning, one score, and its reasons."""
+"""Recall: finds earlier messages, memories and summaries by words and by meaning, and scores them."""

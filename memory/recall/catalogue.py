@@ -1,6 +1,6 @@
-"""What a room holds, as columns: who said what when in which session, without a word of it.
+"""In-memory columns over the messages of a room (author, time, session and flags), without their text.
 
-A row keeps its number for as long as the catalogue lives; what is erased leaves a row that is not alive.
+A row keeps its number for the lifetime of the catalogue. An erased message leaves a row that is not alive.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,8 +18,8 @@ NOBODY = -1
 
 
 class Catalogue:
-    """Columns over messages (`int`, `bool` and `float` arrays of one length) and over sessions. `version`
-    rises with every change."""
+    """Columns over messages (`int` and `bool` arrays of equal length) and over sessions. `version` increases
+    with every change."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -89,12 +89,12 @@ class Catalogue:
 
     @property
     def dated(self) -> "NDArray[np.bool_]":
-        """Known of the rows whose wording was taken."""
+        """Whether each message says when something was; valid only for rows whose wording was read."""
         return self._dated[: self._size]
 
     @property
     def prefers(self) -> "NDArray[np.bool_]":
-        """Known of the rows whose wording was taken."""
+        """Whether each message states a preference; valid only for rows whose wording was read."""
         return self._prefers[: self._size]
 
     @property
@@ -115,7 +115,7 @@ class Catalogue:
         return self._size
 
     def rows_of(self, seqs: Collection[int]) -> "NDArray[np.int64]":
-        """The rows of these messages, -1 for those that are not there."""
+        """Returns the rows of these messages, -1 for unknown ones."""
         import numpy as np
 
         asked = np.fromiter(seqs, np.int64, len(seqs))
@@ -126,7 +126,7 @@ class Catalogue:
     # --- changes ----------------------------------------------------------------------------------
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Adds messages, or puts new facts in place of the old ones. Their sessions must be known."""
+        """Adds messages, or replaces what is known of them. Their sessions must be known."""
         self.version += 1
         if not entries:
             return
@@ -145,17 +145,18 @@ class Catalogue:
         self._machine[rows] = machine
         self._important[rows] = important
         self._asks[rows] = asks
-        # Their words may have changed.
+        # The text may have changed.
         self._worded[rows] = self._dated[rows] = self._prefers[rows] = False
         self._alive[rows] = True
 
     def unworded(self, rows: "NDArray[np.int64] | None" = None) -> "NDArray[np.int64]":
-        """The `seq` of those of these rows (or of all) whose wording was not taken yet."""
+        """Returns the `seq` of those of these rows (or of all) whose wording has not been read yet."""
         waiting = self.alive & ~self._worded[: self._size]
         return self.seq[waiting] if rows is None else self.seq[rows[waiting[rows]]]
 
     def take_wordings(self, asked: Sequence[int], found: Sequence[Wording]) -> None:
-        """What was `found` of the messages that were `asked` for: of the others there is nothing to know."""
+        """Records the wordings `found` for the messages `asked` for. All of them count as read, found or
+        not."""
         rows = self.rows_of(asked)
         self._worded[rows[rows != NOBODY]] = True
         rows = self.rows_of([one.seq for one in found])
@@ -174,7 +175,7 @@ class Catalogue:
                 self.sessions[code] = entry
 
     def drop(self, seqs: Collection[int]) -> None:
-        """Forgets messages that are gone."""
+        """Removes messages. Their rows are no longer alive."""
         self.version += 1
         for seq, row in zip(seqs, self.rows_of(seqs).tolist(), strict=True):
             if row != NOBODY:
@@ -184,7 +185,7 @@ class Catalogue:
                 self.ids[row] = ""
 
     def _new_rows(self, messages: Sequence[tuple[int, str, int, str | None]]) -> "NDArray[np.int64]":
-        """Rows for messages (`seq`, id, the number of the session, the parent's id), in their order."""
+        """Creates rows for messages (`seq`, id, session number, parent id), in their order."""
         import numpy as np
 
         first, self._size = self._size, self._size + len(messages)
@@ -204,12 +205,12 @@ class Catalogue:
         before = np.where(answers, parent_rows, self._rows_before(found, np.array(sessions)))
         self._before[found] = before
         self._after[found] = NOBODY
-        # Of several answers to one message the last one stays.
+        # For duplicate indices the last value is kept: the latest of several answers.
         self._after[before[before != NOBODY]] = found[before != NOBODY]
         return found
 
     def _rows_before(self, rows: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        """The row before each of these new rows in its session, or -1."""
+        """Returns the row before each of these new rows in its session, or -1."""
         import numpy as np
 
         order = np.argsort(sessions, kind="stable")

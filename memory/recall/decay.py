@@ -1,16 +1,16 @@
-"""How time and use weigh a memory: pure functions.
+"""Pure functions for how age and use weight a memory.
 
     retention  = floor + (1 - floor) · e^(-λ · age in hours)
     importance = min(base · (1 + 0.1 · ln(uses + 1)), 5)
     weight     = retention · (1 + reach · (importance - 1))
 
-With floor 0 and reach 1 the weight is retention times importance, the published formula, which is kept as a
-preset of that name. It hides whatever is only old: after a month an episode counts for a thousandth. The
-default is bounded on both sides: age takes away no more than `1 - floor`, and use adds no more than
-`4 · reach`, so that among answers to a question they decide between equals.
+With floor 0 and reach 1 the weight is retention times importance. This is the published formula, kept as the
+preset `published`. It hides anything old: after a month an episode has a thousandth of its weight. The
+default is bounded on both sides: age takes away at most `1 - floor`, and use adds at most `4 · reach`, so
+they only decide between otherwise equal answers.
 
-Age is counted from when something was said or last served a reply: what is useful stays. To be brought back
-is no use by itself. What is pinned or marked important does not age.
+Age counts from when something was said or last used in a reply, so useful content stays. Being retrieved does
+not count as use. Pinned and important items do not age.
 """
 
 import math
@@ -33,17 +33,17 @@ RATES = {
     MemoryTier.LONG_TERM: 0.001,
     MemoryTier.PROCEDURAL: 0.001,
 }
-"""λ an hour. What was said in conversations (messages and their summaries) is episodic."""
+"""λ per hour. Conversation content (messages and their summaries) is episodic."""
 REINFORCEMENT = 0.1
 MOST = 5.0
-"""The highest importance that use can give."""
+"""The highest importance that use can reach."""
 THRESHOLD = 0.01
 """Below this weight (by the published formula) a memory is fading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """A preset. `floor` is what age leaves, `reach` how much of the importance acts; both 0 … 1."""
+    """A preset. `floor` is what age leaves at least, `reach` how much of the importance acts; both 0 … 1."""
 
     name: str
     floor: float
@@ -51,7 +51,7 @@ class Decay:
 
     @property
     def highest(self) -> float:
-        """The greatest weight that anything can have."""
+        """The greatest possible weight."""
         return 1.0 + self.reach * (MOST - 1.0)
 
 
@@ -62,64 +62,66 @@ PRESETS = {preset.name: preset for preset in (PUBLISHED, BOUNDED, NONE)}
 
 
 def floored(kept: Weights, floor: float) -> Weights:
-    """What age leaves (0 … 1), raised to `floor` … 1. Takes numbers and arrays alike."""
+    """Raises what age leaves (0 … 1) to `floor` … 1. Accepts numbers and arrays."""
     return floor + (1.0 - floor) * kept
 
 
 def retention(age_hours: float, rate: float, floor: float = 0.0) -> float:
-    """What age leaves, `floor` … 1. A negative age (a clock that was set back) counts as none."""
+    """Returns what age leaves, `floor` … 1. A negative age (the clock was set back) counts as 0."""
     return floored(math.exp(-rate * max(age_hours, 0.0)), floor)
 
 
 def retentions(
     age_hours: "NDArray[np.float64]", rate: "NDArray[np.float64] | float", floor: float = 0.0
 ) -> "NDArray[np.float64]":
-    """As `retention`, for arrays of one length."""
+    """Like `retention`, for arrays of one length."""
     import numpy as np
 
     return np.asarray(floored(np.exp(-rate * np.maximum(age_hours, 0.0)), floor), float)
 
 
 def importance(base: float, uses: int) -> float:
-    """The multiplier: `base` ≥ 0 grows with the logarithm of the useful uses, up to `MOST`."""
+    """Returns the multiplier: `base` ≥ 0 grows with the logarithm of the useful uses, up to `MOST`."""
     return min(base * (1.0 + REINFORCEMENT * math.log(max(uses, 0) + 1)), MOST)
 
 
 def base_of(importance_of_memory: float) -> float:
-    """The base that belongs to an importance of 0 … 1: 0.5 … 1.5, and 1 for the ordinary."""
+    """Returns the base for an importance of 0 … 1: 0.5 … 1.5, and 1 for an ordinary memory."""
     return 0.5 + importance_of_memory
 
 
 def importance_factor(multiplier: Weights, decay: Decay) -> Weights:
-    """How much of the importance acts on a weight; `multiplier` by `importance`."""
+    """Returns the factor that the importance applies to a weight; `multiplier` is from `importance`."""
     return 1.0 + decay.reach * (multiplier - 1.0)
 
 
 def weight(kept: float, multiplier: float, decay: Decay) -> float:
-    """The whole weight: `kept` by `retention` with the preset's floor, `multiplier` by `importance`."""
+    """Returns the weight. `kept` is from `retention` with the preset's floor, `multiplier` from
+    `importance`."""
     return kept * importance_factor(multiplier, decay)
 
 
 def half_life_days(tier: MemoryTier) -> float:
-    """After so many days without use, half of what decays is left."""
+    """Returns the number of days without use after which half of what decays is left."""
     return math.log(2) / RATES[tier] / 24
 
 
 def age_hours(memory: Memory, now: datetime) -> float:
-    """Since it was learned, or last served."""
+    """Returns the hours since the memory was learned or last used, at least 0."""
     since = memory.created_at if memory.used_at is None else max(memory.created_at, memory.used_at)
     return max((now - since) / timedelta(hours=1), 0.0)
 
 
 def memory_weight(memory: Memory, now: datetime, decay: Decay) -> float:
-    """The weight of a memory now, 0 … `decay.highest`."""
+    """Returns the weight of a memory now, 0 … `decay.highest`."""
     rate = 0.0 if memory.pinned else RATES[memory.tier]
     kept = retention(age_hours(memory, now), rate, decay.floor)
     return weight(kept, importance(base_of(memory.importance), memory.uses), decay)
 
 
 def strength(memory: Memory, now: datetime) -> float:
-    """The weight by the published formula, whatever preset ranks: what decides whether a memory is fading."""
+    """Returns the weight by the published formula, which decides whether a memory is fading whatever preset
+    ranks."""
     return memory_weight(memory, now, PUBLISHED)
 
 

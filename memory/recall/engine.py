@@ -1,4 +1,4 @@
-"""Recall over one room: gathers the evidence, has it scored, and loads the words of the best."""
+"""Recall over one room: gathers evidence, scores it, and loads the texts of the best hits."""
 
 import asyncio
 import time
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What was compared, how it scored, and the places of the best, best first: messages come before
-    notes."""
+    """The rows compared, their scores, and the places of the best, best first. Places count the messages
+    first, then the notes."""
 
     catalogue: Catalogue
     rows: Rows
@@ -50,8 +50,8 @@ class Ranked:
     best: "NDArray[np.int64]"
 
     def messages(self) -> list[int]:
-        """The `seq` of every message whose words are needed: of hits, and of what memories were learned
-        from."""
+        """Returns the `seq` of every message whose text is needed: the hits, and the first known message that
+        each memory was learned from."""
         n, catalogue = len(self.rows.rows), self.catalogue
         found = [int(seq) for seq in catalogue.seq[self.rows.rows[self.best[self.best < n]]]]
         for at in self.best[self.best >= n]:
@@ -60,7 +60,7 @@ class Ranked:
         return found
 
     def hits(self, texts: Sequence[Text], near: Nearest | None) -> list[Hit]:
-        """`texts` are those of `messages`; one that is gone by now is no hit."""
+        """Builds the hits. `texts` are those of `messages`; a message erased meanwhile is left out."""
         known = {text.seq: text for text in texts}
         n, found = len(self.rows.rows), []
         for at in map(int, self.best):
@@ -109,25 +109,26 @@ class Ranked:
         return self.notes.shelf.notes[int(self.notes.rows[at - len(self.rows.rows)])]
 
     def _learned_from(self, note: Note) -> int | None:
-        """The row of the first message that a memory was learned from."""
+        """Returns the row of the first known message that a memory was learned from."""
         return next((row for one in note.messages if (row := self.catalogue.rows.get(one)) is not None), None)
 
     def _grounds(self, at: int) -> RawScores:
         meaning = self.evidence.meaning
         cosine = None if meaning is None else float(meaning[at])
-        # Not a number: there is no vector of it yet.
+        # NaN: it has no vector yet.
         return RawScores(cosine if cosine == cosine else None, float(self.evidence.held[at]))
 
 
 COMMON = 5_000
 COMMON_SHARE = 0.25
 FEW = 1_000
-"""A word in more messages than `COMMON`, or than this share of more than a `FEW`, tells too little."""
+"""A stem in more messages than the share `COMMON_SHARE` of the room (at least `FEW`, at most `COMMON`) is too
+common to look up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a question is looked up with."""
+    """What a question is searched with."""
 
     words: tuple[str, ...]
     places: Sequence[Places]
@@ -137,7 +138,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits, whether vectors took part, and whether session memory answered alone."""
+    """Hits, whether vectors took part, and whether session memory alone answered."""
 
     hits: list[Hit]
     semantic: bool = False
@@ -145,10 +146,10 @@ class Found:
 
 
 class RecallEngine:
-    """`memory.recall.entities.Recall` over the messages, memories and summaries of one room.
+    """Implements `memory.recall.entities.Recall` over the messages, memories and summaries of one room.
 
-    Words are always evidence; meaning is, as soon as the index holds vectors of the model that the question
-    can be embedded with.
+    Words are always evidence. Meaning is evidence once the index contains vectors of the model that embeds
+    the question.
     """
 
     def __init__(
@@ -164,9 +165,9 @@ class RecallEngine:
         ask_first: Callable[[], bool] = lambda: False,
         span: Callable[[], Span] = Span,
     ) -> None:
-        """`scorer` and `refined` (requests without what all of them have in common, and asked once more with
-        the best answers) are set only to measure other ways; with `ask_first` memories are found only when
-        the person has accepted them."""
+        """`scorer` and `refined` are set only to measure other methods. With `refined`, the directions that
+        requests of one kind have in common are removed from a question, and a second search uses the best
+        answers. With `ask_first`, only memories accepted by the user are found."""
         self._evidence = evidence
         self._clock = clock
         self._mirror = mirror
@@ -249,24 +250,25 @@ class RecallEngine:
         return Recalled(tuple(found.hits), took, found.semantic, found.window)
 
     def use(self, mirror: IndexMirror) -> None:
-        """Takes vectors as evidence from now on."""
+        """Uses vectors as evidence from now on."""
         self._mirror = mirror
 
     async def warm(self) -> None:
-        """Reads what the first question would otherwise wait for."""
+        """Reads the room, so that the first question does not wait for it."""
         await self._room.follow()
 
     async def warm_wordings(self) -> None:
-        """Reads what a question for a time or for advice would otherwise wait for."""
+        """Reads the wordings, so that the first question for a time or for advice does not wait for them."""
         await self._room.read_wordings()
 
     async def warm_questions(self) -> None:
-        """Embeds what the first request for advice would otherwise wait for."""
+        """Embeds the texts that requests for advice are compared with, so that the first one does not
+        wait."""
         if self._meanings is not None and self._mirror is not None and self._mirror.model is not None:
             await self._meanings.warm(self._mirror.model)
 
     async def messages(self, prefix: str) -> list[str]:
-        """The ids of finished messages that begin so; none for an empty prefix."""
+        """Returns the ids of finished messages that start with `prefix`; none for an empty prefix."""
         await self._room.follow()
         return [one for one in self._room.catalogue.rows if one.startswith(prefix)] if prefix else []
 
@@ -277,7 +279,8 @@ class RecallEngine:
         catalogue = self._room.catalogue
         bare, speakers = understood(wanted, catalogue.speakers)
         lately = wanted.recent_first and "message" in wanted.kinds
-        # The room is read meanwhile, one thing after another: it has one thread.
+        # The question is embedded while the room is read. Reads run one after another: the room has one
+        # thread.
         embedding = None if lately else asyncio.ensure_future(self._embedded(bare))
         try:
             stems = await self._evidence.stems(bare)
@@ -305,7 +308,7 @@ class RecallEngine:
         return Found(hits, semantic=vector is not None)
 
     async def _lately(self, wanted: RecallQuery, words: tuple[str, ...], question: Question) -> list[Hit]:
-        """What was said in the last hours, with memories, by words alone; nothing when that is no answer."""
+        """Returns hits from the last hours and from memories, by words alone; none if they do not answer."""
         catalogue = self._room.catalogue
         chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
         if not len(chosen):
@@ -314,21 +317,21 @@ class RecallEngine:
         return await self._ranked(wanted, wanted.project, looked, Rows(catalogue, chosen), least=ANSWERS)
 
     async def _embedded(self, text: str) -> Sequence[float] | None:
-        """The question as a vector that the index can be asked with."""
+        """Returns the question as a vector of the index's model, or None."""
         if self._meanings is None or self._mirror is None or self._mirror.model is None:
             return None
         return await self._meanings.of(text, self._mirror.model)
 
     async def _within(self, wanted: RecallQuery, project: str | None, looked: Looked) -> list[Hit]:
-        # Without messages their rows only say which sessions there are: none.
+        # When messages are not searched, the session "" selects no rows.
         rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
         return await self._ranked(wanted, project, looked, rows)
 
     async def _ranked(
         self, wanted: RecallQuery, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
     ) -> list[Hit]:
-        """The best of these messages and of the notes; nothing unless one of the messages that may be found
-        holds the share `least` of the question's words."""
+        """Returns the best of these messages and of the notes. With `least`, returns nothing unless an
+        allowed message that does not only ask contains at least that share of the question's words."""
         import numpy as np
 
         catalogue, shelf = self._room.catalogue, self._room.shelf
@@ -380,7 +383,7 @@ class RecallEngine:
     def _allowed(
         self, wanted: RecallQuery, rows: Rows, notes: NoteRows
     ) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
-        """Which of the messages and notes may be found, and their times."""
+        """Returns which of the messages and notes may be found, and their times."""
         import numpy as np
 
         catalogue = self._room.catalogue

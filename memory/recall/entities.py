@@ -1,4 +1,4 @@
-"""The values of recall, and what it offers to the making of prompts."""
+"""The values of recall, and the protocols through which prompts use it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the words of a hit stand."""
+    """Where the text of a hit comes from."""
 
     session: str | None
     message: str | None
@@ -20,10 +20,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RawScores:
-    """What speaks for a hit by itself: unlike its parts, these compare across queries.
+    """Evidence for a hit that, unlike its parts, is comparable across queries.
 
-    `cosine` is that of the question and the nearest passage (None without vectors), `words` the share of the
-    question's words that the message holds, each word weighed by its rarity (0 … 1).
+    `cosine` compares the question with the nearest passage (None without vectors). `words` is the share of
+    the question's words that the message contains, each weighted by its rarity (0 … 1).
     """
 
     cosine: float | None = None
@@ -32,9 +32,9 @@ class RawScores:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that was found. `score` is between 0 and 1 and compares hits of one query only; `parts` are
-    the reasons, each between 0 and 1. `passage` is the part of `text` that answers best; `sources` are the
-    ids of the messages that a memory was learned from."""
+    """One result of a query. `score` is between 0 and 1 and compares hits of one query only. `parts` are the
+    reasons, each between 0 and 1. `passage` is the part of `text` that answers best. `sources` are the ids of
+    the messages that a memory was learned from."""
 
     id: str
     kind: str
@@ -49,9 +49,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The hits of one query, best first. `took_ms` covers everything from the embedding of the query to the
-    loading of the texts; `semantic` says whether vectors took part, `window` that what was said in the last
-    hours answered alone."""
+    """The hits of one query, best first. `took_ms` covers everything from embedding the query to loading the
+    texts. `semantic` says whether vectors took part, `window` whether the last hours alone answered."""
 
     hits: tuple[Hit, ...]
     took_ms: float
@@ -68,10 +67,9 @@ class QueryVector:
 
 
 class Entry(NamedTuple):
-    """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces);
-    `machine` marks the words of a model, as opposed to those of a person; `asks` marks what ends with a
-    question mark. A tuple, because a large room has hundreds of thousands and they are turned into columns.
-    """
+    """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces).
+    `machine` marks a model's messages, as opposed to a person's. `asks` marks messages that end with a
+    question mark. A tuple, because a large room has hundreds of thousands, which are turned into columns."""
 
     seq: int
     id: str
@@ -87,8 +85,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What only some questions need to know of a message's words: `dated` marks what says when something
-    was, `prefers` what says what a person likes or avoids."""
+    """What only some questions need to know of a message's text: `dated` marks text that says when something
+    was, `prefers` text that says what a person likes or avoids."""
 
     seq: int
     dated: bool
@@ -97,13 +95,13 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text that stands by itself: a memory that may be recalled, or a summary that is not out of date.
+    """A self-contained text: a memory that may be recalled, or a summary that is not out of date.
 
-    `text` is as it reads in a prompt. Times are microseconds since 1970: `since`
-    is when it was learned or last served, which its age is counted from. `rate` an hour and the multiplier
-    `importance` are those of `memory.recall.decay`. `approved` marks what the person has accepted,
-    `procedure` what is found only then, `prefers` what somebody likes or avoids. `messages` and `sessions`
-    are where it was learned.
+    `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the note was learned
+    or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
+    `memory.recall.decay`. `approved` marks notes accepted by the user, `procedure` notes found only when
+    approved, `prefers` notes on what somebody likes or avoids. `messages` and `sessions` are where it was
+    learned.
     """
 
     seq: int
@@ -129,7 +127,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class FoundNote:
-    """A note that holds all that was searched for; `score` is BM25, higher is better."""
+    """A note that contains everything searched for; `score` is BM25, higher is better."""
 
     note: Note
     score: float
@@ -147,7 +145,7 @@ class SessionEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """What was written since a version, to be read anew; `version` is the one to ask with next."""
+    """What was written since a version and must be read again; `version` is the one to ask with next."""
 
     version: int
     messages: frozenset[int]
@@ -157,8 +155,8 @@ class EntryChanges:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """In which messages a word occurs: the message of every place, so that one that holds it twice is there
-    twice."""
+    """The messages in which a term occurs, one entry per occurrence: a message that contains it twice is
+    listed twice."""
 
     term: str
     seqs: Sequence[int]
@@ -166,7 +164,7 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The words of a message, and where they came from."""
+    """The text of a message, and its source."""
 
     seq: int
     text: str = field(repr=False)
@@ -174,13 +172,13 @@ class Text:
 
 
 KINDS = frozenset({"message"})
-"""Kinds of hits that are looked for when none are named."""
+"""The kinds of hits searched for when none are named."""
 NOTES = frozenset({"memory", "summary"})
-"""Kinds whose texts stand by themselves."""
+"""The kinds whose texts are self-contained."""
 
 
 class Recall(Protocol):
-    """Finds what was said before. Raises as `Store`."""
+    """Finds what was said before. Raises the errors of `Store`."""
 
     async def recall(
         self,
@@ -198,14 +196,14 @@ class Recall(Protocol):
         widen: bool = False,
         recent_first: bool = False,
     ) -> list[Hit]:
-        """At most `k` hits, best first.
+        """Returns at most `k` hits, best first.
 
-        `session` looks in that session alone, `project` in the sessions of a project; `widen` sets the
-        project aside when it holds less than `k`. Sessions that add nothing to memory are found
-        only when named. What is in `exclude_messages` or `exclude_sessions` is not found, but still
-        speaks for its neighbours. Expressions of time in the query are understood relative to `now`.
-        `recent_first` looks through what was said in the last hours first, and through nothing else when that
-        holds what is asked for: it needs no embedding then.
+        `session` restricts the search to that session, `project` to the sessions of a project. `widen` adds
+        hits from outside the project when it has fewer than `k`. Sessions that do not add to memory are found
+        only when named. Messages in `exclude_messages` or `exclude_sessions` are not found, but still count
+        as evidence for their neighbours. Expressions of time in the query are relative to `now`.
+        `recent_first` searches what was said in the last hours first, without an embedding; if that answers,
+        nothing else is searched.
         """
         ...
 
@@ -225,7 +223,7 @@ class Recall(Protocol):
         widen: bool = False,
         recent_first: bool = False,
     ) -> Recalled:
-        """As `recall`, with what it took."""
+        """Like `recall`, with the time it took."""
         ...
 
 
@@ -233,16 +231,16 @@ class QueryVectors(Protocol):
     """Embeds questions."""
 
     async def vector(self, text: str) -> QueryVector | None:
-        """None while there is no embedding model that works."""
+        """Returns the vector of `text`; None while no embedding model works."""
         ...
 
 
 class FixedTexts(Protocol):
-    """Keeps what was computed from texts that the program brings itself: it says nothing of the room. Raises
-    as `Store`."""
+    """Stores what was computed from texts that the program itself brings, which reveals nothing about the
+    room. Raises the errors of `Store`."""
 
     async def fixed(self, name: str) -> str | None:
-        """What was kept last by this name."""
+        """Returns the value last stored under this name."""
         ...
 
     async def keep_fixed(self, name: str, value: str) -> None: ...

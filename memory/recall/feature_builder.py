@@ -1,4 +1,4 @@
-"""From the columns of a room, the places of words and the nearest vectors to evidence. Pure."""
+"""Builds evidence from the columns of a room, the places of words and the nearest vectors. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 DAY = 86_400_000_000
 HOUR = 3_600_000_000
 MARKED = base_of(1.0)
-"""The importance of a message that was marked; that of the others is 1."""
+"""The importance of a message marked as important; that of others is 1."""
 SLACK_DAYS = 7.0
-"""What was said about a time is often said some days after it."""
+"""A time is often talked about some days after it."""
 LONG_SPAN_DAYS = 800.0
 COMPARED = 20_000
-"""So many messages are all compared; of more, those that something speaks for."""
+"""Up to this many messages are all compared; of more, only those with evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the text of a question says, apart from its words: whom it names, when it was, whom it asks for
-    what, whether sessions take turns in the answer, and how many words are looked for."""
+    """What a question asks, apart from its words: whom it names, the times it names, whether it asks for the
+    model's messages, for a time or for advice, whether sessions take turns in the answer, and how many words
+    are searched for."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
@@ -53,8 +54,8 @@ def gather(
     near: Nearest | None,
     question: Question,
 ) -> Evidence:
-    """What speaks for each of the rows, then for each of the notes. `words` are the stems looked for,
-    `places` where those of them that are not everywhere occur."""
+    """Returns the evidence for each of the rows, then for each of the notes. `words` are the stems searched
+    for, `places` the places of those that are not too common."""
     import numpy as np
 
     chosen = rows.rows
@@ -93,8 +94,9 @@ def gather(
 def narrowed(
     catalogue: Catalogue, rows: Rows, places: Sequence[Places], near: Nearest | None, spans: Sequence[Span]
 ) -> Rows:
-    """In a large room only what something speaks for is compared: what holds a word or lies near or in the
-    time asked for, with its neighbours. All rows where there are few, or nothing speaks for any."""
+    """Returns the rows to compare. In a large room these are the rows that contain a word, have a near vector
+    or lie in the time asked for, with their neighbours. All rows, if there are few or none contains a word or
+    has a near vector."""
     import numpy as np
 
     if len(rows.rows) <= COMPARED or (near is not None and near.complete):
@@ -124,7 +126,8 @@ def _spoken_by(
 
 
 def _fit(times: "NDArray[np.int64]", spans: Sequence[Span]) -> "NDArray[np.float64] | None":
-    """1 within one of the spans; outside it falls to 1/e in a week, or half its length if that is longer."""
+    """Returns 1 within one of the spans; outside, a value that falls to 1/e in a week, or in half the span's
+    length if that is longer (but not for spans over `LONG_SPAN_DAYS`)."""
     import numpy as np
 
     if not spans or not len(times):

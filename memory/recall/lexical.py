@@ -1,4 +1,4 @@
-"""The evidence of words: BM25 of messages, of their surroundings and of their sessions. Pure."""
+"""Evidence from words: BM25 of messages, of their neighbours and of their sessions. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -38,8 +38,9 @@ def lexical(
     places: Sequence[Places],
     asked: int,
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
-    """BM25 of each message or note, of it with its neighbours, and of its session; and the share of the
-    question's words (so many) that it holds. A note has no neighbours, and the session it was learned in."""
+    """Returns the BM25 of each message or note, of it with its neighbours, and of its session, and the share
+    of the question's words that it contains. The share is 0 when `asked`, the number of these words, is 0. A
+    note has no neighbours; its session is the one it was learned in."""
     import numpy as np
 
     n, m = len(rows.rows), len(notes.rows)
@@ -60,7 +61,7 @@ def lexical(
         if own is not None:
             inside = rows.place[own.rows]
             counts[inside[inside != NOBODY]] = own.counts[inside != NOBODY]
-        # Most messages hold none of the words: only those that do, and their neighbours, are worked on.
+        # Most messages contain none of the words: only those that do, and their neighbours, are computed.
         at = np.flatnonzero(counts)
         rarity = _rarity(rows.total + m, len(at))
         held[at] += rarity

@@ -1,4 +1,4 @@
-"""Expressions of time in a question, as spans of time. English; what is not understood is no evidence."""
+"""Reads English expressions of time in a question as spans of time; others are not evidence."""
 
 import re
 from dataclasses import dataclass
@@ -52,15 +52,15 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From `start` up to but not including `end`; both aware. `yearly`: no year was named, it may be that of
-    any other."""
+    """A time from `start` up to but not including `end`; both aware. `yearly`: no year was named, so it may
+    be that of any other year."""
 
     start: datetime
     end: datetime
     yearly: bool = False
 
     def not_after(self, moment: datetime) -> "Span":
-        """The latest such span that has begun by `moment`: itself, unless it is `yearly`."""
+        """Returns the latest such span that has begun by `moment`: itself, unless it is `yearly`."""
         years = max(0, self.start.year - moment.year) if self.yearly else 0
         if self.yearly and _earlier(self.start, years) > moment:
             years += 1
@@ -70,13 +70,13 @@ class Span:
 def _earlier(moment: datetime, years: int) -> datetime:
     if moment.year - years < _EARLIEST.year or moment >= _LATEST:
         return moment
-    # The 29th of February has its like on the 28th.
+    # 29 February becomes 28 February: most years have no 29th.
     day = 28 if (moment.month, moment.day) == (2, 29) else moment.day
     return moment.replace(year=moment.year - years, day=day)
 
 
 def spans(text: str, now: datetime) -> tuple[Span, ...]:
-    """The stretches of time that `text` speaks of, in the order of the text, seen from `now` (aware)."""
+    """Returns the spans of time that `text` names, in the order of the text, relative to `now` (aware)."""
     found: list[tuple[int, Span]] = []
     taken: list[tuple[int, int]] = []
     for form, pattern in _FORMS:
@@ -112,13 +112,13 @@ _WORD = re.compile(r"\w+")
 
 
 def asks_when(question: str) -> bool:
-    """Whether the answer is a time."""
+    """Returns whether the answer is a time."""
     return _ASKS_WHEN.search(question) is not None
 
 
 def speaks_of_time(text: str) -> bool:
-    """Whether `text` says when something was or will be. `May` and `March` are left to their company."""
-    # Every message of a room is asked this: a set of words is ten times as fast as a pattern.
+    """Returns whether `text` says when something was or will be. "May" and "march" alone do not count."""
+    # Runs on every message of a room: a set of words is ten times as fast as a pattern.
     return not _OF_TIME.isdisjoint(_WORD.findall(text.lower()))
 
 
@@ -149,7 +149,7 @@ def _number_of_month(name: str) -> int:
 
 
 def _latest_year(now: datetime, month: int) -> int:
-    """The year of the latest such month that has begun."""
+    """Returns the year of the latest such month that has begun."""
     return now.year if month <= now.month else now.year - 1
 
 
@@ -192,7 +192,7 @@ def _read_unit(match: re.Match[str], now: datetime) -> Span | None:
 
 
 def _units_back(now: datetime, unit: str, count: int) -> Span | None:
-    """The calendar day, week (from Monday), month or year that lies `count` of them back."""
+    """Returns the calendar day, week (from Monday), month or year that lies `count` of them back."""
     today = _midnight(now)
     if unit == "day":
         return _day(today - timedelta(days=count))

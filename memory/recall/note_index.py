@@ -1,5 +1,7 @@
-"""Memories and summaries as columns, with the places of their words: there are thousands, not hundreds of
-thousands, so they are looked through in memory."""
+"""Memories and summaries as columns, with the places of their words.
+
+There are thousands, not hundreds of thousands, so they are searched in memory.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +23,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One element a note, in the order of the shelf's rows; `project` is a number, -1 for none."""
+    """One element per note, in the order of the shelf's rows; `project` is a number, -1 for none."""
 
     alive: "NDArray[np.bool_]"
     memory: "NDArray[np.bool_]"
@@ -42,7 +44,7 @@ _TYPES = {"int64": ("project", "created", "since", "expires"), "float64": ("rate
 
 
 class NoteIndex:
-    """The notes of a room. A row keeps its number; what is gone leaves one that is not alive."""
+    """The notes of a room. A row keeps its number; a removed note leaves a row that is not alive."""
 
     def __init__(self) -> None:
         self.notes: list[Note] = []
@@ -60,7 +62,7 @@ class NoteIndex:
         return len(self.notes)
 
     def take(self, notes: Sequence[Note], stems: Iterable[Sequence[str]]) -> None:
-        """Adds notes with their words, or puts them in place of what was known of them."""
+        """Adds notes with their stems, or replaces what was known of them."""
         self.drop([note.id for note in notes])
         for note, words in zip(notes, stems, strict=True):
             row = len(self.notes)
@@ -94,14 +96,14 @@ class NoteIndex:
             self._columns = None
 
     def places(self, word: str) -> dict[int, int]:
-        """In which rows a stem occurs, and how often."""
+        """Returns the rows in which a stem occurs, and how often."""
         return self._words.get(word, {})
 
     def project_code(self, name: str) -> int:
         return self._projects.get(name, _NOWHERE - 1)
 
     def session_codes(self, catalogue: Catalogue) -> "NDArray[np.int64]":
-        """The number that the session of each row has in the catalogue, -1 for none."""
+        """Returns the catalogue's number for the session of each row, -1 for none."""
         import numpy as np
 
         if self._codes is None or self._codes[:2] != (len(self.notes), len(catalogue.sessions)):
@@ -145,9 +147,9 @@ class NoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which notes a question may find. `kinds` are memory, summary or both; a project has its own and those
-    of no project. Not found are those learned from `messages` or in one of `hidden` (sessions) alone, and
-    those whose id is in `messages`."""
+    """Which notes a question may find. `kinds` are memory, summary or both. A project has its own notes and
+    the memories of no project. Excluded are notes learned from `messages` or only in `hidden` (sessions), and
+    notes whose id is in `messages`."""
 
     kinds: frozenset[str]
     now: int
@@ -161,8 +163,7 @@ class Sought:
 
 
 def findable(shelf: NoteIndex, sought: Sought) -> "NDArray[np.int64]":
-    """The rows that may be found: procedures only when they have been approved, and nothing that has run
-    out."""
+    """Returns the rows that may be found: procedures only once approved, and nothing expired."""
     import numpy as np
 
     own = shelf.columns()

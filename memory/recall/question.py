@@ -1,4 +1,4 @@
-"""A question: what its text asks for, its topics, and whether it speaks of an earlier conversation."""
+"""Analyses a question: what it asks for, its topics, and whether it refers to an earlier conversation."""
 
 import base64
 import hashlib
@@ -61,9 +61,9 @@ _ORDER = re.compile(r"^\W*(?:please )?remember (?:that|my|the|i|to)\b", re.IGNOR
 
 
 def refers_back(text: str) -> bool:
-    """True for "as we discussed last week", "you told me", "remember when" and their like.
+    """Returns True for "as we discussed last week", "you told me", "remember when" and similar phrases.
 
-    "Remember that …" asks to keep something: it counts only where it asks a question.
+    "Remember that …" asks to keep something: it counts only if the text has a question mark.
     """
     if _ORDER.match(text) and "?" not in text:
         return False
@@ -71,9 +71,9 @@ def refers_back(text: str) -> bool:
 
 
 SHARPNESS = 0.03
-"""The cosine by which one topic must be nearer than another to count e times as much."""
+"""The difference in cosine at which the nearer of two topics counts e times as much."""
 CONSIDERED = 100
-"""So many of the best statements are compared by topic."""
+"""How many of the best statements are compared by topic."""
 TOPICS = (
     "studying, courses, classes and learning a subject",
     "textbooks, tutorials and learning materials",
@@ -131,16 +131,16 @@ TOPICS = (
 def kinship(
     question: "NDArray[np.float64]", statements: "NDArray[np.float64]", topics: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """How far each of `statements` (`float[m, n]`) is about what `question` (`float[n]`) is about: 0 … 1, the
-    Bhattacharyya coefficient of their shares in `topics` (`float[t, n]`). All vectors have length 1."""
+    """Returns how far each of `statements` (`float[m, n]`) has the topics of `question` (`float[n]`), 0 … 1:
+    the Bhattacharyya coefficient of their shares in `topics` (`float[t, n]`). All vectors have length 1."""
     import numpy as np
 
     return np.asarray(np.sqrt(_shares(statements, topics)) @ np.sqrt(_shares(question[None], topics))[0])
 
 
 def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """What each has more of than the others have on average, 0 … 1: where everything is about the same topic,
-    that says nothing of any."""
+    """Returns how far each exceeds the average of the others, 0 … 1. Where everything has the same topic, the
+    topic distinguishes nothing."""
     import numpy as np
 
     others = (kin.sum() - kin) / max(len(kin) - 1, 1)
@@ -148,7 +148,7 @@ def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _shares(vectors: "NDArray[np.float64]", topics: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """In which topics each lies: rows that add up to 1."""
+    """Returns the shares of each vector in the topics: rows that add up to 1."""
     import numpy as np
 
     near = vectors @ topics.T / SHARPNESS
@@ -158,7 +158,7 @@ def _shares(vectors: "NDArray[np.float64]", topics: "NDArray[np.float64]") -> "N
 
 _NOTHING = 0.05
 DIRECTIONS = 3
-"""So many directions hold most of what requests for advice have in common."""
+"""This many directions contain most of what requests for advice have in common."""
 FRAMES = (
     "What should I get?",
     "Can you recommend something?",
@@ -169,7 +169,7 @@ FRAMES = (
     "Where could I go?",
     "Do you have any ideas or tips?",
 )
-"""Requests that ask for nothing in particular."""
+"""Requests for advice that name no subject."""
 OVERVIEWS = (
     "Can you give me a summary of what we talked about?",
     "Can you list the order in which I brought up different things?",
@@ -185,7 +185,7 @@ OVERVIEW_DIRECTIONS = 2
 
 
 LONGEST_QUESTION = 20_000
-"""Characters of a question that are looked at; what is longer was pasted."""
+"""Characters of a question that are read; anything longer was pasted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class RecallQuery:
 
 
 def understood(wanted: RecallQuery, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
-    """The text without the names of `speakers`, and the numbers of those that it names."""
+    """Returns the text without the names of `speakers`, and the numbers of those it names."""
     numbers = named(wanted.query, speakers)
     return without_names(wanted.query, [speakers[number] for number in numbers]), numbers
 
@@ -228,15 +228,15 @@ def question_of(
 
 
 class QueryEmbedder:
-    """Questions as vectors. In a request for advice the words that ask ("what should I …") are near to
-    whatever else was asked or answered; the directions in which such requests lie are taken out of it. So are
-    those of questions about conversations ("give me a summary of …")."""
+    """Embeds questions. In a request for advice, the words that ask ("what should I …") are near to any other
+    question or answer, so the directions that such requests have in common are removed. The same applies to
+    questions about conversations ("give me a summary of …")."""
 
     def __init__(
         self, vectors: QueryVectors, fixed: FixedTexts | None = None, *, refined: bool = True
     ) -> None:
-        """What such questions are compared with is embedded once and kept in `fixed`; where nothing is to be
-        taken out, they are not `refined`."""
+        """The texts that such questions are compared with are embedded once and stored in `fixed`. Nothing is
+        removed unless `refined`."""
         self._refined = refined
         self._vectors = vectors
         self._fixed = fixed
@@ -244,7 +244,8 @@ class QueryEmbedder:
         self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
-        """The question as a vector of `model`, of length 1; None when that is not the model in use."""
+        """Returns the question as a vector of `model`, of length 1; None when that is not the model in
+        use."""
         vector = await self._vectors.vector(text)
         if vector is None or vector.model != model:
             return None
@@ -259,18 +260,18 @@ class QueryEmbedder:
         return vector.numbers if common is None else specific(vector.numbers, common)
 
     async def topics(self, model: str) -> "NDArray[np.float64] | None":
-        """`TOPICS` as vectors of `model`, one a row, of length 1; None when that is not
-        the model in use."""
+        """Returns `TOPICS` as vectors of `model`, one per row, of length 1; None when that is not the model
+        in use."""
         return await self._embedded(model, TOPICS)
 
     async def warm(self, model: str) -> None:
-        """Embeds what requests for advice are compared with."""
+        """Embeds the texts that requests for advice and questions about conversations are compared with."""
         await self.topics(model)
         await self._directions(model, FRAMES, DIRECTIONS)
         await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
 
     async def _embedded(self, model: str, texts: tuple[str, ...]) -> "NDArray[np.float64] | None":
-        """One row a text, of length 1."""
+        """Returns one row per text, of length 1; None when `model` is not the model in use."""
         import numpy as np
 
         key = model, texts
@@ -292,7 +293,7 @@ class QueryEmbedder:
     async def _directions(
         self, model: str, texts: tuple[str, ...], count: int
     ) -> "NDArray[np.float64] | None":
-        """The main directions in which these texts lie: `float[count, n]`."""
+        """Returns the main directions of these texts: `float[count, n]`."""
         import numpy as np
 
         key = model, texts
@@ -305,8 +306,8 @@ class QueryEmbedder:
 
 
 def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:
-    """What `vector` has beyond the directions `common` (orthonormal rows), of length 1; itself when that is
-    nothing."""
+    """Returns what `vector` has beyond the directions `common` (orthonormal rows), scaled to length 1;
+    `vector` itself if almost nothing is left."""
     import numpy as np
 
     whole = np.array(vector)

@@ -1,4 +1,4 @@
-"""What recall knows of a room, read once and then kept in step with every change."""
+"""What recall knows of a room: read once, then kept up to date with every change."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PAGE = 4000
-"""Rows that are read at a time: other calls of the room wait for no more than that."""
+"""Rows read at a time, which bounds how long other calls of the room wait."""
 _SCOPES = 4
 HELD = 500_000
-"""So many places of words are held: some 8 MB."""
+"""How many places of words are cached: about 8 MB."""
 
 
 class RoomView:
@@ -38,7 +38,7 @@ class RoomView:
         self.shelf = NoteIndex()
 
     async def follow(self) -> None:
-        """Takes up what was written since. Raises what storage raises."""
+        """Applies what was written since the last call. Raises the errors of storage."""
         async with self._lock:
             if not self._read:
                 await self._read_all()
@@ -47,17 +47,16 @@ class RoomView:
             self._version = changes.version
 
     async def read_wordings(self, rows: "NDArray[np.int64] | None" = None) -> None:
-        """Reads how these messages (or all) are worded, where that is not known yet. Raises what storage
-        raises."""
+        """Reads the wording of these messages (or of all) where it is not known yet. Raises the errors of
+        storage."""
         while len(waiting := self.catalogue.unworded(rows)):
-            # Nothing is taken up meanwhile: what is read belongs to the rows that are there.
+            # The lock keeps changes out, so that what is read belongs to the current rows.
             async with self._lock:
                 asked = waiting[:PAGE].tolist()
                 self.catalogue.take_wordings(asked, await self._evidence.wordings(asked))
 
     def scope(self, *, project: str | None, session: str | None) -> Rows:
-        """The messages that a question is compared with; put together anew only when something has
-        changed."""
+        """Returns the messages that a question is compared with; built again only after a change."""
         key = self.catalogue.version, project, session
         found = self._rows.get(key)
         if found is None:
@@ -68,8 +67,8 @@ class RoomView:
         return found
 
     async def places(self, words: Sequence[str], *, at_most: int) -> list[Places]:
-        """Where each of these stems occurs; those in more than `at_most` messages are left out. What was read
-        is held until something has changed. Raises what storage raises."""
+        """Returns where each of these stems occurs, without those in more than `at_most` messages. Results
+        are cached until the next change. Raises the errors of storage."""
         known = self.catalogue.version, at_most
         if self._places_of != known:
             self._places, self._places_of, self._held = {}, known, 0
@@ -85,7 +84,7 @@ class RoomView:
         return [one for one in here if one is not None]
 
     def _hold(self, found: dict[str, Places | None]) -> None:
-        """The words that were read first are let go of first."""
+        """Caches places; the words read first are dropped first."""
         for word in found.keys() - self._places.keys():
             self._places[word] = own = found[word]
             self._held += 0 if own is None else len(own.rows)
@@ -94,7 +93,7 @@ class RoomView:
             self._held -= 0 if gone is None else len(gone.rows)
 
     def hidden(self, *, but: str | None) -> frozenset[str]:
-        """Sessions that lend nothing, and those in the bin, but for the one that is named."""
+        """Returns the sessions that lend nothing or are in the bin, except `but`."""
         return frozenset(
             one.id for one in self.catalogue.sessions if (one.binned or not one.lends) and one.id != but
         )

@@ -1,4 +1,4 @@
-"""The messages and notes that a question is compared with, and who stands beside whom."""
+"""The messages and notes that a question is compared with, and the neighbours of each message."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -20,8 +20,8 @@ def in_scope(
     session: str | None,
     among: "NDArray[np.int64] | None" = None,
 ) -> "NDArray[np.int64]":
-    """The rows of a session, of a project, or of all; only those `among` these, if any are given. Sessions in
-    the bin, and those that add nothing to memory, lend no row unless they are the one that is named."""
+    """Returns the rows of a session, of a project, or of all; only those in `among`, if given. Sessions in
+    the bin, and those that do not add to memory, contribute no rows unless named by `session`."""
     import numpy as np
 
     among = np.flatnonzero(catalogue.alive) if among is None else among
@@ -49,7 +49,8 @@ def may_be_found(
     since: datetime | None,
     before: datetime | None,
 ) -> "NDArray[np.bool_]":
-    """Which of the rows are not excluded; `since` and `before` bound their times."""
+    """Returns which of the rows are not excluded; `since` (inclusive) and `before` (exclusive) bound their
+    times."""
     import numpy as np
 
     allowed = np.ones(len(rows), np.bool_)
@@ -70,12 +71,12 @@ def may_be_found(
 
 
 POOL = 2
-"""Where sessions take turns, they do so among so many times what is asked for."""
+"""Where sessions take turns, this many times the hits asked for are considered."""
 
 
 def in_turns(places: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """`places`, best first, in another order: the best of each session, then the second of each, and so on.
-    `sessions` has the number of the session of every place."""
+    """Returns `places`, best first, in another order: the best of each session, then the second of each, and
+    so on. `sessions` has the session number of every place."""
     import numpy as np
 
     own = sessions[places]
@@ -88,7 +89,8 @@ def in_turns(places: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDA
 def best_of(
     totals: "NDArray[np.float64]", allowed: "NDArray[np.bool_]", times: "NDArray[np.int64]", k: int
 ) -> "NDArray[np.int64]":
-    """The places of the `k` highest totals that are allowed, best first; of equals the later one."""
+    """Returns the places of the `k` highest totals that are allowed, best first; of equals the later one
+    first."""
     import numpy as np
 
     places = np.flatnonzero(allowed)
@@ -105,15 +107,15 @@ K1, B = 1.2, 0.75
 
 
 BACKGROUND = 200
-"""So many of the messages that nothing speaks for are compared as well, so that every kind of evidence begins
-at what most messages have."""
+"""About this many messages without evidence are compared as well, so that every kind of evidence starts from
+what most messages have."""
 
 
 class Rows:
-    """The messages that are compared, as rows of the catalogue, with their neighbours among them.
+    """The messages compared, as rows of the catalogue, with their neighbours among them.
 
-    Between people, what was said just before and just after belongs to a message. With a model the unit is
-    the exchange: what a person says and what the model answers.
+    Between people, the messages just before and just after belong to a message. With a model the unit is the
+    exchange: a person's message and the model's reply.
     """
 
     def __init__(self, catalogue: Catalogue, rows: "NDArray[np.int64]") -> None:
@@ -122,12 +124,12 @@ class Rows:
         self.rows = rows
         self.total = len(rows)
         self.place = place = _places(len(catalogue), rows)
-        # The last element stands for "nobody": it is where -1 leads.
+        # The last element stands for "nobody": index -1 reaches it.
         before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
         codes = catalogue.session[rows]
         present = np.zeros(len(catalogue.sessions) + 1, np.bool_)
         present[codes] = True
-        # Which place among the sessions each session of the room has here; -1 for none.
+        # The place of each session of the room among the sessions here; -1 for none.
         self.session_place = np.where(present, np.cumsum(present) - 1, NOBODY)
         self.session = self.session_place[codes]
         self.sessions = int(present.sum())
@@ -138,15 +140,15 @@ class Rows:
         self.outside = np.zeros(len(rows))
         self.lengths = catalogue.length[rows].astype(float)
         self.sizes = self.by_session(np.ones(len(rows)))
-        # What BM25 divides by: it depends on no question.
+        # The BM25 denominators depend on no question.
         self.norm = bm25_norm(self.lengths)
         self.window_norm = bm25_norm(self.with_neighbours(self.lengths))
         self.session_lengths = self.by_session(self.lengths)
         self.session_norm = bm25_norm(self.session_lengths)
 
     def narrowed(self, spoken_for: "NDArray[np.bool_]") -> "Rows":
-        """The rows marked, what stands beside them, and some others. What BM25 divides by, and how many there
-        are, remain those of all; `outside` tells how many neighbours of each are left out."""
+        """Returns the marked rows, their neighbours and some others. The BM25 denominators and the total
+        remain those of all rows. `outside` is how many neighbours of each row are left out."""
         import numpy as np
 
         n = len(self.rows)
@@ -170,7 +172,7 @@ class Rows:
         return found
 
     def beside(self, values: "NDArray[np.float64]", neighbour: "NDArray[np.int64]") -> "NDArray[np.float64]":
-        """The values of the neighbours; 0 where there is none."""
+        """Returns the values of the neighbours; 0 where there is none."""
         found = values.take(neighbour)
         found[neighbour == NOBODY] = 0.0
         return found
@@ -179,8 +181,8 @@ class Rows:
         return values + self.beside(values, self.before) + self.beside(values, self.after)
 
     def touched(self, counts: "NDArray[np.float64]") -> "NDArray[np.int64]":
-        """The rows that hold a word or have a neighbour that does. `counts` is of the rows and whatever
-        follows them; its last element, where -1 leads, is 0."""
+        """Returns the rows that contain a word or have a neighbour that does. `counts` covers the rows and
+        whatever follows them; its last element, which index -1 reaches, is 0."""
         import numpy as np
 
         held = counts > 0
@@ -188,15 +190,15 @@ class Rows:
         return np.flatnonzero(held[:n] | held.take(self.before) | held.take(self.after))
 
     def by_session(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """One sum a session."""
+        """Returns one sum per session."""
         import numpy as np
 
         return np.bincount(self.session, values, self.sessions).astype(float)
 
 
 class NoteRows:
-    """The memories and summaries that are compared, as rows of their shelf, with the place of the session
-    that each was learned in among those of `rows` (-1: none of them)."""
+    """The memories and summaries compared, as rows of their shelf. `session` is the place of the session that
+    each was learned in among those of `beside` (-1 for none of them)."""
 
     def __init__(
         self, shelf: NoteIndex, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows
@@ -215,7 +217,7 @@ class NoteRows:
         self.prefers, self.dated = own.prefers[rows], own.dated[rows]
 
     def counts(self, word: str) -> "NDArray[np.float64]":
-        """How often a stem occurs in each."""
+        """Returns how often a stem occurs in each note."""
         import numpy as np
 
         counts = np.zeros(len(self.rows))
@@ -227,7 +229,7 @@ class NoteRows:
 
 
 def _places(last: int, rows: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Which place among `rows` each number up to `last` has; -1 for none."""
+    """Returns the place among `rows` of each number up to `last`; -1 for none."""
     import numpy as np
 
     found = np.full(last + 1, NOBODY, np.int64)
@@ -238,7 +240,7 @@ def _places(last: int, rows: "NDArray[np.int64]") -> "NDArray[np.int64]":
 def of_place(
     values: "NDArray[np.float64]", places: "NDArray[np.int64]", otherwise: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """The values of these places; where there is none, its own."""
+    """Returns the values at these places; where there is none, that of `otherwise`."""
     import numpy as np
 
     return np.where(places == NOBODY, otherwise, np.append(values, 0.0)[places])

@@ -1,4 +1,7 @@
-"""From evidence to a score, with its reasons. Pure; arrays have one element a message, memory or summary."""
+"""Computes scores and their reasons from evidence. Pure.
+
+Arrays have one element per message, memory or summary.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,20 +13,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SESSION_WORDS = 2000.0
-"""A session of so many words speaks half as much for each of its messages as a very short one."""
+"""A session of this many words counts half as much for each of its messages as a very short one."""
 OWN_WORDS = 0.2
-"""The share of a message's own words in the lexical part; the rest is that of it and its neighbours."""
+"""The share of a message's own words in the lexical part; the rest is that of the message with its
+neighbours."""
 SESSION_MEANING = 0.2
-"""The share of meaning in what the session says."""
+"""The share of meaning in the session part."""
 TRUSTED = 0.35
-"""Words are trusted fully when something holds this share of the question's words, and less below: where a
-question shares no more than a word by chance with what was said, its meaning decides."""
+"""Words count fully when some message contains this share of the question's words, and less below. Where the
+question shares only a word by chance with what was said, meaning decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each kind of evidence counts. `machine` and `question` take away. `decay` says how much age
-    and use weigh after that."""
+    """How much each kind of evidence counts. `machine` and `question` are subtracted. `decay` sets how much
+    age and use then weigh."""
 
     lexical: float = 0.5
     semantic: float = 0.65
@@ -40,7 +44,7 @@ class Weights:
 
     @property
     def highest(self) -> float:
-        """What all evidence together can come to."""
+        """The highest sum that all evidence can reach."""
         talk = self.lexical + self.semantic + self.neighbour + self.session
         return talk + self.speaker + self.time + self.dated + self.stated + self.topic
 
@@ -51,20 +55,20 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for each message.
+    """The evidence for each message.
 
     `words`, `near_words` and `session_words` are BM25 sums over a message, over it with its neighbours and
-    over its session; `meaning`, `whole_meaning`, `near_meaning` and `session_meaning` are cosines of its best
-    passage, of that and its others, of it with its neighbours and of its session's best, None without
-    vectors, NaN where a message has none. `held`
-    is the share of the question's words that it holds, each weighed by its rarity (0 … 1).
-    `session_length` is in words. `speaker` marks those whom the question names, `time` is how well it fits
-    the time that the question speaks of (0 … 1, None when it speaks of none), `dated` marks what says when
-    something was, if the question asks that. `machine` marks the words of a model, unless the question asks
-    for them; `asks` marks messages between people that only ask; `stated` marks what says what somebody likes
-    or avoids, if the question asks for advice, and `topic` how far that is about what is asked for (0 … 1).
-    `recency` is what age leaves (e^(-λ·age), 0 … 1),
-    `importance` the multiplier of `memory.recall.decay`.
+    over its session. `meaning`, `whole_meaning`, `near_meaning` and `session_meaning` are cosines of its best
+    passage, of all its passages, of it with its neighbours and of its session's best messages; None without
+    vectors, NaN where a message has none. `held` is the share of the question's words that it contains, each
+    weighted by its rarity (0 … 1). `session_length` is in words.
+
+    `speaker` marks messages of those whom the question names. `time` is how well a message fits the time that
+    the question names (0 … 1, None when it names none). `dated` marks messages that say when something was,
+    if the question asks that. `machine` marks a model's messages, unless the question asks for them. `asks`
+    marks messages between people that only ask. `stated` marks messages that say what somebody likes or
+    avoids, if the question asks for advice; `topic` is how far that is about what is asked for (0 … 1).
+    `recency` is what age leaves (e^(-λ·age), 0 … 1), `importance` the multiplier of `memory.recall.decay`.
     """
 
     words: "NDArray[np.float64]"
@@ -96,11 +100,11 @@ class Scores:
 
 
 def score(evidence: Evidence, weights: Weights) -> Scores:
-    """One number a message, and what it is made of.
+    """Returns one number per message, and its parts.
 
-    Each list of evidence is stretched to 0 … 1 within the question (min-max), so that lists of different
-    scales can be added; a list that says nothing (all alike) adds nothing. Where an embedding is missing,
-    the meaning counts as that of the average message.
+    Each list of evidence is scaled to 0 … 1 within the question (min-max), so that lists of different scales
+    can be added. A list of equal values adds nothing. Where an embedding is missing, the average meaning is
+    used.
     """
     import numpy as np
 
@@ -133,7 +137,7 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     total *= floored(evidence.recency, decay.floor)
     total *= importance_factor(evidence.importance, decay) / decay.highest
     parts["recency"] = evidence.recency
-    # 1 is ordinary; what is marked important has 1.5.
+    # 1 is ordinary; a message marked important has 1.5.
     parts["importance"] = np.clip(2 * (evidence.importance - 1), 0.0, 1.0)
     return Scores(total, parts)
 

@@ -1,4 +1,4 @@
-"""Looks for meaning in the index of a room, and a second time where the first answers say more."""
+"""Searches a room's index by meaning, and again where the first answers add to the question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAREST = 3000
-"""Passages that a search asks the index for; what is further away counts like the last of them."""
+"""Passages requested from the index; anything further away counts like the last of them."""
 ECHO = 0.6
-"""How much the best answers add to the question when it is asked again."""
+"""The weight of the best answers when they are added to the question for the second search."""
 ECHOES = 2
-"""So many of the best are taken."""
+"""How many of the best answers are used."""
 LONG = 80
-"""From so many words on a message says more than one thing: some 500 characters."""
+"""A message of this many words or more (about 500 characters) says more than one thing."""
 STATEMENT = 40
-"""A person's message of fewer words to a model, which asks nothing, is taken for a statement as a whole."""
+"""A person's message to a model with fewer words, which asks nothing, counts as one statement."""
 _NOTHING = Near((), (), (), complete=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One question, as a vector of length 1 of the model in the index, over one room or project of it."""
+    """One question, as a vector of length 1 of the index's model, over one room or one of its projects."""
 
     mirror: IndexMirror
     meanings: QueryEmbedder
@@ -43,8 +43,8 @@ class Search:
     vector: Sequence[float]
 
     async def look(self) -> Nearest:
-        """The nearest passages of what may be found. Memories belong to no session, and to all projects when
-        to none, so they are looked for by themselves."""
+        """Returns the nearest passages that may be found. Memories belong to no session, and those of no
+        project belong to all, so they are searched separately."""
         said = [self._said()] if "message" in self.wanted.kinds else []
         known = [Scope(NOTES)] if self.wanted.kinds & NOTES else []
         found = await self.mirror.index.search_each(self.vector, limit=NEAREST, scopes=said + known)
@@ -60,10 +60,10 @@ class Search:
         evidence: Evidence,
         totals: "NDArray[np.float64]",
     ) -> Evidence:
-        """With what the first answers, which scored `totals`, say beyond the question.
+        """Returns the evidence with what the first answers, scored `totals`, add to the question.
 
-        A request for advice is compared by topic with what people said of themselves in few words. In talk
-        with a model, where all of it can be compared, long answers ask once more.
+        A request for advice is compared by topic with short statements of people about themselves. In a
+        conversation with a model, if all of it can be compared, a second search uses the long answers.
         """
         found = evidence
         if question.asks_advice:
@@ -110,8 +110,8 @@ class Search:
     async def _echoes(
         self, rows: Rows, notes: NoteRows, near: Nearest, totals: "NDArray[np.float64]"
     ) -> Meaning | None:
-        """The meaning of messages for the question together with its best answers (pseudo-relevance feedback,
-        Rocchio 1971)."""
+        """Returns the meaning of messages for the question together with its best answers (pseudo-relevance
+        feedback, Rocchio 1971); None if none of these is long."""
         import numpy as np
 
         first = np.argsort(-totals[: len(rows.rows)], kind="stable")[:ECHOES]
@@ -129,7 +129,7 @@ class Search:
         return meaning(rows, notes, nearest(self.room.catalogue, self.room.shelf, messages, _NOTHING))
 
     async def _vectors(self, owners: dict[tuple[str, int], int]) -> "dict[int, NDArray[np.float32]]":
-        """The stored vectors of passages, by the numbers given for them."""
+        """Returns the stored vectors of passages, by the numbers in `owners`."""
         import numpy as np
 
         stored = await self.mirror.of({owner for owner, _ in owners})
@@ -144,8 +144,9 @@ class Search:
 
 
 def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:
-    """With the meaning of the second look in talk with a model: there the best answer is long, and says more
-    of what is meant than the question. Between people it says something else as well."""
+    """Returns the evidence with the meaning of the second search in conversations with a model. There the
+    best answer is long and says more about what is meant than the question. Between people it also says other
+    things."""
     import numpy as np
 
     chosen = np.zeros(len(evidence.words), np.bool_)

@@ -1,4 +1,4 @@
-"""The evidence of meaning: how near messages, their surroundings and their sessions are. Pure."""
+"""Evidence from meaning: the similarity of messages, of their neighbours and of their sessions. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPREAD = 0.5
-"""The share of the mean of a message's passages in its meaning: of the many passages of a long message one is
-near by accident more easily than of a short one's."""
+"""The share of the mean of a message's passages in its meaning. One of the many passages of a long message is
+more likely to be near by accident."""
 _NEAREST_OF_SESSION = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The nearest passages: of messages by their rows of the catalogue (`at`, -1 for those that are not
-    there), of notes by their rows of the shelf (`beside`), each with cosines, the highest first. `complete`
-    says that nothing that was looked through is left out."""
+    """The nearest passages, highest cosine first: of messages by their catalogue rows (`at`, -1 for unknown
+    ones), of notes by their shelf rows (`beside`). `complete` means that nothing searched was left out."""
 
     at: "NDArray[np.int64]"
     similarity: "NDArray[np.float64]"
@@ -34,21 +33,21 @@ class Nearest:
     complete: bool
 
     def floor(self) -> float | None:
-        """What is left out is at most so near; None where nothing is."""
+        """Returns the cosine assumed for what was left out, the lowest one found; None where nothing was."""
         if self.complete:
             return None
         return float(min(own.min() for own in (self.similarity, self.beside_similarity) if len(own)))
 
     def part(self, row: int) -> int:
-        """Which passage of a message is the nearest; 0 where none was found."""
+        """Returns which passage of a message is the nearest; 0 where none was found."""
         found = (self.at == row).nonzero()[0]
         return self.parts[int(found[0])] if len(found) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Cosines, NaN where there is no vector: of the best passage; of all that a message says (with `SPREAD`);
-    of that with its neighbours; of its session."""
+    """Cosines, NaN where there is no vector: of the best passage; of the whole message (with `SPREAD`); of
+    the message with its neighbours; of its session."""
 
     best: "NDArray[np.float64]"
     whole: "NDArray[np.float64]"
@@ -70,7 +69,7 @@ def nearest(catalogue: Catalogue, shelf: NoteIndex, messages: Near, notes: Near)
 
 
 def meaning(rows: Rows, notes: NoteRows, near: Nearest) -> Meaning:
-    """What the search left out is as far as its last."""
+    """Returns the cosines of the rows and notes. What the search left out gets the lowest cosine it found."""
     import numpy as np
 
     n = len(rows.rows)
@@ -97,7 +96,7 @@ def meaning(rows: Rows, notes: NoteRows, near: Nearest) -> Meaning:
 
 
 def _around(rows: Rows, values: "NDArray[np.float64]", floor: float | None) -> "NDArray[np.float64]":
-    """The mean over a message and its neighbours; those that were left out are as far as `floor`."""
+    """Returns the mean over a message and its neighbours; neighbours left out count as `floor`."""
     import numpy as np
 
     known = ~np.isnan(values)
@@ -110,8 +109,8 @@ def _around(rows: Rows, values: "NDArray[np.float64]", floor: float | None) -> "
 def _of_sessions(
     rows: Rows, values: "NDArray[np.float64]", floor: float | None
 ) -> "NDArray[np.float64] | None":
-    """The mean of the three nearest messages of each session; None when nothing is known. With a `floor` all
-    but a few are that far: only those few are looked at."""
+    """Returns the mean of the three nearest messages of each session; None when nothing is known. With a
+    `floor`, all but a few messages have that value, so only those few are examined."""
     import numpy as np
 
     known = ~np.isnan(values)
@@ -128,7 +127,7 @@ def _of_sessions(
 
 
 def _found(rows: Mapping[str, int], owners: Sequence[str]) -> "NDArray[np.int64]":
-    """The row of each owner, -1 for those that are not there."""
+    """Returns the row of each owner, -1 for unknown ones."""
     import numpy as np
 
     return np.fromiter(map(rows.get, owners, repeat(NOBODY)), np.int64, len(owners))

@@ -1,4 +1,4 @@
-"""Session memory: what was said in the last hours, looked through first and without a model."""
+"""Session memory: the messages of the last hours, searched first and without a model."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ANSWERS = 0.75
-"""From this share of the question's words on, what was said just now is taken for the answer."""
+"""From this share of the question's words on, a recent message counts as the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How far session memory reaches: hours, and turns (of two messages each) of these."""
+    """How far session memory reaches: hours, and at most this many turns (of two messages each) within
+    them."""
 
     hours: float = 2.0
     turns: int = 50
 
 
 class Window:
-    """The words of the newest messages, read once each."""
+    """The stems of the newest messages, each text read once."""
 
     def __init__(self, evidence: EvidenceStore) -> None:
         self._evidence = evidence
@@ -38,7 +39,7 @@ class Window:
     async def places(
         self, catalogue: Catalogue, rows: "NDArray[np.int64]", wanted: Collection[str]
     ) -> list[Places]:
-        """Where each of these words occurs in these messages. Raises what storage raises."""
+        """Returns where each of these words occurs in these messages. Raises the errors of storage."""
         texts = await self._evidence.texts([int(seq) for seq in catalogue.seq[rows]])
         await self._read(texts)
         places: dict[str, list[int]] = {}
@@ -53,17 +54,17 @@ class Window:
         new = [text.text for text in texts if text.text not in held]
         if new:
             held.update(zip(new, await self._evidence.stems_of(new), strict=True))
-        # What has left the window is let go of.
+        # Drops texts that have left the window.
         self._stems = held
 
 
 def recent(
     catalogue: Catalogue, span: Span, now: datetime, *, project: str | None, session: str | None
 ) -> "NDArray[np.int64]":
-    """The rows of the newest messages within the span, oldest first."""
+    """Returns the rows of the newest messages within the span, oldest first."""
     times = catalogue.time
     since = micros(now - timedelta(hours=span.hours))
-    # By time first: few are left to be asked whose they are.
+    # By time first, so that few rows are left for the scope check.
     late = (catalogue.alive & (times >= since) & (times <= micros(now))).nonzero()[0]
     inside = in_scope(catalogue, project=project, session=session, among=late)
     order = catalogue.time[inside].argsort(kind="stable")

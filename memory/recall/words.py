@@ -1,9 +1,9 @@
-"""Words: which of a question's are worth looking for, and whether a reply used a memory's."""
+"""Word lists and patterns that classify questions, messages and replies."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-# Stems as the index knows them. They are in most messages and say nothing about any.
+# Stems as in the index. They occur in most messages and distinguish none.
 _FUNCTION_WORDS = """
     a about after all also am an and ani ar as at be been befor by can could did do doe done for from get got
     had ha have he her hi him how i if in into is it its itself just like me mai mani might more most much
@@ -28,7 +28,7 @@ _ADVICE = re.compile(
     r"|\bwhich (?:\w+ ){1,5}(?:is|are|has|have) (?:an? |the )?"
     r"(?:best|better|good|nice|fun|right|most|in fashion|special)\b"
     r"|\bwould (?:\w+ ){1,5}(?:suit|fit|be (?:something|good|right|nice|fun))\b"
-    # What would do, whoever asks for it: "which tutorials would get me started", "what shoes go with a suit".
+    # What would suit, whoever asks: "which tutorials would get me started", "what shoes go with a suit".
     r"|(?:^|[.!?] )(?:what|which|where|how) (?:[\w'’-]+ ){0,8}?(?:would|should|could|can) "
     r"(?!(?:\w+ ){0,3}have\b)"
     r"|(?:^|[.!?] )(?:which|what(?: kinds?| sorts?)?(?: of)?) (?:[\w-]+ ){1,4}?"
@@ -59,53 +59,54 @@ _ATTITUDE = re.compile(
 )
 _SHORTEST_NAME = 2
 AFTER_A_QUESTION = " \t\r\n\"')”’"
-"""What may follow the question mark that ends a message."""
+"""Characters that may follow the question mark at the end of a message."""
 
 
 def content_words(stems: Iterable[str]) -> list[str]:
-    """The stems that carry meaning; all of them when none does."""
+    """Returns the stems that carry meaning; all of them when none does."""
     known = list(stems)
     return [stem for stem in known if stem not in _KNOWN] or known
 
 
 def carries_meaning(stems: Iterable[str]) -> bool:
-    """Whether any of the stems tells what is asked about; "how are you" has none."""
+    """Returns whether any of the stems says what is asked about; "how are you" has none."""
     return any(stem not in _KNOWN for stem in stems)
 
 
 def addresses_machine(question: str) -> bool:
-    """Whether it asks for what the model said: "what did you recommend"."""
+    """Returns whether the question asks for what the model said, as in "what did you recommend"."""
     return _ADDRESSED.search(question) is not None
 
 
 def asks_advice(question: str) -> bool:
-    """Whether it asks what to do, get or choose, so that what somebody likes or avoids matters; not, whether
-    it asks what was advised."""
+    """Returns whether the question asks what to do, get or choose, so that preferences matter. Asking what
+    was advised before does not count."""
     return _ADVICE.search(question) is not None and not addresses_machine(question)
 
 
 def sums_up(question: str) -> bool:
-    """Whether it asks for a summary, to which what the model said belongs as well."""
+    """Returns whether the question asks for a summary, which also covers what the model said."""
     return _SUMS_UP.search(question) is not None
 
 
 def surveys(question: str) -> bool:
-    """Whether it asks about conversations as a whole, so that each of them may hold a piece of the answer."""
+    """Returns whether the question is about conversations as a whole, so that each may contain part of the
+    answer."""
     return sums_up(question) or _SURVEYS.search(question) is not None
 
 
 def states_preference(text: str) -> bool:
-    """Whether somebody says of themselves what they like, want or avoid."""
+    """Returns whether the author says what they like, want or avoid."""
     return _ATTITUDE.search(text) is not None
 
 
 def only_asks(text: str) -> bool:
-    """Whether it ends with a question: such a message seldom is the answer to another one."""
+    """Returns whether the text ends with a question: such a message is seldom the answer to another."""
     return text.rstrip(AFTER_A_QUESTION).endswith(("?", "？"))
 
 
 def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
-    """Which of `speakers` (names in lower case) are named in the question, by whole or first name."""
+    """Returns which of `speakers` (names in lower case) the question names, in full or by first name."""
     words = set(re.findall(r"\w+", question.casefold()))
     found = set()
     for number, name in enumerate(speakers):
@@ -116,7 +117,7 @@ def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
 
 
 def without_names(question: str, names: Iterable[str]) -> str:
-    """The question without these names: who it is about is found by who spoke, not by who was greeted.
+    """Returns the question without these names: its subject is found by who spoke, not by who was addressed.
 
     An embedding of "what did Ann research" is nearest to "Wow, Ann!", which is said to her, not by her.
     """
@@ -138,10 +139,10 @@ _CONFIRMS = re.compile(
 
 
 def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str]) -> bool:
-    """Whether a reply says what the memory says, beyond what the question had said already.
+    """Returns whether a reply says what the memory says, beyond what the question had said already.
 
-    All three are stems. Half of what the memory adds to the question must be in the reply, and of a longer
-    memory at least two words.
+    All three are stems. Half of what the memory adds to the question must be in the reply, and at least two
+    words if it adds that many.
     """
     added = {stem for stem in content_words(memory) if stem not in asked}
     said = added.intersection(reply)
@@ -149,5 +150,5 @@ def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str])
 
 
 def confirms(text: str) -> bool:
-    """Whether somebody agrees with what was said to them just before."""
+    """Returns whether the text agrees with what was said just before."""
     return _CONFIRMS.match(text) is not None

@@ -1,1 +1,1 @@
-"""Finding what was said: a language of queries, and the values that come back."""
+"""Search over messages and sessions: the query language, and the values that are returned."""

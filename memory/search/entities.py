@@ -1,4 +1,4 @@
-"""A query as a tree of conditions, and what it finds. Nothing here knows how it is looked up."""
+"""Search queries as trees of conditions, and their results. Independent of how they are executed."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A word, or several that follow one another; `prefix` when the last may be a beginning."""
+    """A word, or several consecutive ones; with `prefix`, the last may be the beginning of a word."""
 
     text: str = dataclasses.field(repr=False)
     prefix: bool = False
@@ -58,7 +58,8 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name, without regard to case; of a model any part of it, with `prefix` the beginning of any name."""
+    """A name, regardless of case. For a model, any part of the name; with `prefix`, the beginning of any
+    name."""
 
     field: Field
     name: str = dataclasses.field(repr=False)
@@ -82,10 +83,10 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A stretch of time, from `begin` up to but not including `end` (aware); `said` is how it was put.
+    """A time from `begin` up to but not including `end` (aware); `said` is how it was written.
 
-    before: earlier than `begin`; after: not earlier than `begin`, so that what is not before is after; on:
-    within it.
+    before: earlier than `begin`; after: not earlier than `begin`, so that everything is either before or
+    after; on: within it.
     """
 
     relation: Relation
@@ -118,7 +119,8 @@ Condition: TypeAlias = Words | Named | SaidBy | Is | Has | When | Not | All | An
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is to hold, and a question to be answered by meaning among what does. Empty, it finds all."""
+    """What must match, and a question to answer by meaning among what matches. An empty query finds
+    everything."""
 
     where: Condition | None = None
     question: str = dataclasses.field(default="", repr=False)
@@ -132,7 +134,7 @@ class Query:
 
 
 class Order(StrEnum):
-    """best: by how well the words fit; recent: by the time of last use, the latest first."""
+    """best: by how well the words match; recent: by the time of last use, latest first."""
 
     BEST = "best"
     RECENT = "recent"
@@ -140,8 +142,8 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of a text, on one line; `marks` are the ranges of it (from, up to but not including, in
-    characters) that were looked for, in order and apart from one another."""
+    """A piece of a text, on one line. `marks` are the ranges of it (from, up to but not including, in
+    characters) that match, in order and disjoint."""
 
     text: str = dataclasses.field(repr=False)
     marks: tuple[tuple[int, int], ...] = ()
@@ -149,7 +151,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class MessageHit:
-    """`score` is higher for better and compares hits of one query only; `parts` are the reasons for it."""
+    """`score` is higher for better matches and compares hits of one query only; `parts` are its reasons."""
 
     message: Message
     session: Session
@@ -160,9 +162,9 @@ class MessageHit:
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A session; `message` is the one of it that fits best, None when nothing that was said was looked for,
-    or the title alone fits. `title` marks the words in the title. `matches` counts messages that fit, among
-    those that were looked at."""
+    """A session. `message` is its best match; None when no message text was searched for, or only the title
+    matches. `title` marks the words in the title. `matches` counts the matching messages among those
+    examined."""
 
     session: Session
     title: Snippet
@@ -174,7 +176,7 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[H]):
-    """Some of what was found. `total` counts all of it; with `more` there is more than was counted.
+    """One page of results. `total` counts all results; `more` means that there are more than were counted.
 
     `next_offset` is where the next page begins, None at the end.
     """
@@ -187,7 +189,7 @@ class Page(Generic[H]):
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """A query under a name, as it was typed."""
+    """A named query, as it was typed."""
 
     id: str
     name: str = dataclasses.field(repr=False)

@@ -1,8 +1,8 @@
-"""The language of queries. Pure: a text and the present moment in, a tree of conditions out, and back.
+"""The query language, as pure functions: parses text into a tree of conditions, and writes it back.
 
     words "a phrase" begin* -not  this OR that  (a group)  tag:name -is:starred after:2024-05  ~a question
 
-Every condition must hold; OR joins its two neighbours before anything else does.
+All conditions must match. OR binds most tightly: it joins only its two neighbours.
 """
 
 import re
@@ -32,9 +32,9 @@ MOST_DEPTH = 12
 
 
 def parse(text: str, now: datetime, *, typing: bool = False) -> Query:
-    """`now` is aware, in the person's own time zone: days begin where they are.
+    """Parses a query. `now` is aware and in the user's time zone, which decides where days begin.
 
-    With `typing` a last word without quotes may be the beginning of one. An empty text finds everything.
+    With `typing`, a last word without quotes may be the beginning of a word. An empty text finds everything.
     Raises `QueryUnclear`.
     """
     if len(text) > MOST_CHARACTERS:
@@ -52,7 +52,7 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> Query:
 
 
 class _Parser:
-    """Goes through the tokens once."""
+    """Parses the tokens in one pass."""
 
     def __init__(self, found: list[Token], now: datetime, end: int | None) -> None:
         self._tokens = found
@@ -66,7 +66,7 @@ class _Parser:
         parts: list[Condition | None] = []
         while self._here is not None:
             parts.append(self._all())
-            # A bracket that closes nothing is a mark like any other.
+            # A closing bracket without an opening one is ignored.
             self._take(Kind.CLOSE)
         return _all_of(parts)
 
@@ -105,7 +105,7 @@ class _Parser:
         token = self._here
         assert token is not None
         if token.kind is Kind.OR:
-            # Nothing stands before it; `_any` says so.
+            # Nothing precedes it; `_any` raises the error.
             return None
         self._at += 1
         if token.kind is Kind.NOT:
@@ -148,9 +148,9 @@ class _Parser:
 
 
 def worded(text: str, *, prefix: bool = False) -> Condition | None:
-    """The words of `text` one after the other; None when it has none.
+    """Returns a condition for the words of `text` in sequence; None when it has none.
 
-    In scripts without spaces what stands between signs is looked for by itself.
+    In scripts without spaces, each run between other characters is searched for separately.
     """
     words = searchable(text)
     if not is_unspaced(words) or " " not in words:
@@ -182,7 +182,7 @@ _PLAIN = re.compile(r"[^\s\"()~*:]+")
 
 
 def written(query: Query) -> str:
-    """The query as it could have been typed; `parse` makes the same of it."""
+    """Returns the query as text that could have been typed; `parse` turns it into the same query."""
     parts = [] if query.where is None else [_written(query.where)]
     if query.question:
         parts.append(f"~{query.question}")
@@ -221,7 +221,7 @@ def _grouped(part: Condition) -> str:
 
 
 def conditions(part: Condition | None) -> Iterator[Condition]:
-    """It and everything beneath it."""
+    """Yields the condition and everything beneath it."""
     if part is None:
         return
     yield part
@@ -230,7 +230,7 @@ def conditions(part: Condition | None) -> Iterator[Condition]:
 
 
 def wanted_words(part: Condition | None) -> Iterator[Words]:
-    """The words that are looked for, and not those that are excluded."""
+    """Yields the words searched for, without those that are excluded."""
     if isinstance(part, Words):
         yield part
     elif isinstance(part, All | AnyOf):

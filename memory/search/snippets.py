@@ -1,4 +1,4 @@
-"""The piece of a text that shows best why it was found. Pure."""
+"""Chooses the piece of a text that best shows why it was found. Pure."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ Ranges = Sequence[tuple[int, int]]
 
 
 def snippet(text: str, marks: Ranges, width: int = WIDTH) -> Snippet:
-    """At most about `width` characters of `text` on one line, around the marks that stand closest together.
+    """Returns about `width` characters of `text` at most, on one line, around the densest group of marks.
 
-    `marks` are in order and apart from one another.
+    `marks` are in order and disjoint.
     """
     begin = _begin(text, marks, width)
     end = _word_end(text, min(len(text), begin + width))
@@ -29,7 +29,7 @@ def snippet(text: str, marks: Ranges, width: int = WIDTH) -> Snippet:
 
 
 def merged(ranges: Ranges) -> tuple[tuple[int, int], ...]:
-    """In order, with those that touch or overlap made one."""
+    """Returns the ranges in order, with those that touch or overlap merged."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if found and begin <= found[-1][1]:
@@ -40,7 +40,7 @@ def merged(ranges: Ranges) -> tuple[tuple[int, int], ...]:
 
 
 def _begin(text: str, marks: Ranges, width: int) -> int:
-    """Where the stretch begins that shows most marks, the first of several."""
+    """Returns where the piece with the most marks begins, the first of several."""
     if not marks or len(text) <= width:
         return 0
     best, most = marks[0][0], 0
@@ -66,7 +66,7 @@ def _word_end(text: str, end: int) -> int:
 
 
 def _one_line(text: str, begin: int, end: int) -> tuple[str, list[int]]:
-    """The stretch with each run of white space made one space, and where each character of it came to be."""
+    """Returns the piece with each run of white space as one space, and the new position of each character."""
     line: list[str] = []
     places: list[int] = []
     for char in text[begin:end]:

@@ -1,4 +1,4 @@
-"""The terms of a typed query with their places: words, quotes, fields and dates."""
+"""Splits a typed query into terms with their positions: words, quotes, fields and dates."""
 
 import difflib
 import re
@@ -33,18 +33,18 @@ LETTERS_A_PIECE = 3
 
 
 def searchable(text: str) -> str:
-    """The words of `text`, one space between them: letters, digits, and marks on them."""
+    """Returns the words of `text`, separated by one space: letters, digits, and marks on them."""
     kept = "".join(char if unicodedata.category(char).startswith(_WORD_PARTS) else " " for char in text)
     return " ".join(word for word in kept.split() if any(char.isalnum() for char in word))
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether `text` holds letters of a script that is written without spaces between words."""
+    """Returns whether `text` contains letters of a script written without spaces between words."""
     return _UNSPACED.search(text) is not None
 
 
 def pieces(word: str) -> list[str]:
-    """The word itself; of a script without spaces, every three letters that follow one another."""
+    """Returns the word itself; for a script without spaces, every three consecutive letters."""
     if not is_unspaced(word):
         return [word]
     found: list[str] = []
@@ -74,15 +74,15 @@ _MONTH = re.compile(
 
 
 def normal(text: str) -> str:
-    """How a date is kept: lower case, one space between words, which may have been joined by - or _."""
+    """Returns the canonical form of a date: lower case, one space between words, in place of `-` and `_`."""
     joined = re.sub(r"(?<=[a-z\d])[-_](?=[a-z])|(?<=[a-z])[-_](?=\d)", " ", text.strip().lower())
     return " ".join(joined.replace(",", " ").split())
 
 
 def span_of(text: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """From when up to but not including when, in the time zone of `now`; None for what is not a date.
+    """Returns a start and an exclusive end in the time zone of `now`; None if `text` is not a date.
 
-    A time that is counted back is the hour, day, week, month or year in which it was.
+    A time counted back from now is the whole hour, day, week, month or year that contains it.
     """
     said = normal(text)
     try:
@@ -90,7 +90,7 @@ def span_of(text: str, now: datetime) -> tuple[datetime, datetime] | None:
             if (match := pattern.fullmatch(said)) is not None:
                 return read(match, now)
     except (ValueError, OverflowError):
-        # A 31st of June, or a year beyond the calendar.
+        # For example 31 June, or a year beyond the calendar.
         return None
     return None
 
@@ -153,7 +153,7 @@ def _back(now: datetime, count: int, unit: str) -> tuple[datetime, datetime] | N
 
 
 def _around(moment: datetime, unit: str) -> tuple[datetime, datetime] | None:
-    """The hour, day, week (from Monday), month or year that holds the moment."""
+    """Returns the hour, day, week (from Monday), month or year that contains the moment."""
     if unit == "hour":
         begin = moment.replace(minute=0, second=0, microsecond=0)
         return begin, begin + timedelta(hours=1)
@@ -185,7 +185,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(Relation, EXAMPLES),
     **dict.fromkeys(Field, ()),
 }
-"""What may follow each name: all of it for role, is and has, examples for dates, nothing for free names."""
+"""What may follow each name: all values for role, is and has, examples for dates, nothing for free names."""
 NAMES = tuple(VALUES)
 _OTHER_VALUES = {"me": Role.USER, "person": Role.USER, "model": Role.ASSISTANT, "atlas": Role.ASSISTANT}
 _NEAR = 0.75
@@ -193,9 +193,9 @@ _SHORTEST, _LONGEST = 3, 12
 
 
 def meant(name: str, at: int, until: int) -> str | None:
-    """The condition that is called `name`; None when it is some other word, as in `http:`.
+    """Returns the condition called `name`; None when it is some other word, as in `http:`.
 
-    Raises `QueryUnclear` for what is nearly the name of one.
+    Raises `QueryUnclear` if it is nearly the name of a condition.
     """
     folded = name.lower()
     if folded in VALUES:
@@ -208,7 +208,7 @@ def meant(name: str, at: int, until: int) -> str | None:
 
 
 def condition(token: "Token", now: datetime) -> Condition:
-    """Raises `QueryUnclear` for a value that cannot be meant."""
+    """Returns the condition of a field token. Raises `QueryUnclear` for a value that is not valid."""
     name, value = token.name, token.text.strip()
     if not value and not (token.prefix and name in set(Field)):
         raise QueryUnclear(Trouble.NO_VALUE, token.at, token.until, VALUES[name])
@@ -247,8 +247,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` without quotes and star; for a field its value, whose name is `name`. `at` and `until` are its
-    place in characters, `value_at` that of a field's value."""
+    """One term. `text` is without quotes and star; for a field it is the value, and `name` the field. `at`
+    and `until` are its range in characters; `value_at` is where a field's value begins."""
 
     kind: Kind
     text: str
@@ -260,7 +260,7 @@ class Token:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Raises `QueryUnclear` for a name of a condition that is nearly one."""
+    """Yields the terms of `text`. Raises `QueryUnclear` for a name that is nearly that of a condition."""
     return _Tokens(text.translate(_QUOTES)).all()
 
 
@@ -285,7 +285,7 @@ class _Tokens:
         if (field := self._field()) is not None:
             return field
         if self._asking:
-            # Conditions may follow a question, and be excluded; whatever else follows belongs to it.
+            # Conditions, also excluded ones, may follow a question; anything else belongs to the question.
             return self._minus() if char == "-" and self._name_at(at + 1) else self._question_word()
         following = self._text[at + 1 : at + 2]
         if char == "~":
@@ -345,7 +345,7 @@ class _Tokens:
         return Token(Kind.QUESTION, self._text[at : self._at], at, self._at)
 
     def _run(self) -> str:
-        """Up to the next space or quote."""
+        """Returns the text up to the next space or quote."""
         match = _RUN.match(self._text, self._at)
         if match is None:
             return ""
@@ -353,14 +353,15 @@ class _Tokens:
         return match[0]
 
     def _unbracketed(self, run: str) -> str:
-        """Without the brackets at its end that close a group rather than one of its own."""
+        """Removes trailing brackets that close a group rather than one opened in `run`."""
         while self._open and run.endswith(")") and run.count("(") < run.count(")") and len(run) > 1:
             run = run[:-1]
             self._at -= 1
         return run
 
     def _quoted(self) -> str:
-        """What stands between the quote that is here and the next; without one, all the rest."""
+        """Returns the text between the quote at this position and the next; without a next one, all the
+        rest."""
         begin = self._at + 1
         end = self._text.find('"', begin)
         self._at = len(self._text) if end < 0 else end + 1

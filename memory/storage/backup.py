@@ -1,12 +1,12 @@
-"""Backups of rooms: made while the program runs, verified before they have their name, and unpacked.
+"""Creates, verifies and unpacks backups of rooms; backups can be made while the program runs.
 
-The file of a backup is a plain zip of parts that are encrypted already, and a list of them:
+A backup is a plain zip of parts that are already encrypted, and a manifest that lists them:
 
     open.keys  open.db  [private.keys  private.db  [private.db-wal]]  manifest.json
 
-The list names each part with its size and SHA-256. It tells nothing else but when the backup was made, the
-how-many-th of its folder it is, and by which version. Its seals show whether it was changed. The open room's
-seal is always there, so no part can be exchanged for one of another backup, whichever room it belongs to.
+The manifest names each part with its size and SHA-256. Otherwise it only says when the backup was made, its
+sequence number in its folder, and the program version. Its seals show whether it was changed. The open room's
+seal is always present, so no part of any room can be exchanged for one of another backup.
 """
 
 import glob
@@ -65,7 +65,7 @@ _DRAFT = "[0-9a-f]" * 16 + ".tmp"
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`bytes` is its size, `sha256` in hexadecimal."""
+    """One file in a backup. `bytes` is its size, `sha256` is in hexadecimal."""
 
     name: str
     bytes: int
@@ -73,10 +73,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`seals` maps rooms to authentication codes of the other fields, made with the rooms' keys. `checked`
-    names the rooms that have one: those whose key was at hand, so that their copies were checked as well.
+    """The list of a backup's parts. `seals` maps rooms to authentication codes of the other fields, made with
+    the rooms' keys. `checked` names the rooms that have a seal: those whose key was available, so that their
+    copies were checked as well.
 
-    `sequence` grows from backup to backup in one folder, whatever the clock says.
+    `sequence` increases with every backup in a folder, whatever the clock says.
     """
 
     atlas_backup: int
@@ -93,11 +94,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(room for room in KEPT_ROOMS if f"{room}.db" in names)
 
     def bytes_of(self, room: RoomKind) -> int:
-        """The size of a room's parts."""
+        """Returns the size of a room's parts."""
         return sum(part.bytes for part in self.parts if part.name.startswith(f"{room}."))
 
     def seal(self, key: RoomKey) -> str:
-        """The authentication code of this list: HMAC-SHA256 with a key derived from the room's."""
+        """Returns the authentication code of this list: HMAC-SHA256 with a key derived from the room's."""
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -105,16 +106,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return hmac.new(HKDF(SHA256(), 32, key.salt, _SEAL).derive(key.data), text, "sha256").hexdigest()
 
     def sealed(self, keys: Mapping[RoomKind, RoomKey]) -> "Manifest":
-        """With a seal for each of these rooms, the open one among them."""
+        """Returns the list with a seal for each of these rooms, the open one among them."""
         whole = msgspec.structs.replace(self, checked=tuple(room for room in self.rooms if room in keys))
         seals = {str(room): whole.seal(keys[room]) for room in whole.checked}
         return msgspec.structs.replace(whole, seals=seals)
 
     def check_seals(self, keys: Mapping[RoomKind, RoomKey]) -> None:
-        """Raises `BackupDamaged` when the list is not the one that was made with these rooms' keys.
+        """Raises `BackupDamaged` when the list was not made with these rooms' keys.
 
-        A seal that should be there and is not is a broken one. Only a room whose key nobody had when the
-        backup was made has none of its own; which rooms these are is sealed with the open room's key.
+        A missing seal counts as a broken one. Only a room whose key was not available when the backup was
+        made has no seal; which rooms these are is sealed with the open room's key.
         """
         if set(self.seals) != {str(room) for room in self.checked} or RoomKind.OPEN not in self.checked:
             raise BackupDamaged("a seal of its list of parts is missing")
@@ -130,7 +131,7 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A new zip that gets its name only when it is complete and on the disk, with mode 0600.
+    """Yields a new zip that gets its name only when it is complete and durable, with mode 0600.
 
     An error inside leaves no file. Raises `OutputRefused` when nothing can be written there, `StorageFull`.
     """
@@ -147,7 +148,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with translated_os(), os.fdopen(descriptor, "w+b") as file:
             with suppress(OSError):
-                # Not every file system can: then a draft that is left behind stays.
+                # Not every file system supports locks: there, a draft left behind stays.
                 _hold(descriptor)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 yield archive
@@ -163,8 +164,8 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def remove_drafts(folder: Path, name: str | None = None) -> None:
-    """Removes what backups that were killed left behind in a folder: of any that has a backup's usual ending,
-    and of this name. A draft that another process is at work on is held by it, and stays."""
+    """Removes the drafts of killed backups from a folder: those with a backup's usual ending, and those of
+    this name. A draft that another process is writing is locked by it, and stays."""
     patterns = [f".*{SUFFIX}.{_DRAFT}"]
     if name is not None:
         patterns.append(f".{glob.escape(name)}.{_DRAFT}")
@@ -179,8 +180,8 @@ def remove_drafts(folder: Path, name: str | None = None) -> None:
 
 
 def _hold(descriptor: int) -> None:
-    """Holds a file until it is closed. Raises OSError when another process does. (Windows removes no file
-    that is open anywhere.)"""
+    """Locks a file until it is closed. Raises OSError when another process has locked it. (Windows removes no
+    file that is open anywhere.)"""
     if sys.platform != "win32":
         import fcntl
 
@@ -196,7 +197,7 @@ def _check_written(file: IO[bytes]) -> None:
 
 
 def add_part(archive: zipfile.ZipFile, name: str, source: Path) -> Part:
-    """Puts a file's bytes into the archive as they are."""
+    """Adds a file's bytes to the archive unchanged."""
     digest = hashlib.sha256()
     size = 0
     with source.open("rb") as reader, archive.open(_entry(name), "w", force_zip64=True) as writer:
@@ -219,7 +220,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 @contextmanager
 def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """A backup's parts and the list of them. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
+    """Yields a backup's archive and its list of parts. Raises `NotABackup`, `BackupDamaged`,
+    `FutureBackup`."""
     try:
         if not path.is_file() and path.exists():
             raise NotABackup("it is no file")
@@ -233,7 +235,8 @@ def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 
 def _refusal(path: Path) -> NotABackup | BackupDamaged:
-    """A zip keeps its directory at the end: one that begins like ours and has none was cut short."""
+    """Chooses the error. A zip has its directory at the end: one that begins like a backup and has none was
+    cut short."""
     with path.open("rb") as file:
         begun = file.read(64)
     names = tuple(name.encode() for name in KNOWN_PARTS)
@@ -243,7 +246,7 @@ def _refusal(path: Path) -> NotABackup | BackupDamaged:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The list, once the archive has been found to hold what it names and nothing else."""
+    """Returns the list of parts, after checking that the archive contains what it names and nothing else."""
     entries = archive.infolist()
     if MANIFEST not in archive.namelist():
         raise NotABackup("it has no list of parts")
@@ -279,7 +282,7 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
 
 
 def extract(archive: zipfile.ZipFile, part: Part, target: Path) -> None:
-    """Writes a part to a new file of mode 0600, on the disk. Raises `BackupDamaged`, `StorageFull`."""
+    """Writes a part to a new file of mode 0600, durably. Raises `BackupDamaged`, `StorageFull`."""
     with translated_os():
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as writer:
@@ -322,9 +325,9 @@ def back_up(
     sequence: int = 1,
     clock: Clock,
 ) -> BackupMade:
-    """As `memory.vault.upkeep.RoomFiles.back_up`.
+    """See `memory.vault.upkeep.RoomFiles.back_up`.
 
-    The copies are checked by one thread while another writes them into the backup.
+    One thread checks the copies while another writes them into the backup.
     """
     if not (rooms / f"{RoomKind.OPEN}.db").exists():
         raise RoomMissing(rooms / f"{RoomKind.OPEN}.db")
@@ -359,7 +362,7 @@ def back_up(
 
 
 def _keyslots(rooms: Path, room: RoomKind, key: RoomKey | None, work: Path) -> Path:
-    """A copy of a sound keyslot file; it is the one that belongs to `key`."""
+    """Copies a sound keyslot file, which must belong to `key` if that is given; returns the copy."""
     file = KeyslotFile(rooms / f"{room}.keys")
     if not file.exists():
         raise KeyslotsMissing(room)
@@ -373,7 +376,7 @@ def _keyslots(rooms: Path, room: RoomKind, key: RoomKey | None, work: Path) -> P
 
 
 def check_copy(path: Path, key: RoomKey) -> None:
-    """Has SQLite read every page of a file, each of which SQLCipher authenticates; changes nothing.
+    """Makes SQLite read every page of a file, each of which SQLCipher authenticates; changes nothing.
 
     Raises `NotARoom`, `RoomDamaged`.
     """
@@ -388,7 +391,7 @@ def check_copy(path: Path, key: RoomKey) -> None:
 
 
 def unpack(file: Path, folder: Path) -> Unpacked:
-    """As `memory.vault.upkeep.RoomFiles.unpack`; both copies of each keyslot file are written."""
+    """See `memory.vault.upkeep.RoomFiles.unpack`. Writes both copies of each keyslot file."""
     with opened_archive(file) as (source, manifest):
         for part in manifest.parts:
             extract(source, part, folder / part.name)
@@ -407,7 +410,7 @@ def unpack(file: Path, folder: Path) -> Unpacked:
 
 
 def facts(file: Path) -> BackupFacts:
-    """As `memory.vault.upkeep.RoomFiles.facts`."""
+    """See `memory.vault.upkeep.RoomFiles.facts`."""
     with opened_archive(file) as (_, manifest):
         return _facts(manifest)
 
@@ -418,13 +421,13 @@ def _facts(manifest: Manifest) -> BackupFacts:
 
 
 def check_seals(file: Path, keys: Mapping[RoomKind, RoomKey]) -> None:
-    """As `memory.vault.upkeep.RoomFiles.check_seals`."""
+    """See `memory.vault.upkeep.RoomFiles.check_seals`."""
     with opened_archive(file) as (_, manifest):
         manifest.check_seals(keys)
 
 
 def contents(path: Path, key: RoomKey) -> RoomContents:
-    """As `memory.vault.upkeep.RoomFiles.contents`."""
+    """See `memory.vault.upkeep.RoomFiles.contents`."""
     version = connection.probe(path, key)
     if version > LATEST:
         raise FutureSchema(version, LATEST)

@@ -1,15 +1,15 @@
-"""What has been written to a room since it was opened, told by the database itself.
+"""Tracks what has been written to a room since it was opened, by triggers in the database.
 
-Triggers of the connection's own (temporary, so nothing of them is stored) call back for every row that
-matters, whichever statement or cascade changed it. A transaction that is undone leaves its notes: whoever
-reads them reads the rows anew, and finds them as they were.
+Triggers of the connection (temporary, so none is stored) call back for every relevant row, whichever
+statement or cascade changed it. Notes of a transaction that is rolled back remain: readers of the notes read
+the rows again, and find them unchanged.
 """
 
 from collections.abc import Callable
 
 from memory.storage.connection import Connection
 
-# One version counts all changes; each thing remembers the version of its last one.
+# One version counts all changes; each item has the version of its last change.
 _TRIGGERS = """
 CREATE TEMP TRIGGER note_message_added AFTER INSERT ON main.messages WHEN new.status <> 'streaming'
 BEGIN SELECT note('message', new.seq); END;
@@ -78,7 +78,7 @@ BEGIN SELECT note('vector', old.owner_id); END;
 
 
 class ChangeNotes:
-    """The notes of one connection. Used on the thread that owns it, and nowhere else."""
+    """The notes of one connection. Used only on the thread that owns it."""
 
     def __init__(self) -> None:
         self._version = 0
@@ -96,15 +96,15 @@ class ChangeNotes:
         return self._version
 
     def listen(self, conn: Connection) -> None:
-        """Begins to take notes of what a connection changes."""
+        """Starts noting the changes made by a connection."""
         note: Callable[[str, int | str], None] = self._note
         conn.create_function("note", 2, note, deterministic=False)
         for statement in _TRIGGERS.strip().split("\n\n"):
             conn.execute(statement)
 
     def since(self, kind: str, version: int) -> frozenset[int | str]:
-        """What of a kind changed after a version. Messages go by `seq`, sessions and memories by id, vectors
-        by their owner's."""
+        """Returns the items of a kind changed after a version: `seq` for messages, ids for sessions and
+        memories, the owner's id for vectors."""
         if version >= self._version:
             return frozenset()
         return frozenset(key for key, at in self._seen[kind].items() if at > version)

@@ -1,7 +1,7 @@
-"""Opening a SQLCipher connection the one way that is safe.
+"""Opens SQLCipher connections safely.
 
-The key is the first thing a connection hears, in its raw form, and nothing is created or changed before a
-read with that key has succeeded.
+The key is set first, in its raw form, and nothing is created or changed before a read with that key has
+succeeded.
 """
 
 import json
@@ -26,8 +26,8 @@ _UNLOCKED = "" if sys.platform == "win32" else "&vfs=unix-none"
 _MAPPED_AT_A_TIME = 4096
 _INDEX_BYTES = 1024 * 1024
 CACHE_KIB = 8 * 1024
-"""Of each connection. Four times as much finds nothing sooner among 300,000 messages, and takes in no more a
-second; a long evening would fill it."""
+"""Per connection. Four times as much finds nothing sooner among 300,000 messages and stores no more per
+second; a long session would fill it."""
 APPLICATION_ID = 0x41544C53  # "ATLS"
 
 
@@ -54,31 +54,31 @@ class Connection(Protocol):
 
 
 def fold(text: str) -> str:
-    """Text in the form in which titles are compared: case-folded and composed."""
+    """Returns text in the form in which titles are compared: case-folded and composed."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def folded(column: str) -> str:
-    """SQL for a column as `fold` makes it.
+    """Returns SQL that folds a column like `fold`.
 
-    SQLite folds plain text by itself: each call of a function of ours waits for the interpreter.
+    SQLite folds ASCII text without calling Python: each such call waits for the interpreter lock.
     """
     return f"iif(octet_length({column}) = length({column}), lower({column}), fold({column}))"
 
 
 def in_folded(column: str) -> str:
-    """SQL for where its one parameter, which is folded, stands in a folded column; 0 is nowhere."""
+    """Returns SQL for the position of its one parameter, which is folded, in a folded column; 0 if absent."""
     return f"instr({folded(column)}, ?)"
 
 
 def columns(
     conn: Connection, rows: str, names: Sequence[str], parameters: Sequence[object], *, blobs: str = "NULL"
 ) -> tuple[list[list[Any]], bytes]:
-    """The values of a query's rows by column, in the order of the rows, and those of the column `blobs` one
-    after another.
+    """Returns the values of a query's rows by column, in row order, and those of the column `blobs`
+    concatenated.
 
-    SQLite writes each column as one JSON text, and the interpreter runs other threads until all are done.
-    Every row that is fetched by itself waits for the interpreter's lock once more.
+    SQLite writes each column as one JSON text, and the interpreter runs other threads meanwhile. Each row
+    fetched separately would wait for the interpreter lock again.
     """
     texts = ", ".join(f"json_group_array({name})" for name in names)
     *found, data = conn.execute(
@@ -89,7 +89,7 @@ def columns(
 
 
 def spaced(text: str) -> str:
-    """The folded words of a text, each behind a space."""
+    """Returns the folded words of a text, each after a space."""
     return "".join(f" {word}" for word in beginnings(fold(text)))
 
 
@@ -118,14 +118,14 @@ def _keyed(target: str, key: RoomKey | None, form: tuple[str, ...] = ()) -> Conn
 
 
 def _settle(conn: Connection, *, journal: str | None) -> None:
-    """`journal` is SQLite's journal mode; None for a database in memory."""
+    """Sets the pragmas of a room. `journal` is SQLite's journal mode; None for a database in memory."""
     if journal is not None:
         conn.execute(f"PRAGMA journal_mode = {journal}")
         conn.execute("PRAGMA synchronous = FULL")
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA secure_delete = ON")
     conn.execute("PRAGMA temp_store = MEMORY")
-    # Pages in the cache are decrypted already.
+    # Cached pages are already decrypted.
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     conn.execute("PRAGMA trusted_schema = OFF")
     conn.create_function("fold", 1, fold, deterministic=True)
@@ -133,10 +133,10 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
 
 
 def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
-    """The schema version of a room file, found without changing a byte of it or of its log.
+    """Returns the schema version of a room file, without changing a byte of it or of its log.
 
-    `form` are settings of SQLCipher in which the file differs from a room's, here and below.
-    Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
+    `form` contains the SQLCipher settings in which the file differs from a room's, here and below. Raises
+    `RoomMissing`, `NotARoom`, `StorageBusy`.
     """
     with translated(path):
         conn = open_to_read(path, key, form=form)
@@ -151,14 +151,14 @@ def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
 
 
 def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
-    """A connection to a room file that changes no byte of it or of its log. Raises as `probe`."""
+    """Opens a connection that changes no byte of a room file or of its log. Raises the errors of `probe`."""
     if not path.exists():
         raise RoomMissing(path)
     if not path.is_file() or path.stat().st_size == 0:
         raise NotARoom(path, "empty or not a regular file")
     log = path.with_name(path.name + "-wal")
-    # A connection that may only read never moves the write-ahead log into the file when it closes. Without
-    # a log nobody has the file open; calling it immutable then keeps SQLite from making an empty one.
+    # A read-only connection never moves the write-ahead log into the file when it closes. Without a log
+    # nobody has the file open; opening it as immutable then keeps SQLite from creating an empty log.
     if not log.exists() or log.stat().st_size == 0:
         return _open_to_read(path, key, "mode=ro&immutable=1", form)
     if has_room_to_map(path):
@@ -168,9 +168,8 @@ def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Con
 
 
 def open_alone(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
-    """As `open_to_read`, where nothing can be written. SQLite would make a file beside the log to index
-    it in; here it keeps that index in memory. Nobody else may write to the room meanwhile: nothing is locked.
-    """
+    """Like `open_to_read`, where nothing can be written. SQLite would create an index file beside the log;
+    here it keeps that index in memory. Nothing is locked, so nobody else may write to the room meanwhile."""
     log = path.with_name(path.name + "-wal")
     settled = not log.exists() or log.stat().st_size == 0
     options = "mode=ro&immutable=1" if settled else f"mode=ro{_UNLOCKED}"
@@ -193,11 +192,11 @@ def _open_to_read(path: Path, key: RoomKey, options: str, form: tuple[str, ...])
 
 
 def has_room_to_map(path: Path) -> bool:
-    """Whether SQLite can make the file in which it indexes the log and maps it to memory.
+    """Returns whether SQLite can create the file with the log's index, which it maps to memory.
 
-    It writes a byte to every 4 KiB of that file, which takes the space for all of it where blocks are that
-    large. Where they are smaller, the rest are holes. When one is filled and the disk is full, the process is
-    killed by SIGBUS. `IndexSpace` fills them beforehand.
+    SQLite writes a byte to every 4 KiB of that file, which allocates all of it where blocks are that large.
+    With smaller blocks, the rest are holes. If one is written to when the disk is full, the process is killed
+    by SIGBUS. `IndexSpace` allocates them beforehand.
     """
     if not hasattr(os, "statvfs"):
         return True
@@ -208,10 +207,9 @@ def has_room_to_map(path: Path) -> bool:
 
 
 class IndexSpace:
-    """The space of the file in which the log of an open room is indexed, where blocks are small: for logs of
-    half a gigabyte.
+    """Allocates the index file of an open room's log where blocks are small: for logs of half a gigabyte.
 
-    The file is kept open: to close it would end SQLite's locks on it, which belong to the process.
+    The file is kept open: closing it would end SQLite's locks on it, which belong to the process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -219,7 +217,8 @@ class IndexSpace:
         self._file: int | None = None
 
     def take(self) -> None:
-        """To be called when the room has been read from. Raises `StorageFull`; call `release` even then."""
+        """Allocates the space; call it after the room has been read from. Raises `StorageFull`; call
+        `release` even then."""
         if not hasattr(os, "posix_fallocate") or not self._path.exists():
             return
         if self._file is None and os.statvfs(self._path).f_frsize < _MAPPED_AT_A_TIME:
@@ -230,14 +229,14 @@ class IndexSpace:
                 raise StorageFull(error.strerror or "") from error
 
     def release(self) -> None:
-        """To be called when every connection to the room is closed."""
+        """Closes the file; call it when every connection to the room is closed."""
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
 
 
 def open_file(path: Path, key: RoomKey, *, journal: str = "WAL", form: tuple[str, ...] = ()) -> Connection:
-    """A connection to a room file that `probe` accepted. Raises `NotARoom`, `StorageFull`, `StorageBusy`."""
+    """Opens a room file that `probe` accepted. Raises `NotARoom`, `StorageFull`, `StorageBusy`."""
     with translated(path):
         conn = _keyed(str(path), key, form)
         try:
@@ -250,17 +249,17 @@ def open_file(path: Path, key: RoomKey, *, journal: str = "WAL", form: tuple[str
 
 
 def create_file(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
-    """A connection to a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`.
+    """Opens a new, empty file of mode 0600. Raises `FileExistsError`, `StorageFull`.
 
-    Its commits go into the file itself: what a write-ahead log could not hand over when the connection closes
-    would stay behind under a name of its own, and SQLite does not tell.
+    Its commits are written to the file itself: anything that a write-ahead log could not transfer when the
+    connection closes would stay behind in a separate file, and SQLite does not report it.
     """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     return open_file(path, key, journal="DELETE", form=form)
 
 
 def open_memory() -> Connection:
-    """A connection to a database that lives and dies with it."""
+    """Opens a database in memory, which ends with the connection."""
     with translated():
         conn = _keyed(":memory:", None)
         _check_library(conn)

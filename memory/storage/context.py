@@ -1,4 +1,4 @@
-"""What prompts of one room are made of: summaries, epochs, turns, attachments."""
+"""What the prompts of one room are made of: summaries, epochs, turns, attachments."""
 
 from collections.abc import Sequence
 
@@ -12,30 +12,30 @@ from memory.storage.queries import attachments, epochs, summaries
 
 
 class ContextStore:
-    """Summaries, epochs and turns of one room. Raises as `Store`, and
-    `SummaryNotFound`. A call that has returned is durable."""
+    """The summaries, epochs and turns of one room. Raises the errors of `Store`, and `SummaryNotFound`. A
+    call that has returned is durable."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
-        """Stores a summary and marks those that it replaces as merged, in one transaction.
+        """Stores a summary and marks those it replaces as merged, in one transaction.
 
-        When one of those has become stale in the meantime it stays so, and the new one is stale as well.
-        Raises `MessageNotFound` when it covers a message that the session does not have, `SummaryNotFound`
-        when it replaces a summary that the session does not have, and `ValueError` when it covers nothing,
-        or is not of a higher level than each that it replaces, or does not cover all that they cover.
+        If one of those has become stale meanwhile it stays so, and the new one is stale as well. Raises
+        `MessageNotFound` when it covers a message that the session does not have, `SummaryNotFound` when it
+        replaces a summary that the session does not have, and `ValueError` when it covers nothing, is not of
+        a higher level than each it replaces, or does not cover all that they cover.
         """
         now = self._clock.now()
         return await self._database.write(lambda conn: summaries.insert(conn, session_id, new, now))
 
     async def summaries(self, session_id: str) -> list[Summary]:
-        """All of a session, in every state, oldest first."""
+        """Returns all summaries of a session, in every state, oldest first."""
         return await self._database.read(lambda conn: summaries.of_session(conn, session_id))
 
     async def summary(self, ref: str) -> Summary:
-        """By id or unique prefix."""
+        """Returns a summary by id or unique prefix."""
         return await self._database.read(lambda conn: summaries.get(conn, summaries.resolve(conn, ref)))
 
     async def rewrite_summary(
@@ -50,8 +50,8 @@ class ContextStore:
     ) -> Summary:
         """Replaces the text; a stale summary becomes current (or merged again, if it was merged).
 
-        Epochs whose head holds it end when it was stale or a person has `edited` it. A better text in place
-        of a fallback waits for the next epoch.
+        Epochs whose head contains it end if it was stale or the user has `edited` it. A better text in place
+        of a fallback is used from the next epoch on.
         """
         now = self._clock.now()
 
@@ -73,22 +73,23 @@ class ContextStore:
         return await self._database.write(work)
 
     async def age_summaries(self, message_ids: Sequence[str]) -> list[Summary]:
-        """Marks every summary that covers one of the messages as stale, and ends the epochs whose head holds
-        one of the summaries or messages; returns the summaries, oldest first. Unknown ids are passed over."""
+        """Marks every summary that covers one of the messages as stale, and ends the epochs whose head
+        contains one of the summaries or messages. Returns the summaries, oldest first. Unknown ids are
+        ignored."""
         return await self._database.write(lambda conn: epochs.age_summaries(conn, message_ids))
 
     async def to_improve(self, *, limit: int = 20) -> list[Summary]:
-        """Fallback and stale summaries that no person has edited, oldest first."""
+        """Returns fallback and stale summaries that the user has not edited, oldest first."""
         return await self._database.read(lambda conn: summaries.to_improve(conn, limit))
 
     async def add_epoch(self, new: NewEpoch) -> Epoch:
-        """Raises `MessageNotFound` when it starts at none of the session's messages, and `SummaryStale` when
-        its parts name a summary that has become stale."""
+        """Stores an epoch. Raises `MessageNotFound` when it starts at none of the session's messages, and
+        `SummaryStale` when its parts name a summary that has become stale."""
         now = self._clock.now()
         return await self._database.write(lambda conn: epochs.insert(conn, new, now))
 
     async def epochs(self, session_id: str, model: str) -> list[Epoch]:
-        """The epochs of a session for a model's fingerprint, oldest first."""
+        """Returns the epochs of a session for a model fingerprint, oldest first."""
         return await self._database.read(lambda conn: epochs.of_session(conn, session_id, model))
 
     async def drop_epochs(self, session_id: str) -> int:
@@ -96,9 +97,9 @@ class ContextStore:
         return await self._database.write(lambda conn: epochs.drop(conn, session_id))
 
     async def record_turn(self, record: TurnRecord) -> None:
-        """What a reply's prompt was made of; a second record of the same reply replaces the first.
+        """Records what a reply's prompt was made of; a second record of the same reply replaces the first.
 
-        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` for what is no reply of the
+        An epoch that has ended meanwhile is left out. Raises `MessageNotFound` if it is not a reply of the
         session.
         """
         await self._database.write(lambda conn: epochs.record_turn(conn, record))
@@ -109,43 +110,44 @@ class ContextStore:
     async def record_considered(
         self, session_id: str, reply_id: str, found: Sequence[RecallDecision]
     ) -> None:
-        """Keeps what was looked at for a reply, in its order, in place of what was kept before. It goes with
-        the reply, and each with what it names."""
+        """Stores the items considered for a reply, in their order, replacing earlier ones. They are deleted
+        with the reply, and each with the item it names."""
         await self._database.write(lambda conn: epochs.put_considered(conn, session_id, reply_id, found))
 
     async def considered(self, reply_id: str) -> list[RecallDecision]:
-        """In the order in which they were ranked."""
+        """Returns the items considered for a reply, in ranking order."""
         return await self._database.read(lambda conn: epochs.considered_for(conn, reply_id))
 
     async def considered_in(self, item_id: str, *, limit: int = 20) -> list[tuple[str, RecallDecision]]:
-        """Ids of replies for which a message, memory or summary was looked at, the latest first, and what
-        became of it."""
+        """Returns the ids of replies for which a message, memory or summary was considered, latest first,
+        each with what was decided."""
         return await self._database.read(lambda conn: epochs.considered_naming(conn, item_id, limit))
 
 
 class AttachmentStore:
-    """Of one room. They go with their session, and to its copies. Raises as `Store`."""
+    """The attachments of one room. They are deleted with their session, and copied with it. Raises the errors
+    of `Store`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def attach(self, session_id: str, new: NewAttachment) -> Attachment:
-        """One of the same name and text is there once. Raises `SessionNotFound`."""
+        """Stores an attachment; one of the same name and text is stored once. Raises `SessionNotFound`."""
         now = self._clock.now()
         return await self._database.write(lambda conn: attachments.insert(conn, session_id, new, now))
 
     async def attached(self, session_id: str) -> list[Attachment]:
-        """In the order in which they were added."""
+        """Returns the attachments in the order in which they were added."""
         return await self._database.read(lambda conn: attachments.of_session(conn, session_id))
 
     async def documents(self) -> list[Document]:
-        """What is attached to any session that is not in the bin, by name."""
+        """Returns the documents attached to any session that is not in the bin, by name."""
         return await self._database.read(attachments.documents)
 
     async def detach(self, session_id: str, ref: str) -> Attachment:
-        """Erases one (by its name, its id or a unique prefix of that), and takes it out of the session's
-        prompts: prefaces that hold words of it are emptied, and the epochs end.
+        """Erases an attachment (by its name, its id or a unique prefix of that), and removes it from the
+        session's prompts: prefaces that contain its text are emptied, and the epochs end.
 
         Raises `AttachmentNotFound`, `AmbiguousId`.
         """

@@ -1,8 +1,8 @@
-"""Copies of a room's file that are one state of it, made while it may be in use.
+"""Consistent copies of a room's file, made while it may be in use.
 
-The bytes are copied as they are, encrypted: that takes a fraction of the time of reading them as pages. What
-makes the copy whole is SQLite's write-ahead log. A reader holds the log still (it is not begun anew while
-somebody reads from it), and what is moved from the log into the file meanwhile is in the copied log too.
+The bytes are copied encrypted, which takes a fraction of the time of reading them as pages. SQLite's
+write-ahead log makes the copy consistent: while a reader is open, the log is not restarted, so whatever is
+moved from the log into the file meanwhile is in the copied log too.
 """
 
 import os
@@ -29,13 +29,13 @@ def log_of(path: Path) -> Path:
 
 
 def remove_room_file(path: Path) -> None:
-    """Removes a database's file with all that stands beside it."""
+    """Removes a database file and its side files."""
     for suffix in ("", *_SIDE_FILES):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def copy_room(path: Path, key: RoomKey, target: Path) -> None:
-    """One file at `target` with the state of the room at this moment. Writers are not kept waiting.
+    """Writes the current state of the room to one file at `target`. Writers do not wait.
 
     Raises `RoomMissing`, `NotARoom`, `StorageBusy`, `StorageFull`; then there is no file.
     """
@@ -50,10 +50,10 @@ def copy_room(path: Path, key: RoomKey, target: Path) -> None:
 
 
 def copy_closed_room(path: Path, target: Path) -> None:
-    """The room's file, and its log if there is one, to be opened by who has the key.
+    """Copies the room's file, and its log if there is one, for whoever has the key.
 
-    Without the key nobody can be asked to hold still, so it is copied again when it changed meanwhile.
-    Raises `StorageBusy` when it does not stop to change, `StorageFull`.
+    Without the key writers cannot be blocked, so the copy is repeated if the files changed meanwhile. Raises
+    `StorageBusy` when they keep changing, `StorageFull`.
     """
     for _ in range(_TRIES):
         before = _marks(path)
@@ -65,7 +65,7 @@ def copy_closed_room(path: Path, target: Path) -> None:
 
 
 class _reading:  # noqa: N801 - used like a function
-    """Holds one state of a room while inside."""
+    """Keeps one state of a room readable while inside."""
 
     def __init__(self, path: Path, key: RoomKey) -> None:
         self._path = path
@@ -84,7 +84,7 @@ class _reading:  # noqa: N801 - used like a function
 
 
 def _fold(target: Path, key: RoomKey) -> None:
-    """Moves the copied log into the copied file, so that one file holds all."""
+    """Moves the copied log into the copied file, so that one file contains everything."""
     conn = connection.open_file(target, key, journal="DELETE")
     with translated(target):
         conn.close()

@@ -1,4 +1,4 @@
-"""One database, one thread that owns its connection, and an asynchronous front to it."""
+"""A database connection owned by one thread, with an asynchronous interface."""
 
 import asyncio
 import threading
@@ -20,8 +20,8 @@ REST_EVERY_S = 60.0
 class Database:
     """Runs plain functions of a connection, one after another, on the thread that owns it.
 
-    A call that returned is durable. Cancelling the await of a call does not cancel the call: it is carried
-    out whole, because half a write cannot be told from a lost one by the person who is waiting.
+    A call that has returned is durable. Cancelling the await of a call does not cancel the call, which runs
+    to its end: the waiting user cannot tell half a write from a lost one.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Database:
         to_read: Callable[[], Connection] | None = None,
         closed: Callable[[], None] | None = None,
     ) -> Self:
-        """`connect` is run on the database's own thread; its errors are raised here.
+        """Opens the database. `connect` runs on the database's own thread; its errors are raised here.
 
-        Where it raises `StorageFull`, and `to_read` does not, the database is read only, until a write finds
+        Where it raises `StorageFull` and `to_read` succeeds, the database is read-only until a write finds
         that `connect` works again.
 
         `at_rest` is called on that thread before the connection closes, and at most once a minute after a
-        write has been answered: nobody waits for it. `closed` is called when the connection is.
+        write has returned, so no caller waits for it. `closed` is called when the connection is closed.
         """
         executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="room")
         try:
@@ -75,32 +75,34 @@ class Database:
 
     @property
     def read_only(self) -> bool:
-        """Whether the room was opened where nothing can be written, and nothing was since."""
+        """Whether the room was opened where nothing can be written, and nothing has been written since."""
         return self._reopen is not None
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """What `work(connection)` returns; it sees one state of the database and cannot change it.
+        """Returns the result of `work(connection)`, which sees one state of the database and cannot change
+        it.
 
-        Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and whatever `work` raises.
+        Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and the errors of `work`.
         """
         return await self._run(lambda: self._reading(work))
 
     async def prepare(self, work: Callable[[Connection], object]) -> None:
-        """Gives the connection what is its own, such as temporary tables: once, and also where the database
-        can only be read. Another connection that takes its place is given the same."""
+        """Runs `work` once on the connection to add state of the connection, such as temporary tables; also
+        works in a read-only database. A connection that replaces it is prepared in the same way."""
         await self._run(lambda: self._preparing(work))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work(connection)` returns, after its changes are committed and on the disk.
+        """Returns the result of `work(connection)`, after its changes are committed and durable.
 
-        An exception in `work` undoes all of them. Raises `RoomClosed`, `RoomMoved`, `RoomDamaged`,
-        `StorageFull`, `StorageBusy` and whatever `work` raises.
+        An exception in `work` rolls all of them back. Raises `RoomClosed`, `RoomMoved`, `RoomDamaged`,
+        `StorageFull`, `StorageBusy` and the errors of `work`.
         """
         return await self._run(lambda: self._writing(work))
 
     async def erase(self, work: Callable[[Connection], T]) -> T:
-        """As `write`, for what has to be gone afterwards: the write-ahead log, which holds older versions of
-        the pages, is emptied too. What goes on reading keeps it; it is then emptied when the room closes."""
+        """Like `write`, for content that must be gone afterwards: also empties the write-ahead log, which
+        contains older versions of the pages. An active reader keeps it; it is then emptied when the room
+        closes."""
         return await self._run(lambda: self._erasing(work))
 
     async def fold(self) -> None:
@@ -108,7 +110,7 @@ class Database:
         await self._run(self._folding)
 
     async def close(self) -> None:
-        """Finishes the calls under way, then closes. Later calls raise `RoomClosed`."""
+        """Finishes the calls in progress, then closes. Later calls raise `RoomClosed`."""
         with self._lock:
             if self._closed:
                 return
@@ -181,7 +183,7 @@ class Database:
                 result = work(conn)
                 conn.execute("COMMIT")
             except BaseException:
-                # A full disk has undone the transaction already.
+                # A full disk has already rolled the transaction back.
                 if conn.in_transaction:
                     conn.execute("ROLLBACK")
                 raise
@@ -191,7 +193,8 @@ class Database:
         return result
 
     def _look_at_files(self) -> None:
-        """SQLite writes to files that nobody finds any more without a word. Raises `RoomMoved`."""
+        """Raises `RoomMoved` if the files were moved or removed: SQLite would go on writing to them
+        silently."""
         for path, known in self._files.items():
             try:
                 found = path.stat()
@@ -202,7 +205,7 @@ class Database:
 
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)
-        # The change is in force; a disk that is too full to move the log must not make it look undone.
+        # The change is in force; a disk too full to move the log must not make it look undone.
         self._folding()
         return result
 
@@ -219,14 +222,15 @@ class Database:
             self._damaged = True
             raise
         except StorageFull as fault:
-            # Once a page has failed its check SQLCipher refuses every write; the disk is not to blame.
+            # After a failed page check SQLCipher refuses every write, so the disk is not to blame.
             if self._damaged:
                 raise RoomDamaged(fault.detail) from fault
             raise
 
 
 def _files_of(conn: Connection) -> dict[Path, tuple[int, int]]:
-    """The files that a connection writes to, with what tells each from any other; none in memory."""
+    """Returns the files that a connection writes to, with what identifies each; none for a database in
+    memory."""
     name = next(file for _, schema, file in conn.execute("PRAGMA database_list") if schema == "main")
     paths = [Path(name), Path(f"{name}-wal")] if name else []
     found = [(path, path.stat()) for path in paths if path.exists()]
@@ -248,7 +252,7 @@ def _connected(
 
 
 async def _settled(pending: Future[T]) -> T:
-    """The result of `pending`, which goes on to its end even when the one who awaits it is cancelled."""
+    """Returns the result of `pending`, which runs to its end even when the caller is cancelled."""
     if pending.done():
         return pending.result()
     waiting = asyncio.wrap_future(pending)
@@ -257,6 +261,6 @@ async def _settled(pending: Future[T]) -> T:
 
 
 def _look_at(done: "asyncio.Future[T]") -> None:
-    """Marks an error as seen: after a cancellation nobody is left to be told."""
+    """Marks an error as retrieved: after a cancellation nobody is left to receive it."""
     if not done.cancelled():
         done.exception()

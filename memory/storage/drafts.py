@@ -1,4 +1,4 @@
-"""What was typed and not yet sent, in one room."""
+"""Text typed and not yet sent, in one room."""
 
 from memory.clock import Clock, micros
 from memory.entities import UNBEGUN
@@ -9,9 +9,9 @@ from memory.storage.values import storable
 
 
 class DraftStore:
-    """One text a place: a session's id, or `UNBEGUN`. They go with their session.
+    """One text per place: a session's id, or `UNBEGUN`. A draft is deleted with its session.
 
-    Raises what `Store` raises.
+    Raises the errors of `Store`.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -19,8 +19,7 @@ class DraftStore:
         self._clock = clock
 
     async def save_draft(self, place: str, text: str) -> None:
-        """Keeps a text in place of the one before; an empty one is kept by keeping none. Raises
-        `SessionNotFound`."""
+        """Replaces the text of a place; an empty text deletes it. Raises `SessionNotFound`."""
         now = micros(self._clock.now())
         session_id = None if place == UNBEGUN else place
 
@@ -41,7 +40,7 @@ class DraftStore:
         await self._database.write(work)
 
     async def draft(self, place: str) -> str:
-        """The text of a place, empty where there is none."""
+        """Returns the text of a place, empty where there is none."""
 
         def work(conn: Connection) -> str:
             row = conn.execute("SELECT text FROM drafts WHERE place = ?", (place,)).fetchone()
@@ -50,7 +49,7 @@ class DraftStore:
         return await self._database.read(work)
 
     async def leave_open(self, session_id: str | None) -> None:
-        """Notes which session is shown as the program locks; None notes that none is. Raises
+        """Records which session is shown as the program locks; None records that none is. Raises
         `SessionNotFound`."""
 
         def work(conn: Connection) -> None:
@@ -63,7 +62,7 @@ class DraftStore:
         await self._database.write(work)
 
     async def take_left_open(self) -> str | None:
-        """The session that was noted, which is thereby forgotten."""
+        """Returns the recorded session, and deletes the record."""
 
         def work(conn: Connection) -> str | None:
             row = conn.execute("SELECT session_id FROM left_open").fetchone()

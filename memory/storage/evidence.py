@@ -12,7 +12,7 @@ from memory.storage.words import pieces, terms
 
 
 class EvidenceStore:
-    """What recall reads of one room. Raises as `Store`."""
+    """What recall reads of one room. Raises the errors of `Store`."""
 
     def __init__(self, database: Database, notes: ChangeNotes) -> None:
         self._database = database
@@ -21,53 +21,53 @@ class EvidenceStore:
         self._ready = False
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
-        """Finished messages in the order of storing, from the first `seq` greater than `after`."""
+        """Returns finished messages in storage order, from the first `seq` greater than `after`."""
         return await self._database.read(lambda conn: evidence.entries(conn, after, limit))
 
     async def entries_of(self, seqs: Collection[int]) -> list[Entry]:
-        """Those that are there and finished."""
+        """Returns those of these messages that exist and are finished."""
         return await self._database.read(lambda conn: evidence.entries_of(conn, seqs))
 
     async def wordings(self, seqs: Collection[int]) -> list[Wording]:
         return await self._database.read(lambda conn: evidence.wordings(conn, seqs))
 
     async def session_entries(self, ids: Collection[str] | None = None) -> list[SessionEntry]:
-        """Of these sessions, or of all."""
+        """Returns the entries of these sessions, or of all."""
         return await self._database.read(lambda conn: evidence.session_entries(conn, ids))
 
     async def changes(self, since: int | None) -> EntryChanges:
-        """What was written since a version; None begins to listen and reports nothing."""
+        """Returns what was written since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return EntryChanges(self._notes.version, frozenset(), frozenset())
         return await self._database.read(lambda _conn: self._since(since))
 
     async def stems(self, text: str) -> list[str]:
-        """The words of `text` as the index knows them, in their order, repeated ones once."""
+        """Returns the stems of `text` as in the index, in order, without repetitions."""
         (found,) = await self.stems_of([text])
         return list(dict.fromkeys(found))
 
     async def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words of each text as `stems` has them, repeated ones as often as they occur."""
+        """Returns the stems of each text, as in `stems`, with repetitions."""
         return await self._database.read(lambda _conn: self._stems(texts))
 
     async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
-        """Memories in a state in which they can be found, or summaries that are not out of date, in the order
-        of storing, from the first `seq` greater than `after`."""
+        """Returns memories in a state in which they can be found, or summaries that are not out of date, in
+        storage order, from the first `seq` greater than `after`."""
         return await self._database.read(lambda conn: notes.notes(conn, kind, after, limit))
 
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
-        """Those of both kinds that are there and may be found."""
+        """Returns those of both kinds that exist and may be found."""
         return await self._database.read(lambda conn: notes.notes_of(conn, ids))
 
     async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
-        """Memories and summaries that hold every word, "phrase" and beginning* of `query`, best first; not
-        those of sessions in the bin. Raises `BadQuery`."""
+        """Returns memories and summaries that contain every word, "phrase" and beginning* of `query`, best
+        first, without those of sessions in the bin. Raises `BadQuery`."""
         expression = " AND ".join(term.fts() for term in terms(query))
         return await self._database.read(lambda conn: self._matching(conn, expression, kinds, limit))
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
-        """Where each of these stems occurs; those in more than `at_most` messages are left out."""
+        """Returns where each of these stems occurs, without those in more than `at_most` messages."""
         if not self._ready:
             await self._database.prepare(evidence.know_vocabularies)
             self._ready = True
@@ -79,7 +79,7 @@ class EvidenceStore:
         return await self._database.read(work)
 
     async def texts(self, seqs: Sequence[int]) -> list[Text]:
-        """In the order asked for; those that are gone are left out."""
+        """Returns the texts in the order asked for, without those that no longer exist."""
         return await self._database.read(lambda conn: evidence.texts(conn, seqs))
 
     async def fixed(self, name: str) -> str | None:
@@ -102,7 +102,8 @@ class EvidenceStore:
     def _matching(
         self, conn: Connection, expression: str, kinds: Collection[str], limit: int
     ) -> list[FoundNote]:
-        """Memories and summaries are few, and are indexed together for the search: scores compare."""
+        """Memories and summaries are few, and are indexed together for the search, so their scores are
+        comparable."""
         every = [note for kind in sorted(kinds) for note in notes.standing(conn, kind)]
         with self._indexed([note.text for note in every]) as index:
             rows = index.execute(
@@ -131,7 +132,8 @@ class EvidenceStore:
             self._stemmer.execute("ROLLBACK")
 
     def _stems(self, texts: Sequence[str]) -> list[list[str]]:
-        """By the index's own tokenizer, on a table in memory that is emptied again."""
+        """Returns the stems of each text, by the index's own tokenizer on a table in memory that is emptied
+        afterwards."""
         with self._indexed(texts) as index:
             rows = index.execute("SELECT doc, term FROM places ORDER BY doc, offset").fetchall()
         found: list[list[str]] = [[] for _ in texts]

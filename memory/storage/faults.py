@@ -1,4 +1,4 @@
-"""The one place where SQLite's errors become errors of this package."""
+"""Translates SQLite's errors into errors of this package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ _REFUSED = {FULL, IOERR, READONLY, CANTOPEN, PERMISSION}
 
 
 def primary_code(error: BaseException) -> int:
-    """SQLite's primary result code, 0 when there is none."""
+    """Returns SQLite's primary result code, 0 when there is none."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else 0
 
 
 def fault_of(error: BaseException, *, opening: Path | None = None) -> MemoryFault | None:
-    """The typed fault for an SQLite error; None for mistakes of the program (syntax, constraints, types).
+    """Returns the typed fault for an SQLite error; None for program errors (syntax, constraints, types).
 
-    `opening` is the file that is being opened for the first time: there, damage cannot be told from a key
-    that does not belong to it.
+    `opening` is the file being opened for the first time: there, damage cannot be distinguished from a wrong
+    key.
     """
     code = primary_code(error)
     name = str(getattr(error, "sqlite_errorname", "") or "")

@@ -1,10 +1,10 @@
-"""The process that copies files: `python -m memory.storage.file_copier FROM TO [FROM TO…]`.
+"""The child process that copies files: `python -m memory.storage.file_copier FROM TO [FROM TO…]`.
 
-SQLite's locks belong to a process: one that opens a database's file by itself, and closes it again, loses
-the locks that its connections hold on it. So files of a room that may be open are copied by another process,
-which reaches nothing but their folders and ends with the program.
+SQLite's locks belong to a process: one that opens and closes a database's file itself loses the locks that
+its connections have on it. So files of a room that may be open are copied by another process, which can
+access only their folders and ends with the program.
 
-A file that is not there is left out. What the system refuses is told on standard output, as its error number.
+A missing file is left out. An error of the system is reported on standard output, as its error number.
 """
 
 import os
@@ -18,7 +18,7 @@ _STEP = 4 * 1024 * 1024
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copies a file's bytes to a new file of mode 0600; they are on the disk when this returns."""
+    """Copies a file's bytes to a new file of mode 0600; durable when this returns."""
     try:
         reader = source.open("rb")
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     paths = [Path(argument) for argument in arguments]
     pairs = list(zip(paths[::2], paths[1::2], strict=True))
     try:
-        # A log may come into being meanwhile, so its folder may be read.
+        # A log may be created meanwhile, so its folder may be read.
         confine([source.parent for source, _ in pairs], writable=[target.parent for _, target in pairs])
         for source, target in pairs:
             copy(source, target)

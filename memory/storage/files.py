@@ -1,4 +1,4 @@
-"""Rooms as files: what the vault does with them, and writing one under another key."""
+"""Rooms as files: the operations that the vault needs, and copying a room under another key."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, RoomKeys,
 
 
 class SqlRoomFiles:
-    """What is done with rooms as files, with SQLCipher."""
+    """Operations on rooms as files, with SQLCipher."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -66,7 +66,7 @@ class SqlRoomFiles:
 
 
 def rekey(path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
-    """Writes a copy of a closed room to a new file under another key, and checks it; the room stays.
+    """Writes a copy of a closed room to a new file under another key, and checks it; the room is unchanged.
 
     `PRAGMA rekey` would rewrite the file in place: killed half-way, it opens with neither key. Raises
     `RoomMissing`, `NotARoom`, `RoomDamaged`, `StorageFull`; then there is no new file.
@@ -80,7 +80,7 @@ def rekey(path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
             try:
                 source.backup(copied)
             except sqlcipher.Error as error:
-                # It bears no code. What is read has just been found sound, so what is written is to blame.
+                # The error has no code. The source has just been found sound, so the target is to blame.
                 raise StorageFull(str(error)) from error
             finally:
                 copied.close()

@@ -1,13 +1,13 @@
-"""Whether a room's database is as new as it was when it was last used.
+"""Detects whether a room's database is older than it was when last used.
 
-The room and a counter outside it hold the same number. It is raised in both when the room is closed, and now
-and then while it is written to: first in the room, so that only an older room can be behind its counter.
-Commits that damage cut off in the write-ahead log are noticed by what is left of them there. That the log was
-cut short, or is gone, is noticed if a mark went with it.
+The room and a counter outside it contain the same number. It is increased in both when the room is closed,
+and now and then while it is written to: first in the room, so that only an older room can be behind its
+counter. Commits in the write-ahead log that damage has cut off are detected by what is left of them there. A
+log that was shortened or removed is detected if a mark was lost with it.
 
-SQLite reads a log up to the first frame whose checksum does not hold, and says nothing of what comes after
-it. A crash leaves at most the frames of one commit that was never finished; a finished commit behind the
-point where SQLite stopped was lost to damage. The format is described at https://sqlite.org/walformat.html.
+SQLite reads a log up to the first frame whose checksum fails, and does not report what comes after it. A
+crash leaves at most the frames of one unfinished commit; a finished commit after the point where SQLite
+stopped was lost to damage. The format is described at https://sqlite.org/walformat.html.
 """
 
 import struct
@@ -35,12 +35,12 @@ class CommitCount:
         self.freshness = Freshness.CURRENT
 
     def look_at_log(self, conn: Connection) -> None:
-        """To be called before anything is written."""
+        """Looks for lost commits in the log. Call it before anything is written."""
         if lost_commits(conn, self._path):
             self.freshness = Freshness.ROLLED_BACK
 
     def look(self, conn: Connection) -> None:
-        """Compares the room with its counter; an older room is told of once and then taken as it is."""
+        """Compares the room with its counter; an older room is reported once and then accepted."""
         inside, outside = _mark_of(conn), self._counter.read()
         if outside.count is not None and outside.count > inside:
             self.freshness = Freshness.ROLLED_BACK
@@ -50,12 +50,12 @@ class CommitCount:
             try:
                 self._write(conn, max(inside, outside.count or 0) + 1, notice=True)
             except StorageFull:
-                # It is told of again, when there is space to note that it was.
+                # Reported again next time, once there is space to record that it was reported.
                 return
         self._changes = conn.total_changes
 
     def mark(self, conn: Connection) -> None:
-        """Counts on, if anything was written since. Raises `StorageFull`."""
+        """Increases the count, if anything was written since. Raises `StorageFull`."""
         if conn.total_changes != self._changes:
             self._write(conn, max(_mark_of(conn), self._counter.read().count or 0) + 1)
             self._changes = conn.total_changes
@@ -67,7 +67,7 @@ class CommitCount:
 
 
 def start_counting(conn: Connection, path: Path, room: RoomKind, key: RoomKey) -> None:
-    """Makes the counter say what the room says: after an older room was put in place on purpose."""
+    """Sets the counter to the room's count, after an older room was put in place on purpose."""
     CommitCounter(path, room, key).write(_mark_of(conn))
 
 
@@ -83,9 +83,9 @@ _MAGIC = 0x377F0682
 
 
 def lost_commits(conn: Connection, path: Path) -> bool:
-    """Whether finished commits in the log of the database at `path` are out of reach.
+    """Returns whether finished commits in the log of the database at `path` cannot be reached.
 
-    To be asked on a connection that has not written yet. Frames of an earlier use of the log do not count.
+    Use a connection that has not written yet. Frames of an earlier use of the log do not count.
     """
     with translated(path):
         used = int(conn.execute("PRAGMA wal_checkpoint(NOOP)").fetchone()[1])
@@ -107,10 +107,10 @@ def lost_commits(conn: Connection, path: Path) -> bool:
 
 
 def _is_commit(frame: bytes, head: bytes) -> bool:
-    """Whether a frame ends a commit of the present use of the log."""
+    """Returns whether a frame ends a commit of the present use of the log."""
     _, size, *salts, _, _ = _FRAME.unpack(frame)
     present = _HEAD.unpack(head)[4:6]
-    # One of the two salts may be what was damaged; where the head is, nothing can be said against a frame.
+    # One of the two salts may be damaged. If the head is, nothing speaks against a frame.
     return size != 0 and (any(a == b for a, b in zip(salts, present, strict=True)) or not _is_sound(head))
 
 

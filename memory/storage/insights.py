@@ -10,9 +10,9 @@ from memory.storage.reader import Reader
 
 
 class InsightStore:
-    """Counts of one room; what is in the bin counts nowhere but in storage. `since` bounds the time that
-    something was said, done or learned; days are those of `zone` (None: this
-    computer's). Raises as `Store`."""
+    """Counts of one room. Content of the bin counts only in `storage`. `since` bounds the time at which
+    something was said, done or learned. Days are those of `zone` (None: this computer's). Raises the errors
+    of `Store`."""
 
     def __init__(self, database: Database, reader: Database | Reader) -> None:
         self._database = database
@@ -22,34 +22,34 @@ class InsightStore:
         return await self._database.read(statistics.totals)
 
     async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
-        """Days on which something was said, the earliest first."""
+        """Returns the days on which something was said, earliest first."""
         return await self._reader.read(lambda conn: statistics.days(conn, zone, since))
 
     async def topics(
         self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20
     ) -> list[Topic]:
-        """Tags, categories and projects, of each kind the most frequent first."""
+        """Returns tags, categories and projects, of each kind the most frequent first."""
         return await self._database.read(lambda conn: statistics.topics(conn, zone, since, limit))
 
     async def timings(self, since: datetime | None = None, *, limit: int = 10_000) -> list[Timed]:
-        """How fast replies came, the latest `limit` of them, the earliest first."""
+        """Returns how fast the latest `limit` replies came, earliest first."""
         begin = None if since is None else micros(since)
         return await self._database.read(lambda conn: statistics.timings(conn, begin, limit))
 
     async def note_timing(self, session_id: str, timed: Timed) -> None:
-        """Keeps how fast a reply came; it goes with its session."""
+        """Stores how fast a reply came; deleted with its session."""
         await self._database.write(lambda conn: statistics.note_timing(conn, session_id, timed))
 
     async def vector_model(self) -> str | None:
-        """The fingerprint of a model that vectors of messages are of; None without any."""
+        """Returns the fingerprint of a model that has vectors of messages; None without any."""
         return await self._database.read(statistics.vector_model)
 
     async def storage(self) -> list[Stored]:
-        """The largest first."""
+        """Returns the storage used, largest first."""
         return await self._database.read(statistics.storage)
 
     async def growth(self, zone: tzinfo | None, since: datetime | None = None) -> list[Growth]:
-        """Weeks in which memories were learned, the earliest first."""
+        """Returns the weeks in which memories were learned, earliest first."""
         return await self._database.read(lambda conn: statistics.growth(conn, zone, since))
 
     async def most_used(self, *, limit: int = 10) -> list[Used]:

@@ -31,9 +31,9 @@ from memory.storage.queries import erasure, memories, memory_changes
 class MemoryStore:
     """The memories of one room. A `ref` is an id or a unique prefix of one.
 
-    Every method that changes something writes what was and what is into the change log, in the same
-    transaction (uses and what was learned up to are not logged). Raises `MemoryNotFound`, `AmbiguousId`, and
-    as `Store`. A call that has returned is durable.
+    Every method that changes something records the state before and after in the change log, in the same
+    transaction (except uses and learning progress). Raises `MemoryNotFound`, `AmbiguousId`, and the errors of
+    `Store`. A call that has returned is durable.
     """
 
     def __init__(self, database: Database, clock: Clock, notes: ChangeNotes) -> None:
@@ -42,7 +42,8 @@ class MemoryStore:
         self._notes = notes
 
     async def add(self, new: NewMemory, *, action: str = "add", automatic: bool = False) -> Memory:
-        """Stores a memory; what it supersedes is superseded by it, what it is merged from is archived.
+        """Stores a memory. The memories it supersedes become superseded; those it is merged from are
+        archived.
 
         Raises `MessageNotFound` when a source is gone, `MemoryNotFound` for `supersedes` and `parts`.
         """
@@ -56,7 +57,7 @@ class MemoryStore:
             at = micros(now)
             replaced = {"state": MemoryState.SUPERSEDED.value, "superseded_by": added, "updated_at": at}
             memories.set_columns(conn, new.supersedes, replaced)
-            # What takes its place ends the time for which it was true.
+            # A superseded memory is valid only until its replacement is.
             until = new.valid_from or now
             for old in memories.get_many(conn, new.supersedes):
                 if holds_after(old, until):
@@ -71,27 +72,27 @@ class MemoryStore:
         return await self._database.read(lambda conn: memories.get(conn, memories.resolve(conn, ref)))
 
     async def get_many(self, ids: Sequence[str]) -> list[Memory]:
-        """In the order asked for; those that are gone are left out."""
+        """Returns the memories in the order asked for, without those that no longer exist."""
         return await self._database.read(lambda conn: memories.get_many(conn, ids))
 
     async def select(
         self, wanted: MemoryFilter | None = None, *, limit: int | None = None, offset: int = 0
     ) -> list[Memory]:
-        """Pinned ones first, then the latest changed first."""
+        """Returns pinned memories first, then the latest changed first."""
         filtered = wanted or MemoryFilter()
         return await self._database.read(lambda conn: memories.select(conn, filtered, limit, offset))
 
     async def change(
         self, memory_id: str, patch: MemoryPatch, *, action: str = "edit", automatic: bool = False
     ) -> Memory:
-        """Another text or subject raises `version`; the earlier one is kept among the versions, of which the
-        newest ten remain for procedures."""
+        """Changes a memory. A new text or subject increases `version`; the earlier one is kept among the
+        versions, for procedures only the newest ten."""
         return (await self.change_many([(memory_id, patch)], action=action, automatic=automatic))[0]
 
     async def change_many(
         self, patches: Sequence[tuple[str, MemoryPatch]], *, action: str, automatic: bool = False
     ) -> list[Memory]:
-        """As `change`, all in one step that is undone as one."""
+        """Like `change`, for several memories as one change with one undo."""
         now = self._clock.now()
 
         def work(conn: Connection) -> list[Memory]:
@@ -106,7 +107,7 @@ class MemoryStore:
         return await self._database.write(work)
 
     async def add_sources(self, memory_id: str, sources: Sequence[MemorySource]) -> Memory:
-        """The same thing, said again. Sources that are known are left as they are."""
+        """Adds sources where the same thing was said again. Known sources are not changed."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Memory:
@@ -120,27 +121,28 @@ class MemoryStore:
         return await self._database.write(work)
 
     async def sources(self, memory_id: str) -> list[MemorySource]:
-        """Oldest message first."""
+        """Returns the sources of a memory, oldest message first."""
         return await self._database.read(lambda conn: memories.sources(conn, memory_id))
 
     async def said_at(self, memory_ids: Collection[str]) -> dict[str, datetime]:
-        """When the newest message was said that each rests on; what rests on none is left out."""
+        """Returns the time of the newest source message of each memory; memories without one are left out."""
         return await self._database.read(lambda conn: memories.said_at(conn, memory_ids))
 
     async def learned_from(self, message_ids: Collection[str]) -> list[Memory]:
-        """Memories of any state with one of these messages among their sources."""
+        """Returns memories of any state with one of these messages among their sources."""
         return await self._database.read(lambda conn: memories.learned_from(conn, message_ids))
 
     async def versions(self, memory_id: str) -> list[MemoryVersion]:
-        """What it said before, the oldest first; without what it says now."""
+        """Returns the earlier versions of a memory, oldest first, without the present one."""
         return await self._database.read(lambda conn: memories.versions(conn, memory_id))
 
     async def parts(self, memory_id: str) -> list[Memory]:
-        """What a merged memory was made of."""
+        """Returns the memories that a merged memory was made of."""
         return await self._database.read(lambda conn: memories.parts(conn, memory_id))
 
     async def use(self, memory_ids: Collection[str], *, reply_id: str, session_id: str, how: UseKind) -> None:
-        """Notes that they served in a reply; every kind but `recalled` counts in `uses`, once a reply."""
+        """Records that memories served in a reply; every kind but `recalled` counts in `uses`, once per
+        reply."""
         now = self._clock.now()
         await self._database.write(
             lambda conn: memories.use(
@@ -149,47 +151,49 @@ class MemoryStore:
         )
 
     async def uses(self, memory_id: str) -> list[MemoryUse]:
-        """The latest first."""
+        """Returns the uses of a memory, latest first."""
         return await self._database.read(lambda conn: memories.uses(conn, memory_id))
 
     async def changes(self, *, limit: int = 50, memory_id: str | None = None) -> list[MemoryChange]:
-        """The latest first."""
+        """Returns the changes, latest first."""
         return await self._database.read(lambda conn: memory_changes.select(conn, limit, memory_id))
 
     async def undo(self, change_id: str) -> MemoryChange:
-        """Puts everything back as it was before that change. Raises `ChangeNotFound`, `CannotUndo` when
-        something has been changed since, was forgotten, or the change is undone already."""
+        """Restores everything to the state before that change. Raises `ChangeNotFound`, and `CannotUndo` when
+        something was changed or forgotten since, or the change is already undone."""
         now = self._clock.now()
         return await self._database.erase(lambda conn: erasure.undo_change(conn, change_id, now))
 
     async def unlearned(self, *, limit: int = 10, session: str | None = None) -> list[Unlearned]:
-        """Sessions in mode `normal`, not in the bin, with finished messages of the person that nothing has
-        been learned from yet, with these messages in the order of storing."""
+        """Returns sessions in mode `normal`, not in the bin, with finished messages of the user from which
+        nothing has been learned yet, with these messages in storage order."""
         return await self._database.read(lambda conn: memories.unlearned(conn, limit, session))
 
     async def mark_learned(self, session_id: str, seq: int) -> None:
         await self._database.write(lambda conn: memories.mark_learned(conn, session_id, seq))
 
     async def forget(self, memory_ids: Collection[str]) -> int:
-        """Erases memories for good: versions, uses, vectors, full text, their part in the change log, what
-        was recalled of them in prompts, what they were merged from, and what was merged from them and says
-        what only they said. What they had superseded comes back to the inbox. Returns how many there were."""
+        """Erases memories permanently: versions, uses, vectors, full text, their part in the change log, what
+        was recalled of them in prompts, the memories they were merged from, and those merged from them that
+        say what only they said. Memories they had superseded return to the inbox. Returns how many there
+        were."""
         return (await self.erase(memory_ids)).memories
 
     async def erase(self, memory_ids: Collection[str]) -> Erased:
-        """As `forget`, and tells what went and whether anything is left of it."""
+        """Like `forget`, and reports what was erased and whether anything is left of it."""
         return await self._database.erase(lambda conn: erasure.forget_memories(conn, memory_ids))
 
     async def expiring(self, before: datetime) -> list[Memory]:
-        """Findable, not pinned, `expires_at` at or before that moment."""
+        """Returns findable, unpinned memories whose `expires_at` is at or before that moment."""
         return await self._database.read(lambda conn: memories.expiring(conn, before))
 
     async def counts(self) -> MemoryCounts:
         return await self._database.read(memories.counts)
 
     async def touched(self, since: int | None) -> Touched:
-        """Which memories were written since a version (their uses apart); None begins to listen and reports
-        nothing. A change that was undone may be reported too: what it names is to be read anew."""
+        """Returns which memories were written since a version (except their uses); None starts tracking and
+        reports nothing. A change that was rolled back may be reported too, so read the named memories
+        again."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return Touched(self._notes.version, frozenset())

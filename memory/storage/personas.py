@@ -1,4 +1,4 @@
-"""Personas and prompt templates of one room."""
+"""The personas and prompt templates of one room."""
 
 from memory.clock import Clock
 from memory.personas import NewPersona, NewTemplate, Persona, Template
@@ -8,10 +8,11 @@ from memory.storage.queries import personas
 
 
 class PersonaStore:
-    """Of one room. A `ref` is a name (in any case), an id, or a unique prefix of an id.
+    """The personas and templates of one room. A `ref` is a name (in any case), an id, or a unique prefix of
+    an id.
 
-    Raises `PersonaNotFound`, `AmbiguousId`, and as `Store`. `add` and `change` raise
-    `NameTaken` when another one has the name, and `ValueError` when a name or text is empty.
+    Raises `PersonaNotFound`, `AmbiguousId`, and the errors of `Store`. `add` and `change` raise `NameTaken`
+    when another one has the name, and `ValueError` when a name or text is empty.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -19,7 +20,7 @@ class PersonaStore:
         self._clock = clock
 
     async def personas(self) -> list[Persona]:
-        """By name."""
+        """Returns all personas, by name."""
         return await self._database.read(personas.all_personas)
 
     async def persona(self, ref: str) -> Persona:
@@ -30,7 +31,7 @@ class PersonaStore:
         return await self._database.write(lambda conn: personas.put_persona(conn, None, new, now))
 
     async def change_persona(self, ref: str, new: NewPersona) -> Persona:
-        """Everything but its id and the time of its making is replaced."""
+        """Replaces everything but its id and creation time."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Persona:
@@ -39,7 +40,7 @@ class PersonaStore:
         return await self._database.write(work)
 
     async def remove_persona(self, ref: str) -> Persona:
-        """Sessions that took it up keep its words."""
+        """Removes a persona. Sessions that use it keep its text."""
 
         def work(conn: Connection) -> Persona:
             gone = personas.persona(conn, ref)
@@ -49,11 +50,11 @@ class PersonaStore:
         return await self._database.erase(work)
 
     async def templates(self) -> list[Template]:
-        """By name."""
+        """Returns all templates, by name."""
         return await self._database.read(personas.all_templates)
 
     async def template(self, ref: str) -> Template:
-        """Raises `TemplateNotFound`, as the others of templates do."""
+        """Returns a template. Raises `TemplateNotFound`, like the other template methods."""
         return await self._database.read(lambda conn: personas.template(conn, ref))
 
     async def add_template(self, new: NewTemplate) -> Template:

@@ -1,4 +1,4 @@
-"""A second connection to a room, which only reads, on a thread of its own: writes never wait for a search."""
+"""A second, read-only connection to a room on a separate thread, so that writes never wait for a search."""
 
 import asyncio
 import threading
@@ -12,7 +12,8 @@ from memory.storage.faults import translated
 
 T = TypeVar("T")
 _STEPS = 50_000
-"""Of SQLite's virtual machine, after which a search looks whether anybody still waits: some milliseconds."""
+"""Steps of SQLite's virtual machine after which a search checks whether it was cancelled: some
+milliseconds."""
 
 
 class GivenUp(Exception):
@@ -20,9 +21,9 @@ class GivenUp(Exception):
 
 
 class Reader:
-    """Runs functions that read, one after another. The connection is opened when it is first needed.
+    """Runs functions that read, one after another. The connection is opened when first needed.
 
-    When the await of one is cancelled it is given up, wherever it is, and the next one begins.
+    When the await of one is cancelled, the function is interrupted and the next one begins.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -34,8 +35,8 @@ class Reader:
         self._closed = False
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """What `work(connection)` returns; it sees one state of the database. Raises `RoomClosed`,
-        `RoomDamaged`, `StorageBusy` and whatever `work` raises."""
+        """Returns the result of `work(connection)`, which sees one state of the database. Raises
+        `RoomClosed`, `RoomDamaged`, `StorageBusy` and the errors of `work`."""
         reading = _Reading()
         with self._lock:
             if self._closed:
@@ -50,7 +51,7 @@ class Reader:
             raise RoomClosed from None
 
     def renew(self) -> None:
-        """Waits for what is under way; what comes after has a new connection. For another thread."""
+        """Waits for calls in progress; later calls use a new connection. Call it from another thread."""
         with self._lock:
             if self._closed:
                 return
@@ -58,7 +59,7 @@ class Reader:
         pending.result()
 
     async def close(self) -> None:
-        """Gives up what is under way. Later calls raise `RoomClosed`."""
+        """Interrupts calls in progress. Later calls raise `RoomClosed`."""
         with self._lock:
             if self._closed:
                 return
@@ -78,7 +79,7 @@ class Reader:
     def _give_up(self, reading: "_Reading") -> None:
         with self._lock:
             reading.given_up = True
-            # An interruption that comes too late would end the next one.
+            # A late interrupt would end the next function.
             if self._running is reading and self._connection is not None:
                 self._connection.interrupt()
 
@@ -90,7 +91,7 @@ class Reader:
             if self._connection is None:
                 self._connection = self._connect()
                 self._connection.execute("PRAGMA query_only = ON")
-                # What is interrupted just before it begins would go on.
+                # An interrupt just before a function begins has no effect, so this check is needed too.
                 self._connection.set_progress_handler(self._is_given_up, _STEPS)
             conn = self._connection
             with self._lock:
@@ -116,13 +117,13 @@ class Reader:
 
 
 class _Reading:
-    """One function under way."""
+    """One function in progress."""
 
     given_up = False
 
 
 class _Watched:
-    """A connection that answers only as long as somebody waits for it."""
+    """A connection that raises `GivenUp` once its caller no longer waits."""
 
     def __init__(self, conn: Connection, reading: _Reading) -> None:
         self._conn = conn

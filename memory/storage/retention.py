@@ -1,4 +1,4 @@
-"""What a room knows of how long its conversations are kept."""
+"""How long the conversations of a room are kept, as stored in the room."""
 
 import json
 from datetime import datetime, timedelta
@@ -26,13 +26,13 @@ _CANDIDATES = """
 
 
 class RetentionStore:
-    """What a room knows for it. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
+    """What a room stores about retention. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def candidates(self) -> list[Candidate]:
-        """Every conversation of the room, in the bin or not."""
+        """Returns every conversation of the room, in the bin or not."""
         rows = await self._database.read(lambda conn: conn.execute(_CANDIDATES).fetchall())
         return [
             Candidate(
@@ -48,15 +48,15 @@ class RetentionStore:
         ]
 
     async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
-        """Notes the time, and says up to when time has passed for certain: things age by that (`Seen`). With
-        `believe` all of it has.
+        """Records the time, and returns up to when time has certainly passed, by which content ages (`Seen`).
+        With `believe`, the whole time up to `now` counts as passed.
 
-        Where the clock is found to have been ahead or behind, conversations that were put into the bin
-        meanwhile count as put there now.
+        If the clock proves to have been ahead or behind, conversations that were moved to the bin meanwhile
+        count as moved there now.
         """
         known = None if believe else await self._database.read(_seen)
         if known and timedelta(0) <= now - known.at < _NOTED_EVERY and known.passed <= known.at:
-            # As good as noted: a command that only reads writes nothing.
+            # Already recorded closely enough: a command that only reads writes nothing.
             return known.looked(now)
 
         def work(conn: Connection) -> Seen:
@@ -73,7 +73,7 @@ class RetentionStore:
         return await self._database.write(work)
 
     async def projects(self) -> dict[str, int]:
-        """Days by the name of the project, of projects that have their own."""
+        """Returns days by project name, for projects with a setting of their own."""
 
         def work(conn: Connection) -> dict[str, int]:
             days = _days(conn)
@@ -86,7 +86,8 @@ class RetentionStore:
         return await self._database.read(work)
 
     async def set_project(self, project: str, days: int | None) -> None:
-        """Gives a project its own days (0: for ever), or with None the room's. Raises `ProjectNotFound`."""
+        """Sets a project's own number of days (0: forever); None applies the room's. Raises
+        `ProjectNotFound`."""
 
         def work(conn: Connection) -> None:
             row = conn.execute("SELECT id FROM projects WHERE name = ?", (project,)).fetchone()
@@ -111,8 +112,8 @@ def _seen(conn: Connection) -> Seen | None:
 
 
 def _mend_bin(conn: Connection, before: Seen, seen: Seen) -> None:
-    """What was put into the bin while the clock was ahead would stay too long, and too short while it was
-    behind."""
+    """Corrects times in the bin: a session moved there while the clock was ahead would stay too long, one
+    moved while it was behind not long enough."""
     if seen.at < before.at:
         conn.execute(
             "UPDATE sessions SET deleted_at = :at WHERE deleted_at > :latest",
@@ -127,7 +128,7 @@ def _mend_bin(conn: Connection, before: Seen, seen: Seen) -> None:
 
 
 def _days(conn: Connection) -> dict[str, int]:
-    """By the project's id; of projects that are gone too."""
+    """Returns days by project id, also of deleted projects."""
     row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
     found: dict[str, int] = json.loads(row[0]) if row is not None else {}
     return found

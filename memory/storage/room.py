@@ -1,4 +1,4 @@
-"""Opening a room: from a file and a key, or from nothing, to a store."""
+"""Opens rooms: returns a store for a file and a key, or for a room in memory."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -25,9 +25,9 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, create: bool = False) -> Store:
-    """The room at `path`, brought up to date; with `create`, made first when there is no file.
+    """Opens the room at `path` and migrates it; with `create`, makes it first when there is no file.
 
-    Where nothing can be written it is opened to be read, if it is up to date, until there is space again.
+    Where nothing can be written it is opened read-only, if its schema is current, until there is space again.
 
     Raises `RoomMissing`, `NotARoom`, `FutureSchema` (all with no byte changed), `StorageFull`, `StorageBusy`.
     """
@@ -54,7 +54,7 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
             conn.close()
             space.release()
             raise
-        # What it read from until now knows nothing of what is written from now on.
+        # The reader's present connection does not see what is written from now on.
         reader.renew()
         return conn
 
@@ -69,7 +69,7 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
 
 
 async def open_off_record(clock: Clock) -> Store:
-    """A room in memory alone: nothing of it is ever written, and closing it ends it."""
+    """Opens a room in memory: nothing is ever written to disk, and closing it ends it."""
 
     def connect() -> Connection:
         conn = connection.open_memory()
@@ -97,7 +97,7 @@ def _prepare(conn: Connection, count: CommitCount | None, migrate: Callable[[], 
 def make_room_file(path: Path, key: RoomKey, now: datetime) -> None:
     """Makes the file under another name and renames it, so that a crash leaves no half-made room behind.
 
-    Raises `StorageFull`; then no room is there, and it can be made later.
+    Raises `StorageFull`; then there is no room, and it can be made later.
     """
     draft = path.with_name(path.name + ".new")
     make_private_folder(path.parent)

@@ -1,4 +1,4 @@
-"""A new room from all that can be read of a damaged one, page by page."""
+"""Builds a new room from all that can be read of a damaged one, page by page."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import hashlib
@@ -34,15 +34,15 @@ Value = int | float | str | bytes | None
 
 
 class BadPage(Exception):
-    """A page that is not there, or not as it was written."""
+    """A page that is missing, or not as it was written."""
 
 
 class PageReader:
-    """Pages by number, from 1. What the log has of a page goes before what the file has."""
+    """Pages by number, from 1. A page in the log takes precedence over the one in the file."""
 
     def __init__(self, path: Path, key: RoomKey) -> None:
         self._key = key
-        # https://www.zetetic.net/sqlcipher/design/: the code's key is derived from the page key and the salt.
+        # https://www.zetetic.net/sqlcipher/design/: the HMAC key is derived from the page key and the salt.
         salt = bytes(byte ^ 0x3A for byte in key.salt)
         self._code_key = hashlib.pbkdf2_hmac("sha512", key.data, salt, 2, 32)
         self._data = path.read_bytes() if path.exists() else b""
@@ -55,7 +55,7 @@ class PageReader:
         )
 
     def page(self, number: int) -> bytes:
-        """The decrypted page, `USABLE` bytes long. Raises `BadPage`."""
+        """Returns the decrypted page, `USABLE` bytes long. Raises `BadPage`."""
         for raw in (self._frames.get(number), self._data[(number - 1) * PAGE : number * PAGE]):
             if raw is not None and len(raw) == PAGE and self._sound(raw, number):
                 return self._decrypted(raw, number)
@@ -77,9 +77,9 @@ class PageReader:
 
 
 def _log_frames(log: bytes) -> Iterator[tuple[int, bytes]]:
-    """Numbers and pages of the log up to its last commit, the newest of a page last.
+    """Yields numbers and pages of the log up to its last commit, the newest version of a page last.
 
-    SQLite stops at the first frame whose sum is wrong; here each page's own code decides.
+    SQLite stops at the first frame whose checksum is wrong; here each page's own HMAC decides.
     """
     if len(log) < _LOG_HEAD:
         return
@@ -98,7 +98,7 @@ def _log_frames(log: bytes) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of all table leaves that can be read; which table they belong to is for others to tell.
+    """The rows of all readable table leaves; the caller determines their tables.
 
     `bad` are the numbers of pages that cannot be read, `cut` counts rows whose overflow pages cannot be.
     """
@@ -108,7 +108,7 @@ class Rows:
     cut: int = 0
 
     def __iter__(self) -> Iterator[tuple[int, list[Value]]]:
-        """Row ids and values."""
+        """Yields row ids and values."""
         for number in range(1, self.reader.count + 1):
             try:
                 page = self.reader.page(number)
@@ -153,7 +153,7 @@ class Rows:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of up to nine bytes, and where it ends."""
+    """Returns a number of up to nine bytes, and where it ends."""
     value = 0
     for n in range(8):
         byte = data[at + n]
@@ -167,7 +167,7 @@ _NUMBERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 def _record(data: bytes) -> list[Value]:
-    """The values of a row. Raises ValueError, IndexError, `struct.error` for what is none."""
+    """Returns the values of a row. Raises ValueError, IndexError, `struct.error` for invalid data."""
     end, at = _varint(data, 0)
     kinds = []
     while at < end:
@@ -218,14 +218,14 @@ _DERIVED = {
 _RAW = {"sessions", "messages", "moves"}
 _FEWEST = {"sessions": 13, "messages": 14, "moves": 4}
 _DESTINATIONS = {"open", "private"}
-# In its table the name of a value and the value stand side by side.
+# In its table the name of a value and the value are adjacent.
 _PARCEL_KEY = re.compile(rb"parcel_key([0-9a-f]{64})")
 
 Row = dict[str, Value]
 
 
 def salvage(path: Path, key: RoomKey, target: Path, now: datetime) -> Salvaged:
-    """As `memory.vault.upkeep.RoomRepairs.salvage`. The damaged room is only read."""
+    """See `memory.vault.upkeep.RoomRepairs.salvage`. The damaged room is only read."""
     make_room_file(target, key, now)
     conn = connection.open_file(target, key, journal="DELETE")
     try:
@@ -262,7 +262,7 @@ def _columns(conn: Connection, table: str) -> list[str]:
 
 
 def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]:
-    """By table. A row that was found twice (in a page that was moved) is taken once."""
+    """Returns rows by table. A row found twice (in a page that was moved) is taken once."""
     found: dict[str, dict[Value, Row]] = {table: {} for table in _RAW}
     for row_id, values in rows:
         for table in _RAW:
@@ -275,7 +275,7 @@ def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]
 
 
 def _is_of(table: str, row: Row) -> bool:
-    """Whether a row's values are those of a message, of a session, or of one on its way."""
+    """Returns whether a row's values are those of a message, a session, or a session being moved."""
     if table == "moves":
         parcel = row["parcel"]
         return _is_id(row["session_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
@@ -291,7 +291,7 @@ def _is_id(value: Value) -> bool:
 
 
 def _parcel_key(reader: PageReader) -> str | None:
-    """What opens the sessions that are on their way to this room, wherever it stands."""
+    """Returns the key for sessions on their way to this room, from whatever page contains it."""
     for number in range(1, reader.count + 1):
         try:
             found = _PARCEL_KEY.search(reader.page(number))
@@ -303,11 +303,11 @@ def _parcel_key(reader: PageReader) -> str | None:
 
 
 def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterable[Row]:
-    """Rows of a table from its beginning and from its end, each until a page cannot be read."""
+    """Returns rows of a table from its beginning and from its end, each up to an unreadable page."""
     found: dict[tuple[Value, ...], Row] = {}
     for direction in ("ASC", "DESC"):
         try:
-            # A connection that has met a bad page refuses all that follows: each way has its own.
+            # After a bad page a connection refuses all that follows, so each direction has its own.
             conn = connection.open_to_read(path, key)
         except MemoryFault:
             return found.values()
@@ -328,7 +328,7 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
 
 
 def _primary(conn: Connection, table: str) -> list[str]:
-    """The names of the primary key's columns, in its order."""
+    """Returns the names of the primary key's columns, in its order."""
     keyed = [(int(row[5]), str(row[1])) for row in conn.execute(f"PRAGMA table_info({table})") if row[5]]
     return [name for _, name in sorted(keyed)]
 
@@ -339,15 +339,15 @@ _MOST_ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many messages there were at least, by what the sessions say, and how many sessions had to be made
-    up for messages without one."""
+    """The least number of messages that there were, according to the sessions, and the number of sessions
+    created for messages without one."""
 
     messages: int
     placeholders: int
 
 
 def tables(conn: Connection) -> list[str]:
-    """The tables of the schema, without those that the full-text indices are made of."""
+    """Returns the tables of the schema, without the internal tables of full-text indexes."""
     names = conn.execute(
         """
         SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
@@ -358,7 +358,7 @@ def tables(conn: Connection) -> list[str]:
 
 
 def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> int:
-    """How many of the rows could be put in: one that breaks a rule of its table is left out."""
+    """Inserts rows, without those that violate a constraint; returns how many were inserted."""
     done = 0
     for row in rows:
         names = ", ".join(row)
@@ -372,7 +372,7 @@ def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> i
 
 
 def keep_parcel_key(conn: Connection, key: str | None) -> None:
-    """Puts in the key that was found, unless it is here."""
+    """Stores the key that was found, unless the room has one."""
     if key is not None:
         conn.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('parcel_key', ?)", (key,))
 
@@ -382,9 +382,9 @@ def count(conn: Connection, table: str) -> int:
 
 
 def mend(conn: Connection, now: datetime) -> Expected:
-    """Gives every message a session and a parent that are there, and every session a head.
+    """Gives every message an existing session and parent, and every session a head.
 
-    Other rows that point at what is lost go, or point at nothing where they may.
+    Other rows with references to lost rows are deleted, or the references are cleared where they may be.
     """
     made = conn.execute(
         """
@@ -427,7 +427,7 @@ def mend(conn: Connection, now: datetime) -> Expected:
 
 
 def _cut_loose_ends(conn: Connection) -> int:
-    """Rows changed or removed because something that they point at is not there."""
+    """Deletes or changes rows whose references are broken; returns how many."""
     changed = 0
     for table in tables(conn):
         keys: dict[int, list[tuple[str, str, str, str]]] = {}
@@ -444,7 +444,7 @@ def _cut_loose_ends(conn: Connection) -> int:
 
 
 def rebuild_full_text(conn: Connection) -> None:
-    """Has every full-text index read what it is an index of."""
+    """Rebuilds every full-text index from its content."""
     indices = conn.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
     ).fetchall()

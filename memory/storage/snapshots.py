@@ -1,6 +1,6 @@
-"""The model's states in an encrypted file of their own, beside the room and with its key.
+"""Stores the model's states in a separate encrypted file, beside the room and with its key.
 
-They are large and can be made again: kept apart, they delay no message, and the room's file and its copies
+States are large and can be made again. Kept apart, they delay no message, and the room's file and its copies
 stay small.
 """
 
@@ -29,17 +29,17 @@ from memory.vault.keys import RoomKey
 from models.messages import ModelState
 
 DEFAULT_LIMIT = 512 * 1024 * 1024
-# No room's schema will ever have this number: whatever else is found under the name is not ours to read.
+# No room's schema will ever have this number: any other file under this name is not ours to read.
 SCHEMA_VERSION = 1001
-# Large pages suit large values, and this authenticator is the one that processors compute by themselves:
-# together they more than halve the time that a state takes to be read.
+# Large pages suit large values, and processors compute this authenticator in hardware: together they more
+# than halve the time to read a state.
 _FORM = ("cipher_page_size = 65536", "cipher_hmac_algorithm = HMAC_SHA256")
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 T = TypeVar("T")
 
 
 async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SnapshotStore":
-    """The store at `path`, made when there is none that can be used; at most `limit` bytes of states.
+    """Opens the store at `path`, or makes a new one when none can be used; `limit` is in bytes of states.
 
     Never fails: where no file can be made, nothing is stored.
     """
@@ -51,8 +51,8 @@ async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT
 class SnapshotStore:
     """States by session and model: a cache, of which any entry may be missing at any time.
 
-    A full disk, a damaged file or a closed store mean that nothing is stored or found, never an error.
-    Rooms that must not persist have no such store.
+    With a full disk, a damaged file or a closed store, nothing is stored or found, without an error. Rooms
+    that must not persist have no such store.
     """
 
     def __init__(self, path: Path, key: RoomKey, limit: int) -> None:
@@ -61,12 +61,12 @@ class SnapshotStore:
         self._limit = limit
         self._database: Database | None = None
         self._renewed = False
-        # When states were used, written down at the next change: a read shall cost no write.
+        # When states were used; written at the next change, so that a read costs no write.
         self._used: list[tuple[str, str]] = []
 
     @property
     def renewed(self) -> bool:
-        """Whether the store could not be used as it was found, and was made anew."""
+        """Whether the store could not be used as it was found, and was replaced."""
         return self._renewed
 
     async def open(self) -> None:
@@ -81,10 +81,9 @@ class SnapshotStore:
             await database.close()
 
     async def put(self, session_id: str, state: ModelState) -> bool:
-        """Stores a state in place of the session's older one for this model; True when it is there now.
+        """Stores a state in place of the session's older one for this model; returns True when it is stored.
 
-        A stored state that already goes on from these tokens stays. What was not used for the longest time
-        makes room.
+        A stored state that already continues these tokens stays. The least recently used states make room.
         """
         if state.size > self._limit:
             return False
@@ -99,20 +98,20 @@ class SnapshotStore:
         return await self._attempt(lambda database: database.write(work), otherwise=False)
 
     async def find(self, session_id: str, model: str) -> SnapshotInfo | None:
-        """The session's state for a model's fingerprint."""
+        """Returns the session's state for a model fingerprint."""
         return await self._attempt(
             lambda database: database.read(lambda conn: find(conn, session_id, model)), otherwise=None
         )
 
     async def load(self, info: SnapshotInfo) -> ModelState | None:
-        """The state itself; None when it has gone meanwhile."""
+        """Returns the state itself; None when it no longer exists."""
         self._used.append((info.session_id, info.model))
         return await self._attempt(
             lambda database: database.read(lambda conn: load(conn, info)), otherwise=None
         )
 
     async def drop_session(self, session_id: str) -> int:
-        """Removes all of a session; when this returns it is no longer on the disk. Returns how many."""
+        """Removes all states of a session; when this returns they are no longer on disk. Returns how many."""
         return await self._drop("session_id = ?", session_id)
 
     async def drop_other_models(self, model: str) -> int:
@@ -123,13 +122,13 @@ class SnapshotStore:
         return await self._drop("TRUE")
 
     async def verify(self) -> tuple[str, ...]:
-        """What is wrong with the file; nothing when it is sound. Reads everything."""
+        """Returns what is wrong with the file; nothing when it is sound. Reads everything."""
         return await self._attempt(lambda database: database.read(problems), otherwise=())
 
     async def _drop(self, condition: str, *values: str) -> int:
-        """What has to go goes, if need be with the whole file.
+        """Removes states, if need be with the whole file.
 
-        A file that would hold nothing any more is made anew: that takes no time, emptying it does.
+        A file that would become empty is replaced: that takes no time, while emptying it does.
         """
         gone = 0
         if self._database is not None:
@@ -153,7 +152,7 @@ class SnapshotStore:
         except RoomDamaged:
             await self._renew()
         except (StorageFull, StorageBusy, RoomClosed):
-            # A cache that cannot be written or read is empty.
+            # A cache that cannot be written or read counts as empty.
             pass
         return otherwise
 
@@ -163,7 +162,7 @@ class SnapshotStore:
             await self._replace()
 
     async def _replace(self) -> None:
-        """A new, empty file in place of the old one. Raises `StorageFull` when that cannot be removed."""
+        """Replaces the file by a new, empty one. Raises `StorageFull` when the old one cannot be removed."""
         await self.close()
         with translated_os():
             _remove(self._path)
@@ -192,7 +191,7 @@ class SnapshotStore:
 
 
 def _settled(conn: Connection) -> Connection:
-    # A commit that a loss of power undoes is one state less; a torn page is found by its checksum.
+    # A commit lost in a power failure costs one state; a torn page is found by its checksum.
     conn.execute("PRAGMA synchronous = NORMAL")
     return conn
 
@@ -295,7 +294,8 @@ def put(conn: Connection, session_id: str, state: ModelState, limit: int) -> Non
 
 
 def drop(conn: Connection, condition: str, values: tuple[str, ...]) -> tuple[int, int]:
-    """How many states went, and how many are left; the last ones are left to the caller."""
+    """Deletes states unless that would be all of them; returns how many match, and how many others there
+    are."""
     total = conn.execute("SELECT count(*) FROM snapshots").fetchone()[0]
     where = f"FROM snapshots WHERE {condition}"  # a constant of this module
     gone = conn.execute(f"SELECT count(*) {where}", values).fetchone()[0]
@@ -306,7 +306,7 @@ def drop(conn: Connection, condition: str, values: tuple[str, ...]) -> tuple[int
 
 
 def _shrink(conn: Connection) -> None:
-    """Gives the disk back what the file no longer needs."""
+    """Returns unused space of the file to the disk."""
     conn.execute("PRAGMA incremental_vacuum").fetchall()
 
 

@@ -1,4 +1,4 @@
-"""One room: its sessions and messages, and the stores beside them."""
+"""The store of one room: its sessions and messages, and the stores of its other data."""
 
 from collections.abc import Collection, Sequence
 
@@ -42,7 +42,7 @@ from memory.storage.words import plain_query
 
 
 class _NotDone(Exception):
-    """Undoes what was only tried, and says what would have been done."""
+    """Rolls a trial run back, and carries what would have been done."""
 
     def __init__(self, affected: Affected) -> None:
         super().__init__()
@@ -50,12 +50,11 @@ class _NotDone(Exception):
 
 
 class Store:
-    """One room. A second room is a second instance; nothing in here chooses between rooms.
+    """One room. A second room is a second instance; nothing here chooses between rooms.
 
     A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is neither in
     the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`,
-    `RoomClosed`.
-    A call that has returned is durable.
+    `RoomClosed`. A call that has returned is durable.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Store:
         freshness: Freshness = Freshness.CURRENT,
         reader: Reader | None = None,
     ) -> None:
-        """Searches go by `reader`, a connection of their own, if there is one."""
+        """Searches use `reader`, a separate connection, if there is one."""
         reads = reader or database
         notes = ChangeNotes()
         self.find = FindStore(database, reads, room, clock)
@@ -113,7 +112,7 @@ class Store:
         return await self._database.write(work)
 
     async def get_session(self, ref: str) -> Session:
-        """Sessions in the bin are found by id or prefix, never by `last`."""
+        """Returns a session. Sessions in the bin are found by id or prefix, never by `last`."""
         return await self._database.read(
             lambda conn: sessions.get(conn, sessions.resolve(conn, ref), self._room)
         )
@@ -127,9 +126,9 @@ class Store:
         containing: str = "",
         archived: bool | None = False,
     ) -> list[Session]:
-        """Pinned ones first, then most recently used first. `containing` filters on title and text, by words
-        or their beginnings; what is archived is found so, too. Otherwise it is listed only with `archived`
-        (True: it alone, None: beside the others)."""
+        """Returns pinned sessions first, then the most recently used first. `containing` filters on title and
+        text, by words or their beginnings, and also finds archived sessions. Otherwise these are listed only
+        with `archived` (True: only they, None: with the others)."""
         return await self._database.read(
             lambda conn: sessions.select(
                 conn,
@@ -154,7 +153,7 @@ class Store:
         return await self._set_columns(session_id, {"deleted_at": micros(self._clock.now())})
 
     async def restore_session(self, session_id: str) -> Session:
-        """Brings it back from the bin; if it was merged into another one, with its messages."""
+        """Restores a session from the bin; if it was merged into another one, with its messages."""
 
         def work(conn: Connection) -> Session:
             sessions.set_columns(conn, session_id, {"deleted_at": None})
@@ -164,12 +163,11 @@ class Store:
         return await self._database.write(work)
 
     async def fork_session(self, session_id: str, leaf_id: str, title: str | None = None) -> Session:
-        """A new session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.
+        """Creates a session that begins with a copy of the branch that ends at `leaf_id`, in one transaction.
 
         Texts, times, tokens and marks are kept, and so are project, memory mode, system prompt, model, tags,
-        and of the summaries, epochs and turns those that belong to the branch. A title that is given is the
-        person's; without one it is the session's, of the same source. Raises `SessionNotFound`,
-        `MessageNotFound`.
+        and the summaries, epochs and turns that belong to the branch. A given title counts as the user's;
+        without one it is the session's, with the same source. Raises `SessionNotFound`, `MessageNotFound`.
         """
         now = self._clock.now()
 
@@ -179,19 +177,19 @@ class Store:
         return await self._database.write(work)
 
     async def erase_session(self, session_id: str) -> Erased:
-        """Erases a session for good with all that was made from it, in one transaction, and looks whether
-        anything of it is left. Memories that other sources speak for stay, without what it said. Where it
-        or memories that go with it were recalled in other sessions, the prefaces that hold them are emptied
-        and the epochs end. Raises `SessionNotFound`."""
+        """Erases a session permanently with all that was made from it, in one transaction, and checks whether
+        anything of it is left. Memories that also have other sources stay, without the sources in it. Where
+        it or memories erased with it were recalled in other sessions, the prefaces that contain them are
+        emptied and the epochs end. Raises `SessionNotFound`."""
         return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
 
     async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
-        """Erases all that is meant, in one transaction, and looks whether anything of it is left; with
-        `dry_run` only says what would go.
+        """Erases all that `target` selects, in one transaction, and checks whether anything of it is left;
+        with `dry_run` only returns what would be erased.
 
-        Whole sessions, messages with their other variants and the answers that repeat their words, memories;
-        of what is chosen by its words alone (`about`) titles, tags, drafts and whatever else holds them.
-        Raises also `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
+        This covers whole sessions, messages with their other variants and the answers that repeat their text,
+        and memories. For content chosen by its words alone (`about`) it also covers titles, tags, drafts and
+        whatever else contains them. Raises also `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
         """
 
         def work(conn: Connection) -> Affected:
@@ -208,7 +206,7 @@ class Store:
     async def append_message(
         self, session_id: str, new: NewMessage, *, parent_id: str | None = None
     ) -> Message:
-        """Adds a node below `parent_id` (default: the head); it becomes the head."""
+        """Adds a message below `parent_id` (default: the head); it becomes the head."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
@@ -223,11 +221,12 @@ class Store:
     async def begin_turn(
         self, session_id: str | None, new_session: NewSession | None, said: NewMessage, reply: NewMessage
     ) -> tuple[Session, Message, Message]:
-        """Stores what was said and, below it, the reply that is to grow, in one transaction: both or neither.
+        """Stores a user's message and, below it, the reply to be written, in one transaction: both or
+        neither.
 
         They are added at the head of `session_id`, or begin `new_session`; exactly one of the two is given.
-        Returns the session as it is afterwards, with the reply as its head. Raises as `append_message`, and
-        `SessionBinned`.
+        Returns the session as it is afterwards, with the reply as its head. Raises the errors of
+        `append_message`, and `SessionBinned`.
         """
         now = self._clock.now()
 
@@ -239,7 +238,7 @@ class Store:
                 if session.deleted_at is not None:
                     raise SessionBinned(session_id)
                 if session.archived_at is not None:
-                    # What is gone on with is wanted in sight.
+                    # A session that is continued is no longer archived.
                     sessions.set_columns(conn, session.id, {"archived_at": None})
                 at, head = session.id, session.head_id
             else:
@@ -251,7 +250,7 @@ class Store:
         return await self._database.write(work)
 
     async def edit_message(self, message_id: str, content: str) -> Message:
-        """A person's other words for a message: a new variant of it, which becomes the head.
+        """Stores a user's edit of a message as a new variant of it, which becomes the head.
 
         The message and all that follows it stay. Raises `MessageNotFound`, `SessionBinned`.
         """
@@ -270,16 +269,17 @@ class Store:
     async def forget_message(self, message_id: str) -> list[Summary]:
         """Empties a message in place, so that the tree stays whole.
 
-        Its preface, tokens, vectors and full-text entries go, as do remembered results of its session, what
-        memories rest on it, and the prefaces of turns in which it or one of these was recalled; the epochs
-        of these sessions end. Returns the summaries that cover it: they are stale, and empty until they are
-        made anew. A reply that is being written must have been stopped before. Raises `MessageNotFound`.
+        Its preface, tokens, vectors and full-text entries are deleted, as are stored results of its session,
+        what memories rest on it, and the prefaces of turns in which it or one of these was recalled; the
+        epochs of these sessions end. Returns the summaries that cover it: they are stale, and empty until
+        they are made again. A reply that is being written must have been stopped before. Raises
+        `MessageNotFound`.
         """
         return await self._database.erase(lambda conn: erasure.forget_message(conn, message_id))
 
     async def forget_messages(self, message_ids: Collection[str]) -> Erased:
-        """As `forget_message`, all in one transaction, and looks whether anything of them is left. Titles
-        that rest on their words are emptied, but for those that a person gave."""
+        """Like `forget_message`, all in one transaction, and checks whether anything of them is left. Titles
+        that rest on their text are emptied, except those given by the user."""
         return await self._database.erase(lambda conn: erasure.forget_messages(conn, message_ids))
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
@@ -303,11 +303,11 @@ class Store:
         since: Collection[str] = (),
         newest: int | None = None,
     ) -> list[Message]:
-        """Messages from the root to `leaf_id` (default: the head), oldest first.
+        """Returns messages from the root to `leaf_id` (default: the head), oldest first.
 
-        With `since` it begins at the newest of these messages that is on the branch, if any is; with `newest`
-        it is at most so many (≥ 1) messages long. The cost is that of what is returned, however long the
-        session.
+        With `since` it begins at the newest of these messages that is on the branch, if any is. With `newest`
+        it is at most that many (≥ 1) messages long. The cost depends on what is returned, not on the length
+        of the session.
         """
 
         def work(conn: Connection) -> list[Message]:
@@ -323,22 +323,22 @@ class Store:
         return await self._database.read(work)
 
     async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
-        """Every message of a session, on any branch, in the order in which they were stored; of their texts
-        the first `excerpt` characters. Raises `SessionNotFound`."""
+        """Returns every message of a session, on any branch, in storage order, with the first `excerpt`
+        characters of its text. Raises `SessionNotFound`."""
         return await self._database.read(lambda conn: messages.outline(conn, session_id, excerpt))
 
     async def variants(self, message_id: str) -> list[Message]:
-        """The message and its siblings of the same role, oldest first."""
+        """Returns the message and its siblings of the same role, oldest first."""
         return await self._database.read(lambda conn: messages.variants(conn, messages.get(conn, message_id)))
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
-        """Messages that hold the words of `query`, best first: `find` without its language. Raises
+        """Returns messages that contain the words of `query`, best first: `find` without its language. Raises
         `BadQuery`."""
         page = await self.find.messages(plain_query(query), limit=limit)
         return [SearchHit(hit.message, hit.session.title, hit.score, hit.snippet.text) for hit in page.hits]
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
-        """Ids of sessions with a finished reply whose title still is its first words."""
+        """Returns ids of sessions with a finished reply whose title still is its first words."""
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
 
     async def verify(self) -> RoomReport:
@@ -346,7 +346,7 @@ class Store:
         return await verified(self._database, self._room, self._freshness)
 
     async def close(self) -> None:
-        # The last connection that closes moves the write-ahead log into the file.
+        # The last connection to close moves the write-ahead log into the file.
         if self._reader is not None:
             await self._reader.close()
         await self._database.close()

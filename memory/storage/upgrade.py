@@ -1,8 +1,9 @@
-"""A room of an earlier schema is brought up to date with a checked copy of it at hand until that is done.
+"""Migrates a room of an earlier schema, with a checked copy at hand until that is done.
 
-Each step is one transaction: killed in between, the room is whole, of one version or another. The copy is for
-what no transaction helps against: what comes out is counted, and if it is not what went in, the room is put
-back. The copy goes when the upgrade is done: what is forgotten later must be in no older copy.
+Each step is one transaction: if killed in between, the room is whole, in one version or another. The copy
+protects against what transactions do not: the result is counted, and if it differs from the original, the
+room is restored. The copy is deleted when the upgrade is done: content forgotten later must not remain in an
+older copy.
 """
 
 from contextlib import suppress
@@ -23,20 +24,20 @@ from memory.vault.keys import RoomKey
 
 
 def copy_of(path: Path) -> Path:
-    """Where the copy is while a room is brought up to date."""
+    """Returns the path of the copy during a migration."""
     return path.with_name(path.name + ".before")
 
 
 def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) -> bool:
-    """Whether there was anything to do.
+    """Migrates the room if needed; returns whether there was anything to do.
 
-    Raises `UpgradeFailed` when the room came out with other than it held; it then is what it was before.
-    Raises `StorageFull` (the copy needs space too), `RoomDamaged`.
+    Raises `UpgradeFailed` when the contents differ afterwards; the room is then as it was before. Raises
+    `StorageFull` (the copy needs space too), `RoomDamaged`.
     """
     copy = copy_of(path)
     if migrations.version_of(conn) == LATEST:
         if copy.exists():
-            # Ended before what came out was counted.
+            # A previous run ended before the result was counted.
             _compare(conn, copy, key, _held(copy, key))
         return False
     _remove(copy)
@@ -52,7 +53,7 @@ def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) 
 
 
 def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
-    """How much is in a copy that was left; None for one that holds nothing which can be read."""
+    """Returns the counts of a copy left behind; None if it contains nothing that can be read."""
     try:
         read = connection.open_to_read(copy, key)
     except NotARoom:
@@ -67,7 +68,7 @@ def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
 
 
 def _compare(conn: Connection, copy: Path, key: RoomKey, counted: tuple[int, int] | None) -> None:
-    """Removes the copy, after the room has been made what the copy is if it does not hold as much."""
+    """Restores the room from the copy if their counts differ, then removes the copy."""
     found = verification.counts(conn)
     failed = counted is not None and counted != found
     if failed:
@@ -79,7 +80,8 @@ def _compare(conn: Connection, copy: Path, key: RoomKey, counted: tuple[int, int
 
 
 def _put_back(conn: Any, copy: Path, key: RoomKey) -> None:
-    """In one transaction: killed in between, the copy is still there for the next opening."""
+    """Restores the room in one transaction: if killed in between, the copy is still there for the next
+    opening."""
     source: Any = connection.open_to_read(copy, key)
     try:
         source.backup(conn)
@@ -90,12 +92,12 @@ def _put_back(conn: Any, copy: Path, key: RoomKey) -> None:
 
 
 def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:
-    """How many sessions and messages are in the copy, of which every page has been read."""
+    """Makes the copy and reads every page of it; returns how many sessions and messages it contains."""
     made: Any = connection.create_file(copy, key)
     try:
         conn.backup(made)
     except sqlcipher.Error as error:
-        # It bears no code, and does not say which of the two is to blame.
+        # The error has no code, and does not say which of the two is to blame.
         with translated():
             damaged = verification.pages(conn)
         raise (RoomDamaged(damaged[0]) if damaged else StorageFull(str(error))) from error
@@ -121,13 +123,13 @@ def _remove(copy: Path) -> None:
 _FREE_SHARE = 0.25
 _FEWEST_PAGES = 256
 _MOST_PAGES = 65_536
-"""SQLite makes the room anew in memory; in a larger one the free pages are left to what is written next."""
+"""SQLite rebuilds the room in memory; in a larger one the free pages are left for later writes."""
 
 
 def give_back(conn: Connection) -> bool:
-    """Makes the file as small as what it holds, if a good part of it is free; whether it did.
+    """Shrinks the file to its contents, if a good part of it is free; returns whether it did.
 
-    Killed in between, the file is as it was. A disk without the space for it leaves it so, too.
+    If killed in between, or without the disk space for it, the file is unchanged.
     """
     pages = int(conn.execute("PRAGMA page_count").fetchone()[0])
     free = int(conn.execute("PRAGMA freelist_count").fetchone()[0])

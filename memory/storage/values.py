@@ -1,4 +1,4 @@
-"""Between values and columns: times, tokens, ids, text."""
+"""Conversions between values and columns: times, tokens, ids, text."""
 
 import re
 import struct
@@ -11,7 +11,7 @@ _AFTER_ANY_DIGIT = "g"
 
 
 def pack_tokens(tokens: tuple[int, ...]) -> bytes | None:
-    """Unsigned 32-bit little-endian numbers, one after another; None for no tokens."""
+    """Returns unsigned 32-bit little-endian numbers, concatenated; None for no tokens."""
     return struct.pack(f"<{len(tokens)}I", *tokens) if tokens else None
 
 
@@ -20,12 +20,12 @@ def unpack_tokens(blob: bytes | None) -> tuple[int, ...]:
 
 
 def new_id() -> str:
-    """A UUIDv7; within one process later ids are greater."""
+    """Returns a UUIDv7; within one process later ids are greater."""
     return str(uuid_utils.uuid7())
 
 
 def id_range(ref: str) -> tuple[str, str] | None:
-    """The least and the greatest text that an id which `ref` is, or begins, can be; None if none can."""
+    """Returns the bounds of the ids that `ref` is or begins, as texts; None if there can be none."""
     wanted = ref.strip().lower()
     if not _ID.fullmatch(wanted):
         return None
@@ -36,13 +36,13 @@ _NO_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 
 
 def one_line(text: str) -> str:
-    """`storable`, without line ends, control characters and marks that turn text around, for titles and
-    names: in a list each is a row, and must not look like several."""
+    """Like `storable`, but replaces line ends, control characters and bidirectional marks by spaces. For
+    titles and names: in a list each is a row, and must not look like several."""
     return storable(_NO_LINE.sub(" ", text)).strip() if _NO_LINE.search(text) else storable(text)
 
 
 def storable(text: str) -> str:
-    """`text` with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD."""
+    """Returns `text` with each lone surrogate, which UTF-8 cannot encode, replaced by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -17,9 +17,9 @@ from memory.vectors.entities import (
 
 
 class VectorStore:
-    """The vectors of one room, beside the texts that they were made from. `model` is the fingerprint of an
-    embedding model. Raises as `Store`. A call that has returned is durable.
-    The whole of the vectors is read by `reader`, beside other calls."""
+    """The vectors of one room, with the texts that they were made from. `model` is the fingerprint of an
+    embedding model. Raises the errors of `Store`. A call that has returned is durable. Scans of all vectors
+    use `reader`, in parallel with other calls."""
 
     def __init__(self, database: Database, notes: ChangeNotes, reader: Reader | Database) -> None:
         self._database = database
@@ -29,40 +29,40 @@ class VectorStore:
     async def unembedded(
         self, model: str, *, limit: int = 64, before: int | None = None, session: str | None = None
     ) -> list[Unembedded]:
-        """Texts without a vector of that model, memories before summaries before messages, the latest first;
-        of a session (memories with a source in it), or with a `seq` below `before`. Sessions that neither use
-        nor add memory, replies being written, summaries that are out of date, and memories that nothing finds
-        any more are left out."""
+        """Returns texts without a vector of that model: memories before summaries before messages, latest
+        first; only those of `session` (memories with a source in it) and with a `seq` below `before`, if
+        given. Left out are sessions that neither use nor add memory, replies being written, summaries that
+        are out of date, and memories that can no longer be found."""
         return await self._database.read(
             lambda conn: vectors.unembedded(conn, model, limit=limit, before=before, session=session)
         )
 
     async def put(self, model: str, made: Sequence[Embedded]) -> int:
-        """Stores the passages of each text in place of what was there. A text that has been changed or
-        erased since it was read is left out. Returns how many texts were taken."""
+        """Stores the passages of each text, replacing earlier ones. A text that was changed or erased since
+        it was read is left out. Returns how many texts were stored."""
         return await self._database.write(lambda conn: vectors.put(conn, model, made))
 
     async def scan(self, model: str, *, after: int = 0, limit: int = 2000) -> VectorPage:
-        """The stored vectors in the order of storing, those past the `last` of the page before."""
+        """Returns stored vectors in storage order, after the `last` of the previous page."""
         return await self._reader.read(lambda conn: vectors.scan(conn, model, after, limit))
 
     async def of(
         self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()
     ) -> list[StoredVector]:
-        """The vectors of these owners, and of everything in these sessions."""
+        """Returns the vectors of these owners, and of everything in these sessions."""
         return await self._database.read(lambda conn: vectors.of(conn, model, owners, sessions))
 
     async def counts(self) -> VectorCounts:
         return VectorCounts(await self._database.read(vectors.counts))
 
     async def drop_others(self, model: str) -> int:
-        """Erases the vectors of every other model. Returns how many there were."""
+        """Deletes the vectors of every other model. Returns how many there were."""
         return await self._database.write(lambda conn: vectors.drop_others(conn, model))
 
     async def changes(self, since: int | None) -> VectorChanges:
-        """What was written since a version; None begins to listen and reports nothing.
+        """Returns what was written since a version; None starts tracking and reports nothing.
 
-        A change that was undone may be reported too: what it names is to be read anew.
+        A change that was rolled back may be reported too, so read what it names again.
         """
         if since is None:
             await self._database.prepare(self._notes.listen)

@@ -1,4 +1,4 @@
-"""The whole check of a room. What it reports are names of tables, pages and counts, never content."""
+"""The complete check of a room. Reports contain names of tables, pages and counts, never content."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from memory.storage.migrations import version_of
 
 
 async def verified(database: Database, room: RoomKind, freshness: Freshness) -> RoomReport:
-    """What every check finds, also when another has met damage."""
+    """Runs every check, even after another has found damage, and reports the findings."""
     problems: list[str] = []
     counted, version = (0, 0), 0
     try:
@@ -21,8 +21,7 @@ async def verified(database: Database, room: RoomKind, freshness: Freshness) -> 
         version = await database.read(version_of)
     except RoomDamaged as fault:
         problems.append(f"counts: {fault.detail}")
-    # A page may be torn in the file, by a crash while it was written, and whole in the log: what is
-    # checked page by page is the file.
+    # A crash may have torn a page in the file that is whole in the log; the page check reads the file.
     await database.fold()
     for run, checks in ((database.read, READING), (database.write, WRITING)):
         for one in checks:
@@ -31,7 +30,7 @@ async def verified(database: Database, room: RoomKind, freshness: Freshness) -> 
             except RoomDamaged as fault:
                 problems.append(f"{one.__name__}: {fault.detail}")
             except StorageFull:
-                # FTS5 checks itself by what SQLite takes for a write.
+                # SQLite treats FTS5's integrity check as a write.
                 if not database.read_only:
                     raise
     return RoomReport(room, *counted, version, tuple(problems), freshness)
@@ -41,12 +40,12 @@ _MOST = 20
 
 
 def pages(conn: Connection) -> list[str]:
-    """Pages whose authentication code does not hold."""
+    """Returns pages whose authentication code is wrong."""
     return [str(row[0]) for row in conn.execute("PRAGMA cipher_integrity_check").fetchmany(_MOST)]
 
 
 def structure(conn: Connection) -> list[str]:
-    """What SQLite finds wrong with its own trees, indices and constraints."""
+    """Returns what SQLite finds wrong with its trees, indexes and constraints."""
     rows = conn.execute(f"PRAGMA integrity_check({_MOST:d})").fetchall()
     return [f"structure: {line}" for row in rows if row[0] != "ok" for line in str(row[0]).splitlines()][
         :_MOST
@@ -65,13 +64,13 @@ _INDEX_CHECKS = tuple(
 
 
 def references(conn: Connection) -> list[str]:
-    """Rows that point at rows which are not there."""
+    """Returns rows with references to rows that do not exist."""
     rows = conn.execute("PRAGMA foreign_key_check").fetchmany(_MOST)
     return [f"reference: {table} row {rowid} to {parent}" for table, rowid, parent, _ in rows]
 
 
 def full_text(conn: Connection) -> list[str]:
-    """Whether the full-text indices match the texts. Needs a write transaction; writes nothing."""
+    """Checks whether the full-text indexes match the texts. Needs a write transaction; writes nothing."""
     problems: list[str] = []
     for label, check in _INDEX_CHECKS:
         try:
@@ -84,7 +83,7 @@ def full_text(conn: Connection) -> list[str]:
 
 
 def contents(conn: Connection) -> list[str]:
-    """Counts, branches, summaries, memories and turns that contradict the messages or each other."""
+    """Returns counts, branches, summaries, memories and turns that contradict the messages or each other."""
     problems: list[str] = []
     for label, sql in _CONTRADICTIONS:
         count = conn.execute(sql).fetchone()[0]
@@ -219,6 +218,6 @@ WRITING: tuple[Callable[[Connection], list[str]], ...] = (full_text,)
 
 
 def counts(conn: Connection) -> tuple[int, int]:
-    """How many sessions and messages there are, the bin included."""
+    """Returns how many sessions and messages there are, including the bin."""
     row = conn.execute("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)").fetchone()
     return int(row[0]), int(row[1])

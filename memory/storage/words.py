@@ -1,4 +1,4 @@
-"""From what a person typed to what FTS5 understands. No input can reach FTS5's own syntax."""
+"""Translates typed text into FTS5 expressions. No input can reach FTS5's own syntax."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or phrase to find; `prefix` when its last word may be a beginning."""
+    """A word or phrase to find; with `prefix`, its last word may be a beginning."""
 
     text: str
     prefix: bool = False
@@ -34,7 +34,8 @@ class Term:
 
 
 def terms(query: str) -> list[Term]:
-    """The words and "quoted phrases" of `query`; `word*` is a beginning, and so is an unquoted last word.
+    """Returns the words and "quoted phrases" of `query`; `word*` is a beginning, and so is an unquoted last
+    word.
 
     Raises `BadQuery` when no word is left.
     """
@@ -52,12 +53,12 @@ def terms(query: str) -> list[Term]:
 
 
 def match_expression(query: str) -> str:
-    """An FTS5 expression for messages that hold every term of `query`. Raises `BadQuery`."""
+    """Returns an FTS5 expression for messages that contain every term of `query`. Raises `BadQuery`."""
     return " AND ".join(term.fts() for term in terms(query))
 
 
 def plain_query(text: str) -> Query:
-    """Messages that hold every term of `text`. Raises `BadQuery`."""
+    """Returns a query for messages that contain every term of `text`. Raises `BadQuery`."""
     found: list[Condition] = []
     for term in terms(text):
         part = worded(term.text, prefix=term.prefix)
@@ -66,12 +67,13 @@ def plain_query(text: str) -> Query:
 
 
 def beginnings(text: str) -> list[str]:
-    """The words of `text`; empty when it has none."""
+    """Returns the words of `text`; empty when it has none."""
     return searchable(text).split()
 
 
 def prefix_expression(text: str) -> str:
-    """An FTS5 expression for messages in which each word of `text` begins some word. Raises `BadQuery`."""
+    """Returns an FTS5 expression for messages in which each word of `text` begins some word. Raises
+    `BadQuery`."""
     words = beginnings(text)
     if not words:
         raise BadQuery("no word to search for")

@@ -1,4 +1,4 @@
-"""Which summaries stand for the beginning of a branch, and which messages stay verbatim."""
+"""Which summaries represent the beginning of a branch, and which messages stay verbatim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from memory.entities import Message
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Messages `[start, end)` of a branch, and the summary that stands for them (None: no summary does)."""
+    """Messages `[start, end)` of a branch, and the summary that represents them (None: there is none)."""
 
     start: int
     end: int
@@ -17,11 +17,12 @@ class Stretch:
 
 
 def active_summaries(ids: Sequence[str], summaries: Sequence[Summary], *, keep: int = 0) -> list[Stretch]:
-    """The beginning of a branch as neighbouring stretches, up to the end of the last summary that fits.
+    """Returns the beginning of a branch as adjacent stretches, up to the end of the last summary that fits.
 
-    A summary fits when its messages lie on the branch side by side. Of several the widest stands; so a
-    summary that was merged stands again on a branch that left before the end of the wider one. Stale ones
-    stand, too: their messages were read. None that reaches into the last `keep` messages fits.
+    A summary fits when its messages are contiguous on the branch. Of several with one start the widest is
+    used, so a merged summary is used again on a branch that forked before the end of the wider one. Stale
+    ones are used too: their messages were read. A summary that reaches into the last `keep` messages does not
+    fit.
     """
     branch = tuple(ids)
     place = {id_: index for index, id_ in enumerate(branch)}
@@ -62,9 +63,9 @@ MAX_ARCHIVED_IN_VIEW = 50
 
 @dataclass(frozen=True, slots=True)
 class TieredHistory:
-    """`active` are verbatim, `archived` are stood for by `summaries`; all oldest first.
+    """`active` messages are verbatim, `archived` ones are represented by `summaries`; all oldest first.
 
-    Of the archived at most so many as were asked for are given, the newest; `archived_total` counts all.
+    `archived` contains at most the requested number, the newest; `archived_total` counts all.
     """
 
     active: tuple[Message, ...]
@@ -80,9 +81,9 @@ def tiers(
     recent_messages_min: int = 4,
     max_archived_in_view: int = MAX_ARCHIVED_IN_VIEW,
 ) -> TieredHistory:
-    """The history of a branch (root to leaf) with all summaries of its session."""
+    """Returns the history of a branch (root to leaf), given all summaries of its session."""
     found = active_summaries([m.id for m in branch], summaries, keep=recent_messages_min)
-    # What no summary stands for is still verbatim: a summary after it does not hide it.
+    # A message without a summary is still verbatim: a later summary does not hide it.
     archived = [m for stretch in found if stretch.summary for m in branch[stretch.start : stretch.end]]
     hidden = {m.id for m in archived}
     return TieredHistory(

@@ -30,21 +30,23 @@ SUMMARISE = "summarise"
 """Kind of job: compacts its session; its payload may name the leaf of the branch (`leaf_id`)."""
 
 IMPROVE = "improve"
-"""Kind of job: makes fallback and stale summaries anew."""
+"""Kind of job: makes fallback and stale summaries again."""
 
 Handler = Callable[[Job], Awaitable[None]]
 
 _REMADE_TOKENS = 120
 _EMPTIED_TOKENS = 240
-"""A summary that is made anew may be as long as it was, or so long."""
+"""The lower bounds of the token limit of a remade summary; the second for one that was emptied."""
 
 _LOOKED_THROUGH = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """Tokens of a branch, as messages and summaries, before and after; `made` are the summaries that were
-    made or made anew and that still stand."""
+    """Tokens of a branch, as messages and summaries, before and after.
+
+    `made` are the summaries that were made or remade and are current.
+    """
 
     before: int
     after: int
@@ -52,7 +54,7 @@ class CompactionResult:
 
 
 class Compactor:
-    """Summarises sessions of one room. A call that is cut off, by whatever, is simply made again.
+    """Summarises sessions of one room. A call that was interrupted in any way can simply be repeated.
 
     Raises what the store, the counter and the model raise.
     """
@@ -63,7 +65,7 @@ class Compactor:
         self._counter = counter
 
     async def plan(self, session_id: str, limits: PlanLimits, leaf_id: str | None = None) -> SummaryPlan:
-        """What `compact` would do."""
+        """Returns what `compact` would do."""
         branch = await self._store.branch(session_id, leaf_id)
         return await self._plan(session_id, branch, limits, plan)
 
@@ -86,7 +88,7 @@ class Compactor:
     async def carry_out(
         self, session_id: str, branch: Sequence[Message], made: SummaryPlan, *, quick: bool = False
     ) -> CompactionResult:
-        """Does what a plan for the branch says. What is done of it already is not done again."""
+        """Carries out a plan for the branch. What is done already is not repeated."""
         before = await self._tokens(session_id, branch)
         if made.remake:
             await self.refresh(session_id, quick=quick)
@@ -99,7 +101,7 @@ class Compactor:
         return CompactionResult(before, await self._tokens(session_id, branch), left)
 
     async def refresh(self, session_id: str, *, quick: bool = False) -> list[Summary]:
-        """Makes a session's stale summaries anew, those that others are merged from first."""
+        """Makes a session's stale summaries again, lowest level first, since others are merged from them."""
         stale = [
             summary
             for summary in await self._store.context.summaries(session_id)
@@ -109,8 +111,11 @@ class Compactor:
         return [summary for summary in made if summary]
 
     async def left_by_another(self, model: str | None = None) -> bool:
-        """Whether another model was asked in vain for a summary, and this one (a fingerprint; else the one in
-        use, which is loaded when there is such a summary at all) was not."""
+        """Whether other models failed to write a summary and this one has not been asked for it.
+
+        `model` is a fingerprint; None means the model in use, which is loaded only when such a summary
+        exists.
+        """
         found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
         asked = {summary.model for summary in found if summary.fallback and summary.model is not None}
         if not asked:
@@ -118,9 +123,9 @@ class Compactor:
         return asked != {model or await self._summariser.fingerprint()}
 
     async def improve(self, *, limit: int | None = 20) -> list[Summary]:
-        """Makes stale summaries anew, and fallbacks that the present model was not asked about yet.
+        """Makes stale summaries again, and fallbacks for which the current model was not asked yet.
 
-        Of `limit` summaries, or (None) of all that are waiting.
+        Makes at most `limit` summaries, or (None) all that are waiting.
         """
         found = await self._store.context.to_improve(limit=_LOOKED_THROUGH)
         if not found:
@@ -136,7 +141,7 @@ class Compactor:
         self, session_id: str, fold: Fold, texts: dict[str, Message], most: int | None, *, quick: bool
     ) -> Summary | None:
         if any(s.covers == fold.covers for s in await self._store.context.summaries(session_id)):
-            # A plan is carried out once more.
+            # This plan was carried out before.
             return None
         covered = [texts[id_] for id_ in fold.covers]
         draft = await self._drafted(session_id, covered, most, quick=quick)
@@ -163,11 +168,11 @@ class Compactor:
         return summary
 
     async def _remake(self, summary: Summary, *, quick: bool) -> Summary | None:
-        """None when a person has written it meanwhile."""
+        """Makes a summary again; returns None when a user has edited it meanwhile."""
         covered = await self._covered(summary)
         forgotten = any(not message.content for message in covered)
         if summary.edited and not forgotten:
-            # Their words still stand for what was said.
+            # The user's text still represents what was said.
             return await self._store.context.rewrite_summary(
                 summary.id, summary.text, topics=summary.topics, edited=True, model=summary.model
             )
@@ -192,11 +197,11 @@ class Compactor:
         return made
 
     async def _room(self, summary: Summary, of_session: Sequence[Summary]) -> int:
-        """Tokens that it may have anew: as many as it had."""
+        """Returns the tokens that a remade summary may have: as many as before, if known."""
         if summary.text:
             return max((await self._counter.count([summary.text]))[0], _REMADE_TOKENS)
-        # One that was emptied does not tell how long it was, and a share of what it covers may be more than a
-        # prompt has room for.
+        # An emptied summary's former length is unknown, and a share of what it covers may exceed the room in
+        # a prompt.
         sizes = await self._counter.count([s.text for s in of_session if s.text])
         return max([*sizes, _EMPTIED_TOKENS])
 
@@ -228,7 +233,7 @@ class Compactor:
         return [message for message in branch if message.id in ids]
 
     async def _age_if_changed(self, session_id: str, covered: Sequence[Message]) -> None:
-        """What was forgotten while its summary was written must not live on in it."""
+        """Ages the new summary if a message it covers was forgotten or changed while it was written."""
         first, last = covered[0].id, covered[-1].id
         now = {m.id: m.content for m in await self._store.branch(session_id, last, since=[first])}
         changed = [m.id for m in covered if now.get(m.id) != m.content]
@@ -256,7 +261,7 @@ class Compactor:
 
 
 def sources(messages: Sequence[Message]) -> list[SourceMessage]:
-    """What may be summarised of messages: all but failed replies."""
+    """Returns the messages that may be summarised: all but failed replies."""
     return [
         SourceMessage(m.id, m.role, m.speaker, m.content, m.created_at, m.important)
         for m in messages
@@ -269,7 +274,7 @@ def register_summaries(
     compactor: Compactor,
     limits: Callable[[str], Awaitable[PlanLimits]],
 ) -> None:
-    """Adds the handlers for both kinds of job; `limits` tells the limits of a session when its turn comes."""
+    """Adds the handlers for both kinds of job; `limits` returns a session's limits when its turn comes."""
 
     async def summarise(job: Job) -> None:
         if job.session_id is not None:
@@ -286,7 +291,7 @@ def register_summaries(
 
 
 class SummaryCompactor:
-    """`memory.context.compacting.HistoryCompactor` by summaries."""
+    """A `memory.context.compacting.HistoryCompactor` that uses summaries."""
 
     def __init__(self, store: Store, compactor: Compactor) -> None:
         self._store = store
@@ -317,7 +322,7 @@ class SummaryCompactor:
 
 
 def plan_limits(room: TokenAllowance, limits: Limits) -> PlanLimits:
-    """The plan's limits from the settings and the budget."""
+    """Returns the plan's limits from the settings and the budget."""
     return PlanLimits(
         target_tokens=room.recent,
         pinned_tokens=room.pinned,

@@ -1,4 +1,4 @@
-"""Numbers and names in a text: what a summary must neither lose nor invent."""
+"""Numbers and names in a text, which a summary must neither lose nor invent."""
 
 import re
 import unicodedata
@@ -8,13 +8,13 @@ from functools import cached_property
 
 from memory.summaries.languages import language, lexicon, words
 
-# Digits with what may join them: 1,000 · 3.5 · 2026-11-22 · 18:30 · 555-0147 · letters before make a code.
+# Digits with what may join them: 1,000 · 3.5 · 2026-11-22 · 18:30 · 555-0147 · preceding letters make a code.
 _NUMBER = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\d+(?:[.,:/'’\-\u00a0\u202f]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,'’\u00a0\u202f ])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,:/\-]?\d)")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _TOKEN = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
-# Marks that end a sentence, or open a title or a remark.
+# Characters that end a sentence, or open a title or a remark.
 _SENTENCE_END = '.!?:…。！？\n•*"“„«(['
 _TRANSPARENT = " \t\r_#>-–"
 _GERMAN_NOUN = re.compile(r"(ung|heit|keit|schaft|tion|tät|nis|chen|lein|ment|ismus|zeit|plan)(en|s|e)?$")
@@ -23,13 +23,13 @@ _ALWAYS_CAPITAL = frozenset({"i", "i'm", "i’m", "i've", "i’ve", "i'd", "i’
 
 
 def fold(word: str) -> str:
-    """A word as it is compared: NFKC, casefolded, straight apostrophes, without a possessive ending."""
+    """Returns a word for comparison: NFKC, casefolded, straight apostrophes, without a possessive ending."""
     folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
     return folded.removesuffix("'s").rstrip("'")
 
 
 def stem(word: str) -> str:
-    """A word without common endings, roughly, so that `planning` and `planned` are one."""
+    """Returns a word without common endings, roughly, so that `planning` and `planned` are equal."""
     for ending in ("ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "er", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             root = word[: -len(ending)]
@@ -41,7 +41,7 @@ def stem(word: str) -> str:
 
 
 def readings(number: str) -> frozenset[str]:
-    """The values that a written number may mean, in one spelling: `1,000`, `1.000` and `1000` share one."""
+    """Returns the values a written number may have, normalised: `1,000`, `1.000` and `1000` share one."""
     text = unicodedata.normalize("NFKC", number).casefold()
     if not text[0].isdigit():
         return frozenset({text.replace("’", "'")})
@@ -57,7 +57,7 @@ def readings(number: str) -> frozenset[str]:
         found.add(f"{digits}.{cents}" if point and cents else digits)
     if decimal and (not grouped or grouped.group(1) in (".", ",")):
         before, after = decimal.group(1).lstrip("0") or "0", decimal.group(2)
-        # Three places may be thousands, so their zeros count; 3.50 and 3.5 are the same.
+        # Three decimal places may be thousands, so their zeros count; 3.50 and 3.5 are equal.
         after = after if grouped else after.rstrip("0")
         found.add(f"{before}.{after}" if after else before)
     if not found:
@@ -73,7 +73,7 @@ def _written_numbers(text: str) -> list[str]:
 
 
 def numbers(text: str) -> list[frozenset[str]]:
-    """Each number of a text as its possible values, in digits or in words (two and more)."""
+    """Returns each number of a text as its possible values, whether digits or words (two and more)."""
     known = lexicon()
     found = [readings(written) for written in _written_numbers(text)]
     for word in words(text):
@@ -92,7 +92,7 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The words that begin with a capital letter, with what stands around them."""
+    """Returns the capitalised words, with their surroundings."""
     found = list(_TOKEN.finditer(text))
     return [_token(text, found, index) for index, match in enumerate(found) if _capital(match.group())]
 
@@ -103,7 +103,7 @@ def _token(text: str, found: Sequence[re.Match[str]], index: int) -> _Token:
         at -= 1
     opens = at < 0 or text[at] in _SENTENCE_END
     previous = found[index - 1].group() if index else ""
-    # A full stop after one capital letter is an initial, not an end: J. L. Carr.
+    # A full stop after one capital letter marks an initial, not an end: J. L. Carr.
     if opens and at > 0 and text[at] == "." and len(previous) == 1 and previous.isupper():
         opens = previous == "I"
     after = found[index + 1].group() if index + 1 < len(found) else ""
@@ -115,9 +115,12 @@ def _capital(word: str) -> bool:
 
 
 def names(text: str) -> list[str]:
-    """Words that look like names: capitalised within a sentence, written in capitals, or at a sentence's
-    start in front of what one says of people and things. In German, where nouns are capitalised too, words
-    after an article and words with a noun's ending are left out."""
+    """Returns words that look like names.
+
+    These are capitalised within a sentence, in all capitals, or at a sentence start before what one says of
+    people and things. In German, where nouns are capitalised too, words after an article and words with a
+    noun's ending are left out.
+    """
     german = language(text) == "de"
     return [token.text for token in _tokens(text) if _is_name(token, german=german)]
 
@@ -149,10 +152,10 @@ def _opens_with_name(token: _Token) -> bool:
 
 
 class Evidence:
-    """What a source text holds, to check another text against. Works on what it is given once, lazily."""
+    """The words, numbers and names of a source text, to check another text against. Computed lazily, once."""
 
     def __init__(self, text: str, *, also: str = "") -> None:
-        """`also` are words that may be used besides: names of the speakers."""
+        """`also` are words that may be used in addition: names of the speakers."""
         self._text = f"{also}\n{text}"
 
     @cached_property
@@ -173,7 +176,7 @@ class Evidence:
 
     @cached_property
     def _joined(self) -> frozenset[str]:
-        """Long numbers by their digits alone: a telephone number may be grouped in other ways."""
+        """Long numbers by their digits alone: a telephone number may be grouped differently."""
         plain = re.findall(r"\d(?:[\d \-/().]*\d)?", unicodedata.normalize("NFKC", self._text))
         digits = (re.sub(r"\D", "", run) for run in plain)
         return frozenset(run for run in digits if len(run) >= 6)
@@ -192,9 +195,9 @@ class Evidence:
         return len(folded) > 2 and all(part in self._words for part in folded.split("-"))
 
     def unknown_numbers(self, text: str) -> list[str]:
-        """Numbers of `text` that the source does not hold."""
+        """Returns the numbers of `text` that the source does not contain."""
         return [min(values) for values in numbers(text) if not self.has_number(values)]
 
     def unknown_names(self, text: str) -> list[str]:
-        """Names in `text` that the source does not hold."""
+        """Returns the names in `text` that the source does not contain."""
         return [name for name in names(text) if not self.has_name(name)]

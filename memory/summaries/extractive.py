@@ -1,4 +1,4 @@
-"""Extractive summaries: the sentences that stand for a text, by tf-idf and centrality of vectors."""
+"""Extractive summaries: the sentences that represent a text, by tf-idf and centrality of vectors."""
 
 import math
 from array import array
@@ -17,7 +17,7 @@ _NAME_BONUS = 1.6
 
 
 def content_words(text: str) -> list[str]:
-    """Stems of the words that carry meaning, and numbers."""
+    """Returns stems of the words that carry meaning, and numbers."""
     common = lexicon().common
     found = [fold(word) for word in words(text)]
     kept = [stem(word) for word in found if len(word) >= _LEAST_LETTERS and word not in common]
@@ -25,8 +25,8 @@ def content_words(text: str) -> list[str]:
 
 
 def centrality_of_words(texts: Sequence[str]) -> list[float]:
-    """Cosine of each text's tf-idf vector with the mean of all, in [0, 1]."""
-    # Numbers stand for the words, and no vector is kept: of thousands of messages that would be very much.
+    """Returns the cosine of each text's tf-idf vector with the mean of all, in [0, 1]."""
+    # Words are numbered and no vector is kept, which would take much memory for thousands of messages.
     numbers: dict[str, int] = {}
     bags = [
         array("L", [numbers.setdefault(word, len(numbers)) for word in content_words(text)]) for text in texts
@@ -42,14 +42,14 @@ def centrality_of_words(texts: Sequence[str]) -> list[float]:
 
 
 def _vector(bag: Sequence[int], rarity: Sequence[float]) -> list[tuple[int, float]]:
-    """Words by their numbers, with their weights; of length 1."""
+    """Returns word numbers with their weights, of length 1."""
     found = [(word, n * rarity[word]) for word, n in Counter(bag).items()]
     length = math.sqrt(sum(value * value for _, value in found)) or 1.0
     return [(word, value / length) for word, value in found]
 
 
 def centrality_of_vectors(vectors: Sequence[Sequence[float]]) -> list[float]:
-    """Cosine of each vector (of length 1) with the mean of all."""
+    """Returns the cosine of each vector (of length 1) with the mean of all."""
     if not vectors:
         return []
     mean = [math.fsum(column) for column in zip(*vectors, strict=True)]
@@ -58,7 +58,7 @@ def centrality_of_vectors(vectors: Sequence[Sequence[float]]) -> list[float]:
 
 
 def normalised(values: Sequence[float]) -> list[float]:
-    """Spread over [0, 1]; all 0 when they are equal."""
+    """Scales values to [0, 1]; all 0 when they are equal."""
     if not values:
         return []
     low, high = min(values), max(values)
@@ -66,7 +66,7 @@ def normalised(values: Sequence[float]) -> list[float]:
 
 
 def topics(texts: Sequence[str], *, limit: int = 4) -> tuple[str, ...]:
-    """Words that most of the texts are about, as they are written, most telling first. Names weigh more."""
+    """Returns the words that most texts are about, as written, most frequent first. Names weigh more."""
     common = lexicon().common
     counts: Counter[str] = Counter()
     spelled: dict[str, Counter[str]] = {}
@@ -97,7 +97,7 @@ _STILL_OLD = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A passage with its size in tokens and its place in the order of merit (higher is better)."""
+    """A passage with its size in tokens and its score (higher is better)."""
 
     passage: Passage
     tokens: int
@@ -106,7 +106,7 @@ class Ranked:
 
 
 def ranked(passages: Sequence[Passage], tokens: Sequence[int], centrality: Sequence[float]) -> list[Ranked]:
-    """`centrality` is in [0, 1]; importance weighs more, and questions less than what is told."""
+    """Scores passages. `centrality` is in [0, 1]; importance weighs more, questions less than statements."""
     found = []
     for passage, size, central in zip(passages, tokens, centrality, strict=True):
         evidence = min(1.0, (len(numbers(passage.text)) + len(names(passage.text))) / 4)
@@ -118,8 +118,10 @@ def ranked(passages: Sequence[Passage], tokens: Sequence[int], centrality: Seque
 
 
 def chosen(candidates: Sequence[Ranked], room: int, *, already: str = "") -> list[Passage]:
-    """The best that fit into `room` tokens, in their order; what repeats others, or what `already` says,
-    is passed over."""
+    """Returns the best passages that fit into `room` tokens, in text order.
+
+    Those that repeat others, or what `already` says, are skipped.
+    """
     kept: list[int] = []
     said = [frozenset(content_words(already))] if already else []
     for index in sorted(range(len(candidates)), key=lambda i: (-candidates[i].score, i)):
@@ -133,7 +135,7 @@ def chosen(candidates: Sequence[Ranked], room: int, *, already: str = "") -> lis
 
 
 def _repeats(stems: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether little is new; another number always is."""
+    """Whether little is new; another number always is new."""
     new = stems - other
     if any(char.isdigit() for word in new for char in word):
         return False
@@ -141,7 +143,7 @@ def _repeats(stems: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def compose(passages: Sequence[Passage]) -> str:
-    """One line for each run of one speaker's sentences."""
+    """Returns one line for each run of one speaker's sentences."""
     lines: list[str] = []
     before: str | None = None
     for passage in passages:
@@ -154,7 +156,7 @@ def compose(passages: Sequence[Passage]) -> str:
 
 
 def header(span: Span, topics: Sequence[str]) -> str:
-    """What and how much it stands for: `12 messages, 3 Nov to 5 Nov, about ferry, Reine.`"""
+    """Returns what the summary covers: `12 messages, 3 Nov to 5 Nov, about ferry, Reine.`"""
     count = f"{span.messages} message{'' if span.messages == 1 else 's'}"
     first, last = _day(span.first, span), _day(span.last, span)
     days = first if first == last else f"{first} to {last}"

@@ -1,4 +1,4 @@
-"""How much a message would be missed, judged by its words alone (the phrases: `phrases.toml`)."""
+"""Rates how much a message would be missed, by its text alone (the phrases are in `phrases.toml`)."""
 
 import re
 import tomllib
@@ -13,15 +13,17 @@ from models.messages import Role
 
 
 class Phrases:
-    """Patterns for whole words. Each is made when it is first needed: all of them take longer than an
-    interface may stand still."""
+    """Whole-word patterns.
+
+    Each is compiled on first use: compiling all of them would block the interface for too long.
+    """
 
     def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
         self._found = found
 
     @cached_property
     def asked(self) -> re.Pattern[str]:
-        """Asked to be remembered."""
+        """Requests to remember something."""
         return self._any("asked")
 
     @cached_property
@@ -30,7 +32,7 @@ class Phrases:
 
     @cached_property
     def fact(self) -> re.Pattern[str]:
-        """About the person."""
+        """Facts about the user."""
         return self._any("fact")
 
     @cached_property
@@ -40,27 +42,27 @@ class Phrases:
 
     @cached_property
     def refusal(self) -> re.Pattern[str]:
-        """What a model says instead of a summary."""
+        """What a model writes instead of a summary."""
         return self._any("refusal")
 
     @cached_property
     def leaning(self) -> re.Pattern[str]:
-        """Words that lean on what was said before."""
+        """Words that refer to what was said before."""
         return self._any("leaning")
 
     @cached_property
     def joining(self) -> re.Pattern[str]:
-        """Words at the beginning that join what follows to what was said before."""
+        """Opening words that join what follows to what was said before."""
         return self._any("joining")
 
     @cached_property
     def chatter(self) -> re.Pattern[str]:
-        """What a model says to the person instead of a summary."""
+        """What a model says to the user instead of a summary."""
         return self._any("chatter")
 
     @cached_property
     def preamble(self) -> re.Pattern[str]:
-        """What a model says before a summary."""
+        """What a model writes before a summary."""
         return self._any("preamble")
 
     def _any(self, name: str) -> re.Pattern[str]:
@@ -74,7 +76,7 @@ def phrases() -> Phrases:
 
 DECAY = 0.9
 PIN_FROM = 0.6
-"""From this score on a message is kept word for word as long as there is room for it."""
+"""From this score on a message stays verbatim while there is room for it."""
 
 _MARKED_FLOOR = 0.5
 _ASKED_FLOOR = 0.25
@@ -90,7 +92,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 class Reason(StrEnum):
-    """Why a message counts."""
+    """Why a message is important."""
 
     MARKED = "marked"
     ASKED = "asked to be remembered"
@@ -114,7 +116,7 @@ _TOGETHER = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """`score` is in [0, 1]; `reasons` say what it is made of, the strongest first."""
+    """`score` is in [0, 1]; `reasons` explain it, the strongest first."""
 
     score: float
     reasons: tuple[Reason, ...] = ()
@@ -125,15 +127,15 @@ class Importance:
 
     @property
     def floor(self) -> float:
-        """What age never takes away from the relevance."""
+        """The least relevance, whatever the age."""
         if Reason.MARKED in self.reasons:
             return _MARKED_FLOOR
         return _ASKED_FLOOR if Reason.ASKED in self.reasons else 0.0
 
 
 def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
-    """What a message says that would be missed. The person's words count twice as much as the model's."""
-    # Code is full of names and numbers that are nobody's; what is said around it decides.
+    """Rates what a message says that would be missed. The user's text counts twice as much as the model's."""
+    # Code is full of names and numbers that mean nothing here; the text around it decides.
     said = _CODE.sub(" ", text[:_LOOKED_AT])
     begins = said[:_BEGINS]
     found: set[Reason] = {Reason.MARKED} if marked else set()
@@ -157,7 +159,7 @@ def _score(said: str, role: Role, found: set[Reason]) -> float:
         return 1.0
     count = len(said.split())
     score = _PLAIN * min(1.0, count / _LONG_WORDS)
-    # Each further reason takes a part of what is missing to 1, so that several together weigh more.
+    # Each further reason adds a share of what is missing to 1, so several weigh more together.
     for weight in sorted((_WEIGHT[reason] for reason in found), reverse=True):
         score = max(score, weight) if score < weight else score + (1 - score) * weight * _TOGETHER
     if _QUESTION.fullmatch(said.strip()) and Reason.ASKED not in found:
@@ -166,7 +168,7 @@ def _score(said: str, role: Role, found: set[Reason]) -> float:
 
 
 def is_small_talk(text: str) -> bool:
-    """Greetings, thanks, agreement, laughter, and nothing else."""
+    """Whether a text is only greetings, thanks, agreement or laughter."""
     if len(text) > _SMALL_TALK_AT_MOST:
         return False
     left = phrases().filler.sub(" ", text)
@@ -174,5 +176,5 @@ def is_small_talk(text: str) -> bool:
 
 
 def relevance(value: Importance, age: int, *, decay: float = DECAY) -> float:
-    """The score after `age` turns: times `decay` for each, never below the floor of what was marked."""
+    """Returns the score after `age` turns: times `decay` for each, but not below the floor."""
     return max(value.score * decay**age, min(value.floor, value.score))

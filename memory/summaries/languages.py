@@ -1,4 +1,4 @@
-"""Languages: their small words, number words and scripts (the words themselves: `languages.toml`)."""
+"""Languages: their stop words, number words and scripts (the words are in `languages.toml`)."""
 
 import re
 import tomllib
@@ -15,11 +15,11 @@ _CLEARLY = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Words, casefolded.
+    """Casefolded word lists.
 
-    `number_words` are small numbers (two and more) with their digits, `ambiguous_numbers` those that are
-    common words of another language; `small_words` are articles, pronouns and the like by language, and
-    `common` words that name no topic; `german_before_noun` and `said_of_somebody` help to tell names apart.
+    `number_words` are small numbers (two and more) with their digits; `ambiguous_numbers` those that are
+    common words of another language. `small_words` are articles, pronouns and the like by language, `common`
+    words that name no topic. `german_before_noun` and `said_of_somebody` help to recognise names.
     """
 
     number_words: Mapping[str, str]
@@ -53,12 +53,12 @@ def lexicon() -> Lexicon:
 
 
 def words(text: str) -> list[str]:
-    """Runs of letters (with inner hyphens and apostrophes), as they are written."""
+    """Returns runs of letters (with inner hyphens and apostrophes), as written."""
     return _WORD.findall(text)
 
 
 def script(text: str) -> str | None:
-    """The writing system of most letters (`LATIN`, `CYRILLIC`, `CJK`…), or None without letters."""
+    """Returns the script of most letters (`LATIN`, `CYRILLIC`, `CJK`…), or None without letters."""
     counts: dict[str, int] = {}
     for char in text[:4000]:
         if char.isalpha():
@@ -74,7 +74,7 @@ def _script_of(char: str) -> str:
 
 
 def language(text: str) -> str | None:
-    """The language whose small words stand out in a text in Latin script, or None when that is not clear."""
+    """Returns the language whose stop words clearly prevail in a text in Latin script, or None."""
     found = [word.casefold() for word in words(text[:20_000])]
     known = lexicon().small_words.items()
     scores = {name: sum(word in small for word in found) for name, small in known}

@@ -1,4 +1,4 @@
-"""A model's summary of a text: asked for, checked, asked for once more with reasons, and cached."""
+"""Asks a model for a summary, checks it, asks again with reasons if it fails, and caches the result."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,7 @@ Kind = Literal["summary", "merge"]
 
 _WORDS_A_TOKEN = 0.75
 _USED = 0.7
-"""Of the tokens that a summary may have it is asked to use so many: small models do not count well."""
+"""The share of a summary's allowed tokens that the model is asked to use: small models do not count well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Prompts:
     flaws: Mapping[str, str]
 
     def first(self, kind: Kind, source: str, most: int) -> str:
-        # The source may hold braces: it is put in, never formatted.
+        # The source may contain braces: it is inserted, never formatted.
         return self.ask[kind].replace("{words}", str(_words(most))).replace("{input}", source)
 
     def second(self, refused: Sequence[Refused], most: int) -> str:
@@ -41,7 +41,7 @@ class Prompts:
         return self.again.replace("{words}", str(_words(most) * 3 // 4)).replace("{reasons}", reasons)
 
     def around(self, kind: Kind) -> str:
-        """Everything but the source."""
+        """Returns everything but the source."""
         return self.ask[kind].replace("{input}", "") + self.again
 
 
@@ -60,10 +60,10 @@ WORKER_TOKENS = 8_000
 """The longest prompt of a background task, whatever the model could read."""
 
 ANSWER_TOKENS = 192
-"""The longest answer that is asked for. What it leaves of the room, sentences of the source can fill."""
+"""The longest answer requested. Sentences of the source can fill the rest of the room."""
 
 RESULT = "summary"
-"""The kind under which results are remembered."""
+"""The kind under which results are cached."""
 
 _REASONS_TOKENS = 100
 _LEAST_INPUT = 128
@@ -72,11 +72,11 @@ _VERSION = 1
 _LOOK_EACH = 160
 
 Checkpoint = Callable[[], Awaitable[None]]
-"""Returns when background work may go on."""
+"""Returns when background work may continue."""
 
 
 class ResultStore(Protocol):
-    """The part of `memory.storage.jobs.JobStore` that remembers results."""
+    """The part of `memory.storage.jobs.JobStore` that caches results."""
 
     async def result(self, kind: str, digest: bytes) -> str | None: ...
 
@@ -85,7 +85,7 @@ class ResultStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to summarise: `units` are messages or notes, oldest first, each with who said it."""
+    """What to summarise: `units` are messages or notes, oldest first, each with its speaker."""
 
     kind: Kind
     units: tuple[str, ...] = field(repr=False)
@@ -94,7 +94,7 @@ class Question:
 
 
 class Asker:
-    """Asks in the task lane, greedily, in parts that fit into a task's context.
+    """Asks a model in the task lane, greedily, in parts that fit into a task's context.
 
     `task_tokens` is the size of that context. Raises what the model, the counter and the results raise.
     """
@@ -118,10 +118,10 @@ class Asker:
         return (await self._model.info()).fingerprint
 
     async def ask(self, question: Question, most: int) -> str | None:
-        """A text of at most `most` tokens that passed the checks, or None when none did.
+        """Returns a text of at most `most` tokens that passed the checks, or None when none did.
 
-        A source that is too long for one prompt is cut into parts; their summaries are joined, and
-        summarised again while they are longer than `most`.
+        A source too long for one prompt is split into parts. Their summaries are joined, and summarised again
+        while they are longer than `most`.
         """
         info = await self._model.info()
         room = await self._room(question.kind, info)
@@ -144,7 +144,7 @@ class Asker:
         return await self._told(question, parts[0][0], most, info) if parts else None
 
     async def _room(self, kind: Kind, info: ModelInfo) -> int:
-        """Tokens that the source may have, so that two answers and what is asked fit beside it."""
+        """Returns the tokens that the source may have, so that the prompts and two answers fit beside it."""
         limit = min(WORKER_TOKENS, self._task_tokens, info.context_length)
         fixed = (await self._counter.count([prompts().around(kind)]))[0] + _REASONS_TOKENS
         shape = info.shape
@@ -152,7 +152,7 @@ class Asker:
         return int((limit - fixed) / (1 + _ATTEMPTS * longest(1000) / 1000))
 
     async def _parts(self, units: Sequence[str], room: int) -> list[tuple[str, int]]:
-        """Texts of at most `room` tokens with their sizes: as many units side by side as fit."""
+        """Returns texts of at most `room` tokens with their sizes: as many adjacent units as fit."""
         sized = list(zip(units, await self._counter.count(units), strict=True))
         parts: list[tuple[str, int]] = []
         for unit, size in sized:
@@ -160,14 +160,14 @@ class Asker:
             for text, tokens in pieces:
                 if parts and parts[-1][1] + tokens < room:
                     before, held = parts.pop()
-                    # One for the line's end.
+                    # One token for the line end.
                     parts.append((f"{before}\n{text}", held + tokens + 1))
                 else:
                     parts.append((text, tokens))
         return parts
 
     async def _cut(self, text: str, tokens: int, room: int) -> list[tuple[str, int]]:
-        """Cuts a text at white space where there is some, into pieces of less than `room` tokens."""
+        """Cuts a text, at white space if possible, into pieces of less than `room` tokens."""
         count = math.ceil(tokens / room)
         while True:
             count += 1
@@ -183,7 +183,7 @@ class Asker:
                 return list(zip(pieces, sizes, strict=True))
 
     async def _told(self, question: Question, source: str, most: int, info: ModelInfo) -> str | None:
-        """One part's summary; the same question is asked of the same model once and for all."""
+        """Returns one part's summary; the same question to the same model is answered from the cache."""
         key = json.dumps(
             [_VERSION, info.fingerprint, question.kind, question.speakers, most, source], ensure_ascii=False
         )

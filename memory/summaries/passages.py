@@ -1,4 +1,4 @@
-"""The sentences that a summary is made of, with their speakers; copies of the same message are told apart."""
+"""The sentences that a summary is made of, with their speakers, and which messages can have copies."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -9,17 +9,19 @@ from memory.summaries.importance import importance, is_small_talk
 from models.messages import Role
 
 LEAST = {Role.USER: 12, Role.ASSISTANT: 40, Role.SYSTEM: 40}
-"""So many characters at least. "Thanks" is no copy of anything, nor is "You are welcome, ask away": a model
-says so in every other session."""
+"""The least characters of a message that can have a copy.
+
+"Thanks" is no copy of anything, nor is "You are welcome, ask away": a model says so in every other session.
+"""
 
 
 def counts(role: Role, content: str) -> bool:
-    """Whether a message says enough for another one of the same words to be a copy of it."""
+    """Whether a message is long enough for another one with the same text to be a copy of it."""
     return len(content.strip()) >= LEAST[role]
 
 
 LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
-"""Who said something when no name is known."""
+"""The speaker's label when no name is known."""
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\d{1,2}[.)]\s+(?=\S)|\|)+\s*")
@@ -35,7 +37,7 @@ _ABBREVIATED = re.compile(
 _LONGEST_WORDS = 45
 _LOOKED_BACK = 16
 _LONGEST_JOINED = 1000
-"""Characters of a sentence that goes on behind an abbreviation."""
+"""The most characters of a sentence that is continued after an abbreviation."""
 _HEADER = re.compile(r"^\d+ messages?(?:,|\.|$)")
 _LABELLED = re.compile(r"([^:\n]{1,40}): (.+)")
 
@@ -58,7 +60,7 @@ class SourceMessage:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence (or a line) and who said it; `speaker` is empty when that is part of the text.
+    """A sentence (or a line) and its speaker, empty when that is part of the text.
 
     `weight` is its importance in [0, 1].
     """
@@ -74,7 +76,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How many messages something stands for, and when the first and the last were said."""
+    """How many messages something covers, and the times of the first and the last."""
 
     messages: int
     first: datetime
@@ -87,8 +89,10 @@ def span_of(messages: Sequence[SourceMessage]) -> Span | None:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of prose and the lines of lists and tables; code and rules are left out, and what has no
-    end is cut into pieces of 45 words."""
+    """Returns the sentences of prose and the lines of lists and tables.
+
+    Code and rules are left out; longer sentences are cut into pieces of 45 words.
+    """
     found: list[str] = []
     for line in _FENCE.sub("\n", text).splitlines():
         if _RULE.match(line):
@@ -102,7 +106,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _unmarked(line: str) -> str:
-    """The line without the marks around what is emphasised, or code: each mark with the next of its kind."""
+    """Removes emphasis and code marks around text, pairing each mark with the next of its kind."""
     closing: dict[str, list[int]] = {}
     marks = list(_EMPHASIS.finditer(line))
     for mark in reversed(marks):
@@ -133,7 +137,7 @@ def _split(line: str) -> list[str]:
 
 
 def _shortened(text: str) -> bool:
-    """Whether it ends with an abbreviation."""
+    """Whether the text ends with an abbreviation."""
     return _ABBREVIATED.search(text, max(0, len(text) - _LOOKED_BACK)) is not None
 
 
@@ -143,7 +147,7 @@ def _pieces(sentence: str) -> list[str]:
 
 
 def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
-    """Their sentences in order; greetings, thanks and the like are left out."""
+    """Returns their sentences in order; greetings, thanks and the like are left out unless important."""
     return [
         Passage(sentence, m.label, importance(sentence, m.role, marked=m.important).score)
         for m in messages
@@ -153,7 +157,7 @@ def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
 
 
 def of_summary(text: str, speakers: Collection[str], *, important: bool = False) -> list[Passage]:
-    """The sentences of a summary; in lines that quote one of the speakers they are that one's."""
+    """Returns the sentences of a summary; lines that quote one of `speakers` are attributed to them."""
     found: list[Passage] = []
     for line in text.splitlines():
         if _HEADER.match(line.strip()):

@@ -1,4 +1,4 @@
-"""What to summarise next: pure functions of the messages of a branch and the summaries there are."""
+"""Plans what to summarise next: pure functions of the messages of a branch and its summaries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +11,21 @@ from memory.summaries.importance import DECAY, PIN_FROM, Importance, importance,
 from models.messages import Role
 
 _SMALL_TALK_STRETCH = 3
-"""A batch may hold so many times its usual number of turns when the rest is small talk."""
+"""How many times its usual number of turns a batch may have when the others are small talk."""
 
 _READ_AGAIN = 200
 _READ_ONCE = 1_000
-"""The newest messages that are read in full though they were summarised, and though none were."""
+"""How many of the newest messages are read in full: if summarised, and if not."""
 _BEGINS = 1_000
 _PAST = Importance(0.0)
 
 _LONGEST_TURN = 6
-"""Messages. Longer runs without a word of the person (imported talk) are taken as several turns."""
+"""In messages. Longer runs without a user message (imported sessions) count as several turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foldable:
-    """What the plan has to know of a message; `tokens` is its size in a prompt."""
+    """What the plan needs of a message; `tokens` is its size in a prompt."""
 
     id: str
     role: Role
@@ -37,8 +37,8 @@ class Foldable:
 class PlanLimits:
     """Names and defaults are those of the settings; tokens of the tiers come from the budget.
 
-    `target_tokens` is what the verbatim messages may take, `pinned_tokens` what the kept ones may, and
-    `summary_tokens` what all summaries together may (None: no more than 35 % of what they stand for).
+    `target_tokens` is what the verbatim messages may take, `pinned_tokens` what the pinned ones may, and
+    `summary_tokens` what all summaries together may (None: at most 35 % of what they cover).
     """
 
     target_tokens: int
@@ -53,7 +53,7 @@ class PlanLimits:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Messages that become one summary of level 0. `small_talk`: nothing else was said in them."""
+    """Messages that become one summary of level 0. `small_talk`: they contain nothing else."""
 
     covers: tuple[str, ...]
     small_talk: bool = False
@@ -61,7 +61,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Neighbouring summaries that become one, each given by what it covers."""
+    """Adjacent summaries that become one, each identified by what it covers."""
 
     parts: tuple[tuple[str, ...], ...]
     level: int
@@ -73,11 +73,10 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPlan:
-    """What to do, in this order: re-make stale summaries (ids), fold, merge.
+    """What to do, in this order: remake stale summaries (ids), fold, merge.
 
-    `start` is the index of the first verbatim message once that is done; `pinned` are the messages before it
-    that stay word for word beside the summaries that cover them, in their order. `most` is what a new summary
-    may have of the tokens for summaries.
+    `start` is the index of the first verbatim message after that. `pinned` are earlier messages that stay
+    verbatim beside the summaries that cover them, in order. `most` is the most tokens of a new summary.
     """
 
     start: int
@@ -101,11 +100,10 @@ class _Node:
 def foldables(
     branch: Sequence[Message], tokens: Sequence[int], summaries: Sequence[Summary] = ()
 ) -> list[Foldable]:
-    """What the plan has to know of a branch; `tokens` are the messages' sizes in a prompt.
+    """Returns what the plan needs of a branch; `tokens` are the messages' sizes in a prompt.
 
-    A failed reply weighs nothing and says nothing. Of what was summarised long ago, or is the far beginning
-    of a long talk that was imported, only what was marked or asked to be remembered is still important: it is
-    not read in full.
+    A failed reply has no tokens and no importance. Messages summarised long ago, or at the far beginning of a
+    long import, are not read in full: they are important only if marked or asked to be remembered.
     """
     found = active_summaries([message.id for message in branch], summaries)
     summarised = min(found[-1].end if found else 0, len(branch) - _READ_AGAIN)
@@ -126,7 +124,7 @@ def _foldable(message: Message, tokens: int, *, old: bool) -> Foldable:
 
 
 def turn_starts(roles: Sequence[Role]) -> list[int]:
-    """Indices at which turns begin: with the person's words, and at the beginning."""
+    """Returns the indices at which turns begin: the start, and each user message."""
     starts: list[int] = []
     for index, role in enumerate(roles):
         if not starts or role is Role.USER or index - starts[-1] >= _LONGEST_TURN:
@@ -135,12 +133,11 @@ def turn_starts(roles: Sequence[Role]) -> list[int]:
 
 
 def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
-    """The oldest turns fold in batches until what stays verbatim is within the limits.
+    """Folds the oldest turns in batches until what stays verbatim is within the limits.
 
-    `messages` are all of the branch, failed replies too, so that what a summary covers has no gaps. The last
-    `recent_messages_min` messages never fold, whatever they weigh. Runs of small talk fold along
-    with the batch that they touch. More batches than summaries may stand (a long conversation that was
-    imported) are not made one by one: the oldest become one.
+    `messages` are all of the branch, failed replies too, so that a summary covers no gaps. The last
+    `recent_messages_min` messages never fold, whatever their size. Runs of small talk fold with the adjacent
+    batch. If there are more batches than allowed summaries (a long import), the oldest become one batch.
     """
     found = active_summaries([m.id for m in messages], summaries, keep=limits.recent_messages_min)
     covered = found[-1].end if found else 0
@@ -163,12 +160,12 @@ def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: Pla
 
 
 def plan_all(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
-    """As `plan`, but everything folds except the last `recent_messages_min` messages (to the turn)."""
+    """As `plan`, but folds everything except the last `recent_messages_min` messages (to the turn)."""
     return plan(messages, summaries, replace(limits, target_tokens=-1))
 
 
 def pinned(messages: Sequence[Foldable], start: int, limits: PlanLimits) -> tuple[str, ...]:
-    """Important messages before `start`, the most relevant first until the room is taken, in their order.
+    """Returns important messages before `start`, most relevant first while they fit, in branch order.
 
     Relevance is importance times `relevance_decay` for every turn since.
     """
@@ -195,7 +192,7 @@ def _turn_of(messages: Sequence[Foldable]) -> list[int]:
 def _tail(
     messages: Sequence[Foldable], starts: Sequence[int], covered: int, limits: PlanLimits
 ) -> list[tuple[int, int]]:
-    """Batches of the turns after `covered`, so many that the rest is within the limits."""
+    """Returns batches of the turns after `covered`, as many as needed to meet the limits."""
     latest = len(messages) - limits.recent_messages_min
     borders = [at for at in starts if covered < at <= latest]
     weights = [m.tokens for m in messages]
@@ -215,7 +212,7 @@ def _tail(
 
 
 def _batch(messages: Sequence[Foldable], at: int, borders: Sequence[int], limits: PlanLimits) -> int:
-    """How many turns from `at` on make a batch; small talk does not count, up to a bound."""
+    """Returns how many turns from `at` on make a batch; small talk does not count, up to a bound."""
     counted = 0
     for number, (begin, end) in enumerate(pairwise((at, *borders))):
         small = all(m.importance.small_talk for m in messages[begin:end])
@@ -228,14 +225,14 @@ def _batch(messages: Sequence[Foldable], at: int, borders: Sequence[int], limits
 
 
 def _within(stretch: Stretch, starts: Sequence[int], limits: PlanLimits) -> list[tuple[int, int]]:
-    """Batches of a stretch between two summaries: all of it, since it cannot stay verbatim."""
+    """Returns batches of all of a stretch between two summaries, which cannot stay verbatim."""
     inner = [at for at in starts if stretch.start < at < stretch.end]
     edges = [stretch.start, *inner[limits.summary_turns - 1 :: limits.summary_turns], stretch.end]
     return _at_most(limits.max_summaries, list(pairwise(edges)))
 
 
 def _at_most(count: int, batches: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The newest stay as they are; the oldest become one when there are more than `count`."""
+    """Joins the oldest batches into one so that at most `count` remain."""
     if len(batches) <= count:
         return batches
     cut = len(batches) - count
@@ -247,12 +244,11 @@ def _fold(messages: Sequence[Foldable]) -> Fold:
 
 
 def _merges(nodes: list[_Node], most: int) -> tuple[Merge, ...]:
-    """Merges neighbours until at most `most` stand: those two that are nearest to each other in length, of
-    several the oldest.
+    """Merges neighbours until at most `most` remain: the pair most alike in length, of equals the oldest.
 
-    A message is summarised anew whenever what holds it is merged. So what stands for much waits until there
-    is more to be merged with it: of 10,000 messages the first are read 26 times, and not 250. What would be
-    merged twice in a row is merged once, from all its parts.
+    A message is summarised again whenever its summary is merged, so a summary of many messages waits for an
+    equally large one: of 10,000 messages the first are read 26 times, not 250. What would be merged twice in
+    a row is merged once, from all its parts.
     """
     while len(nodes) > max(1, most):
         lengths = [sum(map(len, node.parts)) for node in nodes]

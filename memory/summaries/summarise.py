@@ -1,4 +1,4 @@
-"""Summaries: a model's words where they pass the checks, the source's own sentences where they do not."""
+"""Summaries: a model's text if it passes the checks, else the source's own sentences."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _HEADER_SHARE = 3
 class Draft:
     """A summary before it is stored.
 
-    `model` is the fingerprint of the model that was asked; with `fallback` none of its answers passed, or (no
+    `model` is the fingerprint of the model that was asked. With `fallback` none of its answers passed, or (no
     `model`) none was asked.
     """
 
@@ -53,10 +53,10 @@ class _Source:
 
 
 class Trust:
-    """Whether a model is worth asking: each answer that fails costs seconds, and small models fail for hours.
+    """Decides whether to ask a model: each failed answer costs seconds, and small models fail for hours.
 
-    After `patience` failures in a row only every `rest`-th summary is asked for, until one passes. The others
-    are made without it; they are improved when there is time.
+    After `patience` failures in a row only every `rest`-th summary is requested, until one passes. The others
+    are made without the model; they are improved when there is time.
     """
 
     def __init__(self, *, patience: int = 3, rest: int = 8) -> None:
@@ -77,17 +77,17 @@ class Trust:
 
 
 class Vectors(Protocol):
-    """Makes vectors where it can."""
+    """Makes vectors where possible."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]] | None:
-        """One for each text; None where the model for it fails. How central words are decides alone then."""
+        """Returns one vector for each text; None if the model fails: then word centrality alone is used."""
         ...
 
 
 class Summariser:
     """Summarises messages, and merges summaries.
 
-    `results` remembers a model's answers, `checkpoint` is awaited between steps so that turns go first, and
+    `results` caches a model's answers, `checkpoint` is awaited between steps so that turns run first, and
     `task_tokens` is the size of the model's context for tasks. Raises what these raise.
     """
 
@@ -108,13 +108,13 @@ class Summariser:
         self._asker = Asker(model, counter, results=results, checkpoint=checkpoint, task_tokens=task_tokens)
 
     async def fingerprint(self) -> str:
-        """Of the model that is asked. Loads it when need be."""
+        """Returns the fingerprint of the model that is asked. Loads it if necessary."""
         return await self._asker.fingerprint()
 
     async def summarise(
         self, texts: Sequence[SourceMessage], *, most: int | None = None, session_id: str | None = None
     ) -> Draft:
-        """A summary of at most 35 % of the tokens of `texts` (short ones: 40 tokens), and at most `most`."""
+        """Returns a summary of at most 35 % of the tokens of `texts` (short: 40 tokens), at most `most`."""
         return await self._drafted(await self._of_messages(texts, most, session_id))
 
     async def merge(
@@ -125,7 +125,7 @@ class Summariser:
         most: int | None = None,
         session_id: str | None = None,
     ) -> Draft:
-        """One summary of neighbouring ones; `texts` are the messages that they stand for.
+        """Merges adjacent summaries into one; `texts` are the messages that they cover.
 
         It has at most 35 % of the tokens of the messages, and at most `most`.
         """
@@ -134,8 +134,10 @@ class Summariser:
     async def quick(
         self, texts: Sequence[SourceMessage], *, most: int | None = None, shortened: bool = True
     ) -> Draft:
-        """As `summarise`, at once: without any model, marked `fallback`. Not `shortened`, it says all that
-        `most` has room for."""
+        """As `summarise`, but at once without any model, and marked `fallback`.
+
+        Unless `shortened`, it uses all of `most`.
+        """
         source = await self._of_messages(texts, most, None)
         if not shortened and most is not None:
             source = replace(source, most=most)
@@ -144,7 +146,7 @@ class Summariser:
     async def quick_merge(
         self, parts: Sequence[Summary], texts: Sequence[SourceMessage], *, most: int | None = None
     ) -> Draft:
-        """As `merge`, at once: without any model, marked `fallback`."""
+        """As `merge`, but at once without any model, and marked `fallback`."""
         source = await self._of_summaries(parts, texts, most, None)
         return await self._extracted(source, None, None) if source.passages else self._nothing(source)
 
@@ -171,7 +173,7 @@ class Summariser:
         passages = tuple(
             passage
             for part in parts
-            # What a person has written into a summary is meant to be kept.
+            # What a user has written into a summary is meant to be kept.
             for passage in of_summary(part.text, speakers, important=part.edited)
         )
         question = Question("merge", units, speakers, session_id)
@@ -190,7 +192,7 @@ class Summariser:
         return Draft(await self._completed(text, source), source.topics, model=model)
 
     def _nothing(self, source: _Source) -> Draft:
-        """Of messages that say nothing it is enough to know that they were there: no model is asked."""
+        """Returns a header only: for messages that say nothing no model is asked."""
         about = ["small talk"] if source.question.units else []
         return Draft(header(source.span, about) if source.span else "", tuple(about))
 
@@ -221,7 +223,7 @@ class Summariser:
         return Draft(text, source.topics, fallback=True, model=model)
 
     async def _candidates(self, passages: Sequence[Passage], embedder: Vectors | None) -> list[Ranked]:
-        """The passages with their worth; of very many only the most telling, in order."""
+        """Returns the passages with their scores; of very many only the best, in text order."""
         texts = [passage.text for passage in passages]
         central = normalised(await asyncio.to_thread(centrality_of_words, Gently(texts)))
         if len(passages) > _MOST_EMBEDDED:
@@ -246,7 +248,7 @@ class Summariser:
         return vectors
 
     async def _fitting(self, top: str, kept: list[Passage], most: int) -> str:
-        """`top` and the passages below it, without the last ones when that is counted as too long."""
+        """Joins `top` and the passages, dropping the last ones while the result is too long."""
         while True:
             text = "\n".join(part for part in (top, compose(kept)) if part)
             if not kept or (await self._counter.count([text]))[0] <= most:
@@ -254,11 +256,11 @@ class Summariser:
             kept = kept[:-1]
 
     async def _clipped(self, one: Ranked, room: int) -> str:
-        """The beginning of one sentence, as much of it as fits."""
+        """Returns as much of the beginning of one sentence as fits."""
         line, length = one.passage.line, len(one.passage.line)
         while length > 1:
             length = length * 3 // 4
-            # At a word's end, where there are words.
+            # At the end of a word, where there are spaces.
             text = f"{line[: line.rfind(' ', length // 2, length) + 1 or length].rstrip()} …"
             if (await self._counter.count([text]))[0] <= room:
                 return text

@@ -1,4 +1,4 @@
-"""What a model's summary must pass before it may stand for what was said: pure checks of its text."""
+"""Pure checks that a model's summary must pass before it may replace messages."""
 
 import re
 from collections import Counter
@@ -10,10 +10,10 @@ from memory.summaries.importance import phrases
 from memory.summaries.languages import language, script
 
 SHARE = 0.35
-"""The longest a summary may be, as a share of the tokens that it stands for."""
+"""The longest a summary may be, as a share of the tokens that it covers."""
 
 LEAST_TOKENS = 40
-"""Shorter than this no summary has to be (unless its source is)."""
+"""No summary has to be shorter than this, unless its source is."""
 
 _ECHO_WORDS = 6
 _LOOP_WORDS = 4
@@ -42,7 +42,7 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One flaw and what shows it (words of the summary, never logged)."""
+    """One flaw and its evidence (words of the summary, never logged)."""
 
     flaw: Flaw
     details: tuple[str, ...] = field(default=(), repr=False)
@@ -50,7 +50,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a summary is held against. `prompt` is the text around the source that must not come back."""
+    """What a summary is checked against. `prompt` is the text around the source, which must not be echoed."""
 
     source: str = field(repr=False)
     speakers: tuple[str, ...]
@@ -59,12 +59,12 @@ class Rule:
 
 
 def longest(source_tokens: int) -> int:
-    """The most tokens of a summary of so many: 35 %, but at least 40 where the source has them."""
+    """Returns the most tokens of a summary: 35 % of the source, but at least 40 where the source has them."""
     return max(int(source_tokens * SHARE), min(source_tokens, LEAST_TOKENS))
 
 
 def tidied(text: str, *, cut_off: bool = False) -> str:
-    """A model's answer without what it says around it; when it was cut off, up to its last whole sentence."""
+    """Strips the text around a model's answer; one that was cut off ends with its last whole sentence."""
     tidy = _preamble(text.strip()).strip('"“”').strip()
     if cut_off:
         ends = [match.end() for match in _SENTENCE_END.finditer(tidy)]
@@ -73,14 +73,14 @@ def tidied(text: str, *, cut_off: bool = False) -> str:
 
 
 def _preamble(text: str) -> str:
-    """Cuts off `Here is a short summary of the conversation:` and the like."""
+    """Removes `Here is a short summary of the conversation:` and the like."""
     first, colon, rest = text.partition(":")
     said = len(first) <= _LONGEST_PREAMBLE and "\n" not in first and phrases().preamble.search(first)
     return rest.strip().removeprefix("**") if colon and said else text
 
 
 def flaws(text: str, tokens: int, rule: Rule) -> list[Refused]:
-    """Everything that is wrong with a summary of `tokens` tokens; empty when it may stand."""
+    """Returns everything wrong with a summary of `tokens` tokens; empty when it passes."""
     if not any(char.isalnum() for char in text):
         return [Refused(Flaw.EMPTY)]
     evidence = Evidence(rule.source, also=" ".join((*rule.speakers, "User Assistant Summary")))
@@ -117,13 +117,13 @@ def _echoes(text: str, prompt: str) -> bool:
 
 
 def _is_dialogue(text: str, speakers: tuple[str, ...]) -> bool:
-    """Whether it goes on with the talk instead of telling of it: lines that begin with who speaks."""
+    """Whether the text continues the dialogue instead of summarising it: lines begin with a speaker."""
     labels = {fold(name) for name in (*speakers, "User", "Assistant", "Human", "AI", "System")}
     return sum(fold(match.group(1).strip()) in labels for match in _SPEECH.finditer(text)) > 1
 
 
 def loops(text: str) -> bool:
-    """Whether a text says the same over and over."""
+    """Whether a text repeats itself."""
     words = _folded(text)
     most = Counter(_grams(words, _LOOP_WORDS)).most_common(1)
     lines = Counter(" ".join(_folded(line)) for line in re.split(r"[\n.!?]", text))

@@ -1,1 +1,1 @@
-"""Keyslots: how the key of a room is kept and opened."""
+"""The vault: how the key of a room is stored and unlocked."""

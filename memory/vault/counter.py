@@ -1,9 +1,10 @@
-"""A count of a room's commits, kept outside its database: one that is older than it was is noticed.
+"""A count of a room's commits, kept outside its database to detect a database older than it was.
 
     {"atlas_counter": 1, "room": "open", "count": 12, "noticed_at": null, "mac": "<hex>"}
 
-The code is HMAC-SHA256 with a key derived from the room's, so nobody else can count on. Who can write files
-can put back an old count together with an old database: that is not noticed.
+The MAC is HMAC-SHA256 with a key derived from the room's key, so nobody else can write a valid count.
+Restoring an old count together with an old database is not detected; anyone who can write the files can do
+that.
 """
 
 import hmac
@@ -31,19 +32,21 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @dataclass(frozen=True, slots=True)
 class CounterReading:
-    """`count` is None when there is no counter, or none that this key made; `present` tells which."""
+    """What a counter says. `count` is None when there is no counter, or none made by this key; `present`
+    tells which."""
 
     count: int | None
     present: bool
 
 
 def counter_path(database: Path) -> Path:
-    """Where the counter of a room's database is kept."""
+    """Returns the path of the counter of a room's database."""
     return database.with_suffix(".count")
 
 
 def noticed_at(database: Path) -> datetime | None:
-    """When the room was last found older than its counter. Told without a key, so not authenticated."""
+    """Returns when the room was last found older than its counter. Read without a key, so not
+    authenticated."""
     try:
         return _read(counter_path(database)).noticed_at
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -63,7 +66,7 @@ class CommitCounter:
         self._noticed_at: datetime | None = None
 
     def read(self) -> CounterReading:
-        """What it says. Nothing is raised: a counter that cannot be read is none."""
+        """Reads the counter. Raises nothing: a counter that cannot be read has no count."""
         try:
             found = _read(self._path)
         except FileNotFoundError:

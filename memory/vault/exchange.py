@@ -1,11 +1,12 @@
-"""Other rooms in place of the present ones, all at once: for restoring, rekeying and salvaging.
+"""Replaces all rooms at once by new ones: for restoring, rekeying and salvaging.
 
-The new rooms are prepared in a folder beside the present one. When they are complete and on the disk, a note
-says so, and from then on they are the rooms, however often the program is killed: what is left of
+The new rooms are prepared in a folder beside the present one. When they are complete and durable, a note is
+written; from then on they are the rooms, even if the program is killed repeatedly. `recover` completes the
+remaining steps at the next start:
 
     1. rooms -> rooms.former    2. rooms.next -> rooms    3. rooms.former: kept under a name, or destroyed
 
-is done by `recover`, at the next start. Before the note, nothing has happened.
+Before the note is written, nothing has changed.
 """
 
 import os
@@ -24,13 +25,13 @@ WAIT_S = 10.0
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """`keep` is the name under which the former rooms stay; empty when they are to be destroyed."""
+    """`keep` is the name under which the former rooms are kept; empty when they are to be destroyed."""
 
     keep: str = ""
 
 
 class AtomicRoomSwap:
-    """The exchange of one home's rooms."""
+    """The exchange of the rooms of one home."""
 
     def __init__(self, rooms: Path) -> None:
         self.rooms = rooms
@@ -41,7 +42,7 @@ class AtomicRoomSwap:
 
     @contextmanager
     def prepared(self) -> Iterator[Path]:
-        """An empty folder for the new rooms. What is not put in place by `put_in_place` goes again.
+        """Yields an empty folder for the new rooms, removed at the end unless `put_in_place` was called.
 
         Raises `ExchangeUnfinished` while another process does the same, `StorageFull`.
         """
@@ -54,7 +55,8 @@ class AtomicRoomSwap:
                 shred_folder(self.next)
 
     def put_in_place(self, *, keep: str = "") -> None:
-        """Makes the prepared rooms the rooms; inside `prepared`. Raises `StorageFull`: nothing changed."""
+        """Makes the prepared rooms the present ones; call it inside `prepared`. Raises `StorageFull`: nothing
+        changed."""
         with translated_os():
             for file in self.next.iterdir():
                 _sync(file)
@@ -63,7 +65,7 @@ class AtomicRoomSwap:
         self._finish()
 
     def carry_over(self, name: str) -> None:
-        """Gives the prepared rooms a file of the present ones as it is. Raises `StorageFull`."""
+        """Copies a file of the present rooms unchanged to the prepared ones. Raises `StorageFull`."""
         source, target = self.rooms / name, self.next / name
         with translated_os():
             try:
@@ -73,7 +75,7 @@ class AtomicRoomSwap:
                 target.chmod(0o600)
 
     def recover(self) -> None:
-        """Finishes what a killed process had begun; removes what it had only prepared.
+        """Finishes an exchange that a killed process had begun; removes rooms that were only prepared.
 
         Does nothing while another process is at it. Raises `StorageFull`.
         """
@@ -108,7 +110,7 @@ class AtomicRoomSwap:
                 return
             if self.next.exists():
                 if self._former.exists() and self.rooms.exists():
-                    # Whoever looked in between made it; it is empty.
+                    # Created by a process that looked in between; it is empty.
                     self.rooms.rmdir()
                 elif self.rooms.exists():
                     self.rooms.rename(self._former)
@@ -129,7 +131,7 @@ class AtomicRoomSwap:
         except FileNotFoundError:
             return None
         except msgspec.DecodeError:
-            # Empty, or another program's. What was begun is finished, and nothing is destroyed for its sake.
+            # Empty, or written by another program. The exchange is finished, and the former rooms are kept.
             return _Note(self._unused_name()) if self._former.exists() else None
 
     def _unused_name(self) -> str:

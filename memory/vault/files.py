@@ -1,4 +1,4 @@
-"""Small files that survive a crash: written whole, readable by their owner alone, and shredded."""
+"""Small files that survive a crash: written atomically, readable by their owner only, shredded on removal."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from memory.kinds import RoomKind
 
 @contextmanager
 def translated_os() -> Iterator[None]:
-    """Raises `StorageFull` in place of the system's refusal to write (no space, read-only, no permission)."""
+    """Raises `StorageFull` when the system refuses to write (no space, read-only, no permission)."""
     try:
         yield
     except OSError as error:
@@ -25,13 +25,14 @@ def translated_os() -> Iterator[None]:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Creates the folder, and what is above it, with mode 0700. Raises `StorageFull`."""
+    """Creates the folder and its parents with mode 0700. Raises `StorageFull`."""
     with translated_os():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a file to read it. Raises OSError, also for what is none: a pipe would be waited for."""
+    """Opens a file for reading. Raises OSError, also if it is not a regular file: reading a pipe could
+    block."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -42,8 +43,8 @@ def open_regular(path: Path) -> BinaryIO:
 def sync_folder(folder: Path) -> None:
     """Makes renames in the folder durable, as far as the file system can. Windows offers no such call.
 
-    It is called when a rename has happened already: every reader sees the new file, and to report a failure
-    would say of a change in force that it was not made. Some file systems cannot sync a folder at all.
+    Errors are ignored. The rename has already happened and every reader sees the new file, so an error would
+    report a change in force as not made. Some file systems cannot sync a folder at all.
     """
     if os.name == "nt":
         return
@@ -56,9 +57,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Replaces the file in one step with mode 0600; when this returns the new content is on the disk.
+    """Replaces the file atomically with mode 0600; when this returns, the new content is on disk.
 
-    Raises `StorageFull`; the old file is then as it was. Nothing is raised once the new one has its place.
+    Raises `StorageFull`; the old file is then unchanged. Nothing is raised once the new file is in place.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     with translated_os():
@@ -77,7 +78,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def _remove_drafts(path: Path) -> None:
-    """Drafts that a crash left behind hold wrapped keys of an older state."""
+    """Removes drafts left by a crash: they contain wrapped keys of an older state."""
     for stale in path.parent.glob(f".{path.name}.*.tmp"):
         stale.unlink(missing_ok=True)
 
@@ -87,10 +88,10 @@ _STEP = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Shredded:
-    """How many files went, how many bytes they had, and how many held keys and were overwritten first.
+    """How many files were removed, how many bytes they had, and how many contained keys and were overwritten
+    first.
 
-    Files of the private room are not among `files` and `bytes`: how much there was in it is nobody's
-    business.
+    Files of the private room are not counted in `files` and `bytes`: their amount stays private.
     """
 
     files: int = 0
@@ -99,14 +100,14 @@ class Shredded:
 
 
 def holds_keys(file: Path) -> bool:
-    """Keyslot files, their copies, and drafts of either."""
+    """Returns whether it is a keyslot file, a copy of one, or a draft of either."""
     return ".keys" in file.name
 
 
 def shred_folder(folder: Path) -> Shredded:
-    """Overwrites every keyslot file of a folder, then removes the folder. One that is not there is fine.
+    """Overwrites every keyslot file of a folder, then removes the folder, which need not exist.
 
-    A file with other names elsewhere is not overwritten: it is still in use there. Raises `OSError`.
+    A file with other hard links is not overwritten: it is still in use there. Raises `OSError`.
     """
     if not folder.is_dir():
         return Shredded()
@@ -122,7 +123,7 @@ def shred_folder(folder: Path) -> Shredded:
 
 
 def shred_file(file: Path) -> Shredded:
-    """Overwrites a file that holds keys among other things, then removes it. Raises `OSError`."""
+    """Overwrites a file that contains keys among other things, then removes it. Raises `OSError`."""
     _overwrite(file)
     file.unlink()
     sync_folder(file.parent)
@@ -130,9 +131,9 @@ def shred_file(file: Path) -> Shredded:
 
 
 def _overwrite(file: Path) -> None:
-    """Random bytes in place of the file's own, on the disk before this returns.
+    """Overwrites the file with random bytes, durably.
 
-    Disks that write elsewhere than they are told (flash memory does) may keep the old ones for a while.
+    Disks that write elsewhere than requested (as flash memory does) may keep the old bytes for a while.
     """
     left = file.stat().st_size
     with file.open("r+b", buffering=0) as out:

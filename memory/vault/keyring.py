@@ -1,4 +1,4 @@
-"""The seam to the system keyring, and the random secret there that wraps a room's key."""
+"""The protocol of the system keyring, and the random secret stored there that wraps a room's key."""
 
 import secrets
 from datetime import datetime
@@ -27,22 +27,23 @@ class KeyringTrouble(StrEnum):
 
 
 class KeyringPort(Protocol):
-    """Keeps small secrets under a name. Every call raises `KeyringUnavailable` and ends within seconds."""
+    """Stores small secrets under a name. Every call may raise `KeyringUnavailable` and ends within
+    seconds."""
 
     def backend(self) -> str:
-        """The name of the keyring in use, if it is one that we trust."""
+        """Returns the name of the keyring in use, if it is a trusted one."""
         ...
 
     def store(self, entry: str, secret: bytes) -> str:
-        """Keeps the secret, reads it back, and returns the name of the keyring that has it."""
+        """Stores the secret, reads it back, and returns the name of the keyring that has it."""
         ...
 
     def fetch(self, entry: str) -> bytes | None:
-        """The secret; None when the keyring has no such entry."""
+        """Returns the secret; None when the keyring has no such entry."""
         ...
 
     def remove(self, entry: str) -> None:
-        """Forgets the secret; an entry that is not there is fine."""
+        """Deletes the secret, if it exists."""
         ...
 
 
@@ -54,7 +55,7 @@ class KeyringOfARoom:
         self._keyring = keyring
 
     def trusted(self) -> KeyringPort:
-        """Raises `KeyringUnavailable`."""
+        """Returns the keyring. Raises `KeyringUnavailable`."""
         if self._room is not RoomKind.OPEN:
             raise KeyringUnavailable("", KeyringTrouble.NOT_FOR_THIS_ROOM)
         if self._keyring is None:
@@ -62,14 +63,14 @@ class KeyringOfARoom:
         return self._keyring
 
     def wrap(self, place: SlotPlace, key: RoomKey, now: datetime) -> KeyringSlot:
-        """A slot whose secret the keyring holds. Raises `KeyringUnavailable`."""
+        """Returns a slot whose secret is stored in the keyring. Raises `KeyringUnavailable`."""
         slot_id = new_slot_id()
         kek = secrets.token_bytes(KEK_BYTES)
         backend = self.trusted().store(self._entry(slot_id), kek)
         return keyring_slot(place, key, kek, slot_id=slot_id, backend=backend, now=now)
 
     def secret_of(self, slot: KeyringSlot) -> bytes:
-        """From the same keyring that was given it. Raises `KeyringUnavailable`."""
+        """Returns the slot's secret, from the keyring that stored it. Raises `KeyringUnavailable`."""
         keyring = self.trusted()
         backend = keyring.backend()
         if backend != slot.backend:
@@ -80,7 +81,7 @@ class KeyringOfARoom:
         return kek
 
     def forget(self, slot_id: str) -> bool:
-        """Has the keyring forget the secret of a slot that is gone; returns whether it did."""
+        """Deletes the secret of a removed slot from the keyring; returns whether it did."""
         try:
             if self._keyring is not None:
                 self._keyring.remove(self._entry(slot_id))

@@ -1,10 +1,10 @@
-"""The process that talks to the system keyring: `python -m memory.vault.keyring_child`.
+"""The child process that talks to the system keyring: `python -m memory.vault.keyring_child`.
 
-A keyring whose collection is locked can wait for ever for a dialogue that nobody sees, so it is never asked
-in the process that has a person waiting. One request on standard input, one answer on standard output.
+A locked keyring can wait forever for a dialogue that nobody sees, so the process that serves the user never
+calls it directly. One request on standard input, one answer on standard output.
 
-It may read what is installed and configured, and talk to other programs of this computer (to the bus, behind
-which the keyring is); it writes nothing, starts nothing and has no network.
+The child may read what is installed and configured, and talk to other programs of this computer (to the bus,
+behind which the keyring is). It writes nothing, starts nothing and has no network.
 """
 
 import os
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SERVICE = "atlas-desktop"
 
-# Keyrings that keep secrets encrypted for the person who is logged in. Everything else is refused: `null`
-# forgets, `fail` refuses, and the files of `keyrings.alt` are readable or merely encoded.
+# Keyrings that keep secrets encrypted for the user who is logged in. Everything else is refused: `null`
+# discards secrets, `fail` refuses, and the files of `keyrings.alt` are readable or merely encoded.
 TRUSTED = frozenset(
     {
         "keyring.backends.SecretService.Keyring",
@@ -42,7 +42,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`trouble` is None when all went well."""
+    """`trouble` is None on success."""
 
     backend: str = ""
     secret: bytes | None = None
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def main(trusted: frozenset[str] = TRUSTED, *, confined: bool = True) -> None:
     begin_child()
-    # Whatever a backend prints must not get into the answer.
+    # Output of a backend must not get into the answer.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
         if confined:
@@ -61,7 +61,8 @@ def main(trusted: frozenset[str] = TRUSTED, *, confined: bool = True) -> None:
 
 
 def give_up_rights() -> None:
-    """Leaves what keyrings need: what is installed and configured, and the bus."""
+    """Gives up all rights except those keyrings need: to read what is installed and configured, and the
+    bus."""
     from keyring.util import platform_
 
     installed = (*filter(None, sys.path), "/usr", "/lib", "/lib64", "/etc", "/var/lib/dbus")
@@ -69,7 +70,7 @@ def give_up_rights() -> None:
 
 
 def answer(request: Request, trusted: frozenset[str] = TRUSTED) -> Answer:
-    """Does what is asked of the keyring that this machine is set up to use, if it is one we trust."""
+    """Performs the request on the keyring that this machine is configured to use, if it is a trusted one."""
     from keyring.errors import KeyringLocked
 
     name = ""
@@ -88,7 +89,7 @@ def answer(request: Request, trusted: frozenset[str] = TRUSTED) -> Answer:
 
 
 def _chosen() -> "KeyringBackend | None":
-    """The configured keyring. Of a chain only its first link: the others are not what was agreed to."""
+    """Returns the configured keyring; of a chain only the first: the user did not agree to the others."""
     import keyring
     from keyring.backends.chainer import ChainerBackend
 

@@ -9,10 +9,10 @@ SALT_BYTES = 16
 
 
 class RoomKey:
-    """32 random bytes that encrypt a room's database, and the 16-byte salt that belongs to it.
+    """32 random bytes that encrypt a room's database, and its 16-byte salt.
 
-    The salt is the one SQLCipher writes at the start of the file. Keeping it beside the key means that a
-    damaged file header does not lock anyone out.
+    SQLCipher writes the salt at the start of the file. Keeping it beside the key means that a damaged file
+    header does not lock anyone out.
     """
 
     __slots__ = ("_data", "_salt")
@@ -37,7 +37,8 @@ class RoomKey:
         return self._salt
 
     def sqlcipher_hex(self) -> str:
-        """96 hexadecimal digits, key then salt: SQLCipher's raw form, which skips its own key derivation."""
+        """Returns 96 hexadecimal digits, key then salt: SQLCipher's raw form, which skips its key
+        derivation."""
         return (self._data + self._salt).hex()
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""The keyslot file: two copies of one checksummed document that wraps the data key for each way in."""
+"""The keyslot file: two copies of a checksummed document with the data key, wrapped once per way in."""
 
 import hashlib
 import secrets
@@ -24,7 +24,7 @@ WRAPPED_BYTES = KEY_BYTES + _TAG_BYTES
 
 
 class SlotPlace(msgspec.Struct, frozen=True):
-    """Where a slot belongs; a slot that is copied elsewhere does not open."""
+    """Where a slot belongs; a slot copied elsewhere does not open."""
 
     vault_id: str
     room: str
@@ -81,7 +81,7 @@ class RecoverySlot(SlotBase, frozen=True, kw_only=True, tag="recovery"):
 
 
 class KeyringSlot(SlotBase, frozen=True, kw_only=True, tag="keyring"):
-    """`backend` is the keyring that holds the key-encryption key, under the slot's id."""
+    """`backend` is the keyring that stores the key-encryption key, under the slot's id."""
 
     KIND: ClassVar[str] = "keyring"
 
@@ -96,7 +96,7 @@ _UNSEALED = Sealed(b"", b"")
 
 
 def _associated(place: SlotPlace, slot: Slot) -> bytes:
-    """One canonical encoding of everything that says what the slot is: compact JSON of an array."""
+    """Returns a canonical encoding of everything that identifies the slot: compact JSON of an array."""
     return msgspec.json.encode(
         ["atlas keyslot 1", place.vault_id, place.room, place.room_salt, slot.id, slot.KIND, slot.bound()]
     )
@@ -110,7 +110,7 @@ def _sealed(slot: Slot, place: SlotPlace, kek: bytes, key: RoomKey) -> Sealed:
 
 
 def open_slot(slot: Slot, place: SlotPlace, kek: bytes) -> RoomKey | None:
-    """The room's key; None when `kek` is not the slot's."""
+    """Returns the room's key; None when `kek` is not the slot's."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -130,7 +130,8 @@ def passphrase_slot(
     *,
     salt: bytes | None = None,
 ) -> PassphraseSlot:
-    """With the `salt` of another room's slot one derivation opens both; each stays bound to its room."""
+    """Makes a slot. With the `salt` of another room's slot, one derivation opens both; each stays bound to
+    its room."""
     draft = PassphraseSlot(
         id=_new_id(),
         created_at=now,
@@ -158,7 +159,7 @@ def keyring_slot(
 
 
 def new_salt() -> bytes:
-    """16 random bytes."""
+    """Returns 16 random bytes."""
     return secrets.token_bytes(KDF_SALT_BYTES)
 
 
@@ -167,14 +168,14 @@ def _new_id() -> str:
 
 
 def new_slot_id() -> str:
-    """16 hexadecimal digits, never used before."""
+    """Returns 16 random hexadecimal digits."""
     return _new_id()
 
 
 class SlotFactory:
-    """Makes slots with one salt, for as many rooms as it is asked to. Its recovery secret is new.
+    """Makes slots with one salt for any number of rooms. Its recovery secret is new, unless one is given.
 
-    Slots of different rooms that were made together are known by their salts.
+    Slots of different rooms made by one factory are recognised by their salts.
     """
 
     def __init__(self, kdf: KdfParams, salt: bytes | None = None, secret: bytes | None = None) -> None:
@@ -201,12 +202,13 @@ _MOST_SLOTS = 16
 
 
 class Keyslots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`room_made` turns true when the room's database exists for the first time: from then on a missing
-    database is a loss to be told of, before that it is a creation that was cut short.
+    """`room_made` becomes true when the room's database first exists. From then on a missing database is a
+    loss to report; before that, an interrupted creation.
 
-    `recovery_unseen` is true until the person has confirmed that the recovery key was written down.
-    `private_made`, of the open room, turns true when the private room has keys: from then on it is a loss
-    when they are not there."""
+    `recovery_unseen` is true until the user has confirmed that the recovery key was written down.
+    `private_made`, of the open room, becomes true when the private room has keys; from then on their absence
+    is a loss.
+    """
 
     vault_id: str
     room: str
@@ -246,7 +248,8 @@ class KeyslotFile:
         return any(path.exists() for path in self.paths)
 
     def read(self) -> tuple[Keyslots, tuple[CopyState, ...]]:
-        """The newest sound copy, and the state of each. Raises `KeyslotsDamaged` when there is none."""
+        """Returns the newest sound copy, and the state of each. Raises `KeyslotsDamaged` when there is
+        none."""
         found = [_read_copy(path) for path in self.paths]
         sound = [copy for copy in found if isinstance(copy, Keyslots)]
         if not sound:
@@ -260,8 +263,8 @@ class KeyslotFile:
         document = msgspec.json.encode(_Envelope(FORMAT, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
         first, second = self.paths
         write_durably(first, document)
-        # What the first copy says is in force from here on. To report a failure now would be untrue; the
-        # second copy shows as stale until it is healed.
+        # The first copy is in force from here on, so a failure reported now would be untrue. The second copy
+        # shows as stale until it is healed.
         with suppress(StorageFull):
             write_durably(second, document)
 

@@ -1,4 +1,4 @@
-"""Passphrases: what counts as one, how strong it is, and the key derived from it (Argon2id, RFC 9106)."""
+"""Passphrases: which are accepted, their strength, and the key derived from them (Argon2id, RFC 9106)."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class KdfParams:
     lanes: int = 4
 
     def checked(self) -> Self:
-        """Raises `ValueError` outside floor and caps."""
+        """Returns itself. Raises `ValueError` outside the floor and caps."""
         if not 64 * _MIB <= self.memory_kib <= 2048 * _MIB:
             raise ValueError("memory must be between 64 MiB and 2 GiB")
         if not 1 <= self.iterations <= 20:
@@ -36,7 +36,8 @@ DEFAULT_KDF = KdfParams()
 
 
 def derive(passphrase: bytes, salt: bytes, params: KdfParams) -> bytes:
-    """32 bytes. Raises `ValueError` for parameters out of bounds, `MemoryError` when there is too little."""
+    """Returns 32 bytes. Raises `ValueError` for parameters out of bounds, `MemoryError` when there is too
+    little."""
     from argon2.exceptions import HashingError
     from argon2.low_level import Type, hash_secret_raw
 
@@ -59,25 +60,25 @@ MINIMUM = 8
 
 
 def to_bytes(passphrase: str) -> bytes:
-    """UTF-8 of the NFC form: the same letters give the same bytes whatever keyboard or system typed them.
+    """Returns the UTF-8 of the NFC form: the same letters give the same bytes on any keyboard or system.
 
-    NFC changes the encoding of characters only, never which characters they are; nothing is stripped. A lone
-    surrogate, which no keyboard makes, is kept as it is.
+    NFC changes only the encoding of characters, never which characters they are; nothing is stripped. A lone
+    surrogate, which no keyboard makes, is kept unchanged.
     """
     return unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
 
 
 def checked(passphrase: str) -> str:
-    """The passphrase, if it may protect a vault. Raises `WeakPassphrase`."""
+    """Returns the passphrase, if it may protect a vault. Raises `WeakPassphrase`."""
     if len(unicodedata.normalize("NFC", passphrase)) < MINIMUM or not passphrase.strip():
         raise WeakPassphrase(MINIMUM)
     return passphrase
 
 
 class Passphrase:
-    """A passphrase that is derived once for each salt, however many slots it is tried on or put into.
+    """A passphrase that is derived once per salt, however many slots use it.
 
-    Kept no longer than the command that was given it. Its repr says nothing.
+    Kept no longer than the command that received it. Its repr is redacted.
     """
 
     __slots__ = ("_given", "_keks")
@@ -87,7 +88,7 @@ class Passphrase:
         self._keks: dict[tuple[bytes, KdfParams], bytes] = {}
 
     def kek(self, salt: bytes, params: KdfParams) -> bytes:
-        """32 bytes. Raises as `memory.vault.passphrase.derive`."""
+        """Returns 32 bytes. Raises the errors of `memory.vault.passphrase.derive`."""
         known = self._keks.get((salt, params))
         if known is None:
             known = self._keks[salt, params] = derive(self._given, salt, params)
@@ -101,17 +102,17 @@ def as_passphrase(given: str | Passphrase) -> Passphrase:
     return Passphrase(given) if isinstance(given, str) else given
 
 
-# zxcvbn's time grows steeply with length, and what is strong at 72 characters is strong.
+# zxcvbn's time grows steeply with length, and 72 strong characters are strong enough.
 _LONGEST = 72
 _SLOW_HASH = "offline_slow_hashing_1e4_per_second"
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """`score` runs from 0 (guessed at once) to 4 (strong).
+    """`score` ranges from 0 (guessed at once) to 4 (strong).
 
-    The time is that of someone who copied the files and tries ten thousand guesses a second, which Argon2id's
-    cost makes generous.
+    The time assumes an attacker who copied the files and tries ten thousand guesses a second. Argon2id's cost
+    makes that a generous assumption.
     """
 
     score: int
@@ -121,7 +122,7 @@ class Strength:
 
 
 def estimate(passphrase: str) -> Strength:
-    """Takes milliseconds; the passphrase is looked at in this process only."""
+    """Estimates a passphrase's strength in milliseconds; the passphrase does not leave this process."""
     from zxcvbn import zxcvbn
 
     if not passphrase:

@@ -1,7 +1,7 @@
-"""The recovery key: 160 random bits in a form that survives being written down by hand.
+"""The recovery key: 160 random bits in a form that can be written down by hand.
 
-Nine groups of four characters (RFC 4648 base32: A-Z and 2-7) with dashes; the last group is the first 20 bits
-of a SHA-256 over the others, so that a slip of the pen is told from a key that belongs to another vault.
+Nine groups of four characters (RFC 4648 base32: A-Z and 2-7) with dashes. The last group is the first 20 bits
+of a SHA-256 over the others, which distinguishes a typing error from a key of another vault.
 """
 
 import base64
@@ -21,7 +21,7 @@ _ALPHABET = re.compile(rf"[A-Z2-7]{{{_LETTERS}}}")
 
 
 def generate() -> bytes:
-    """20 random bytes."""
+    """Returns 20 random bytes."""
     return secrets.token_bytes(SECRET_BYTES)
 
 
@@ -30,13 +30,13 @@ def _checksum(secret: bytes) -> str:
 
 
 def to_text(secret: bytes) -> str:
-    """`ABCD-…`: nine groups of four."""
+    """Returns `ABCD-…`: nine groups of four."""
     letters = base64.b32encode(secret).decode() + _checksum(secret)
     return "-".join(letters[at : at + _GROUP] for at in range(0, _LETTERS, _GROUP))
 
 
 def from_text(text: str) -> bytes:
-    """The 20 bytes. Case, spaces and dashes do not matter, and 0, 1, 8 are read as O, I, B.
+    """Returns the 20 bytes. Case, spaces and dashes are ignored; 0, 1 and 8 are read as O, I and B.
 
     Raises `RecoveryKeyMistyped`.
     """
@@ -50,7 +50,7 @@ def from_text(text: str) -> bytes:
 
 
 def kek(secret: bytes, salt: bytes) -> bytes:
-    """The key-encryption key, 32 bytes: HKDF-SHA256 (RFC 5869). The secret needs no stretching."""
+    """Returns the 32-byte key-encryption key: HKDF-SHA256 (RFC 5869). The secret needs no stretching."""
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 

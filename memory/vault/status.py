@@ -1,4 +1,4 @@
-"""What can be told of a vault and its rooms without a key."""
+"""What can be read of a vault and its rooms without a key."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,9 +32,8 @@ class Flaw(StrEnum):
 
 
 def private_missing(folder: Path) -> bool:
-    """Whether the rooms in a folder have, or had, a private room of which the database or the key file is not
-    there or holds nothing. False where the open room's keys cannot be read: then there is more to worry
-    about."""
+    """Returns whether the rooms in a folder have, or had, a private room whose database or key file is
+    missing or empty. False where the open room's keys cannot be read, which is the greater problem."""
     database = folder / f"{RoomKind.PRIVATE}.db"
     there = database.is_file() and flaw(database, b"") is not Flaw.EMPTY
     keys = KeyslotFile(folder / f"{RoomKind.PRIVATE}.keys")
@@ -47,10 +46,10 @@ def private_missing(folder: Path) -> bool:
 
 
 def flaw(database: Path, salt: bytes) -> Flaw | None:
-    """What is wrong with a database at first sight; None for one that is not there, too.
+    """Returns what is visibly wrong with a database; None also if it does not exist.
 
-    SQLCipher writes the salt at the beginning of the file, as it is: where something else stands the file is
-    not this room's, or its first page is gone. What follows is seen only by who has the key.
+    SQLCipher writes the salt in plain form at the beginning of the file. If other bytes are there, the file
+    is not this room's, or its first page is lost. The rest can be checked only with the key.
     """
     try:
         size = database.stat().st_size
@@ -59,13 +58,13 @@ def flaw(database: Path, salt: bytes) -> Flaw | None:
     except FileNotFoundError:
         return None
     except OSError:
-        # It cannot be read, or is no file at all.
+        # It cannot be read, or is not a regular file.
         return Flaw.FOREIGN
     if size == 0:
         return Flaw.EMPTY
     if head != salt:
         return Flaw.FOREIGN
-    # While the log holds pages the file may end within one: it gets them from there.
+    # The file may end within a page while the log contains pages: they will complete it.
     log = database.with_name(f"{database.name}-wal")
     cut = size % PAGE != 0 and not (log.exists() and log.stat().st_size)
     return Flaw.CUT if cut else None
@@ -84,8 +83,8 @@ class SlotStatus:
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """What the keyslot file says of itself, without any key. `copies` maps file names to their state;
-    `flaw` is what can be seen of the database from outside."""
+    """What the keyslot file contains, read without a key. `copies` maps file names to their state; `flaw` is
+    what is visibly wrong with the database."""
 
     room: RoomKind
     vault_id: str

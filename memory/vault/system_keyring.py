@@ -1,4 +1,4 @@
-"""The system keyring, asked in a process of its own and never for longer than a few seconds."""
+"""Access to the system keyring, through a child process and with a time limit of a few seconds."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from memory.vault.keyring_child import Answer, Request
 from models.confinement import child_environment
 
 LIMIT_S = 10.0
-# Where the person's keyring is, and which is meant.
+# Where the user's keyring is, and which one is configured.
 _ENVIRONMENT = (
     "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CURRENT_DESKTOP",
     "DBUS_SESSION_BUS_ADDRESS", "PYTHON_KEYRING_BACKEND", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
@@ -36,7 +36,7 @@ class SystemKeyring:
 
     def store(self, entry: str, secret: bytes) -> str:
         stored = self._ask(Request("store", entry, secret))
-        # Read in another process: what only lives in the one that wrote it is not kept.
+        # Read by another process: a secret that exists only in the process that wrote it is not kept.
         if self._ask(Request("fetch", entry)).secret != secret:
             raise KeyringUnavailable(stored.backend, KeyringTrouble.NOT_KEPT)
         return stored.backend

@@ -1,4 +1,4 @@
-"""Backups, restores and repairs as values, and the seam behind which they are made."""
+"""The values of backups, restores and repairs, and the protocols of the code that makes them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from memory.vault.keys import RoomKey
 
 RoomKeys = Mapping[RoomKind, RoomKey]
 SUFFIX = ".atlas-backup"
-"""How the names of backups end."""
+"""The file name extension of backups."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoomContents:
-    """The ids of what a room holds, to compare it with another."""
+    """The ids of a room's contents, to compare it with another."""
 
     schema_version: int
     sessions: frozenset[str] = frozenset()
@@ -26,11 +26,11 @@ class RoomContents:
 
 @dataclass(frozen=True, slots=True)
 class BackupMade:
-    """A backup that was read back and found to be as it was written.
+    """A backup that was read back and found intact.
 
-    `checked` are the rooms whose key was at hand: their copies were opened and every page of them was
-    checked; the others were copied as they are. `missing` are rooms that should be in it and of which a file
-    is not there or cannot be read.
+    `checked` are the rooms whose key was available: their copies were opened and every page was checked. The
+    others were copied as they are. `missing` are rooms that should be in it but of which a file does not
+    exist or cannot be read.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class BackupMade:
 
 @dataclass(frozen=True, slots=True)
 class BackupFacts:
-    """What a backup says of itself to someone without a key. `sizes` are in bytes, as in it."""
+    """What a backup reveals without a key. `sizes` are those in the backup, in bytes."""
 
     sequence: int
     made_at: datetime
@@ -62,7 +62,7 @@ class BackupFacts:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A backup's rooms in a folder, whose parts are as they were written."""
+    """The rooms of a backup, unpacked into a folder; all parts are intact."""
 
     made_at: datetime
     program: str
@@ -71,10 +71,10 @@ class Unpacked:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was brought out of a damaged room into a new one.
+    """What was recovered from a damaged room into a new one.
 
-    `pages` and `bad_pages` count the file's pages, all and unreadable; `expected` is how many messages there
-    were at least. `rows` counts what came along, by table.
+    `pages` counts all pages of the file, `bad_pages` the unreadable ones. `expected` is the least number of
+    messages that there were. `rows` counts the recovered rows by table.
     """
 
     pages: int
@@ -87,59 +87,60 @@ class Salvaged:
 
 
 class RoomFiles(Protocol):
-    """What is done with rooms as files. Synchronous: call it in a thread. Errors are `memory.errors`."""
+    """Operations on rooms as files. Synchronous: call them in a thread. Errors are those of
+    `memory.errors`."""
 
     def back_up(
         self, rooms: Path, keys: RoomKeys, target: Path, *, program: str, sequence: int = 1
     ) -> BackupMade:
-        """One encrypted file with every room, also of rooms that are in use.
+        """Writes one encrypted file with every room, including rooms in use.
 
-        The private room is left out, and `missing`, where its database or its key file is not there or cannot
-        be read: what is sound is not kept from having a backup.
+        The private room is left out, and reported as `missing`, where its database or its key file does not
+        exist or cannot be read, so that the sound room can still be backed up.
 
         Raises `OutputRefused`, `BackupDamaged`, `StorageFull`, `StorageBusy`, `NotARoom`, `RoomMissing`.
         """
         ...
 
     def unpack(self, file: Path, folder: Path) -> Unpacked:
-        """Puts a backup's rooms into an empty folder. Raises `NotABackup`, `BackupDamaged`, `FutureBackup`,
-        `StorageFull`."""
+        """Unpacks a backup's rooms into an empty folder. Raises `NotABackup`, `BackupDamaged`,
+        `FutureBackup`, `StorageFull`."""
         ...
 
     def remove_drafts(self, folder: Path) -> None:
-        """Removes what backups that were killed left in a folder; a draft that is being written stays."""
+        """Removes the drafts of killed backups from a folder; a draft being written stays."""
         ...
 
     def facts(self, file: Path) -> BackupFacts:
-        """Raises `NotABackup`, `BackupDamaged`, `FutureBackup`."""
+        """Returns what a backup reveals without a key. Raises `NotABackup`, `BackupDamaged`,
+        `FutureBackup`."""
         ...
 
     def check_seals(self, file: Path, keys: RoomKeys) -> None:
-        """Raises `BackupDamaged` when the list of parts is not the one that was made with these rooms'
-        keys."""
+        """Raises `BackupDamaged` when the list of parts was not made with these rooms' keys."""
         ...
 
     def contents(self, path: Path, key: RoomKey) -> RoomContents:
-        """What a room holds, found without changing it. Raises `NotARoom`, `RoomMissing`, `FutureSchema`,
+        """Reads what a room contains without changing it. Raises `NotARoom`, `RoomMissing`, `FutureSchema`,
         `RoomDamaged`."""
         ...
 
     def check(self, path: Path, key: RoomKey) -> None:
-        """Reads every page of a room's file. Raises `RoomDamaged`, and as `contents`."""
+        """Reads every page of a room's file. Raises `RoomDamaged`, and the errors of `contents`."""
         ...
 
     def start_counting(self, path: Path, room: RoomKind, key: RoomKey) -> None:
-        """Has the commit counter begin from what the room says of itself. Raises `StorageFull`."""
+        """Starts the commit counter at the room's own count. Raises `StorageFull`."""
         ...
 
 
 class RoomRepairs(Protocol):
-    """What is done with closed rooms as files. As `RoomFiles`."""
+    """Operations on closed rooms as files. See `RoomFiles`."""
 
     def rekey(self, path: Path, key: RoomKey, target: Path, new: RoomKey) -> None:
-        """A copy of a closed room under another key, checked. Raises as `back_up`."""
+        """Writes a checked copy of a closed room under another key. Raises the errors of `back_up`."""
         ...
 
     def salvage(self, path: Path, key: RoomKey, target: Path) -> Salvaged:
-        """A new room at `target` with all that can be read of a closed one. Raises `StorageFull`."""
+        """Makes a new room at `target` with all that can be read of a closed one. Raises `StorageFull`."""
         ...

@@ -1,4 +1,4 @@
-"""The keys of one room: made, opened, changed. Synchronous, and slow on purpose: call it in a thread."""
+"""Creates, opens and changes the keys of one room. Synchronous, and slow on purpose: call it in a thread."""
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
@@ -51,7 +51,7 @@ class Vault:
     """The keyslots of one room, in `folder`, beside the room's database.
 
     All reading methods raise `VaultMissing`, `KeyslotsMissing` (a database without keyslots) and
-    `KeyslotsDamaged`; all writing ones raise `StorageFull` too, and then nothing has changed.
+    `KeyslotsDamaged`. All writing methods also raise `StorageFull`, and then nothing has changed.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Vault:
         return self._folder / f"{self._room.value}.db"
 
     def exists(self) -> bool:
-        """Whether there is a keyslot file, sound or not, or a database."""
+        """Returns whether there is a keyslot file, sound or not, or a database."""
         return self._file.exists() or self.database_path.exists()
 
     def create(
@@ -92,10 +92,11 @@ class Vault:
         recoverable: bool = True,
         private_made: bool = False,
     ) -> tuple[RoomKey, str]:
-        """A new key, wrapped for the passphrase and for the recovery key that is returned, once, as text.
+        """Creates a key, wrapped for the passphrase and for a new recovery key; returns the key, and the
+        recovery key as text, once.
 
-        With `confirm` the status tells that nobody has seen that key, until `recovery_key_seen`. Rooms made
-        in the same `ways` open with one derivation and one recovery key; a room that is not `recoverable`
+        With `confirm` the status reports the recovery key as unseen until `recovery_key_seen`. Rooms made
+        with the same `ways` open with one derivation and one recovery key. A room that is not `recoverable`
         has no slot for one.
 
         Raises `VaultExists`, `WeakPassphrase`, `StorageFull`.
@@ -128,7 +129,7 @@ class Vault:
     def take_back(self, key: RoomKey) -> bool:
         """Removes the keyslots that `create` made for `key`, if they have never protected a database.
 
-        Returns whether they are gone. With a database there, or one that was there once, they stay.
+        Returns whether they were removed. They stay if there is, or ever was, a database.
         """
         keyslots = self.matching(key)
         if keyslots.room_made or self.database_path.exists():
@@ -137,7 +138,7 @@ class Vault:
         return True
 
     def unlock(self, passphrase: str | Passphrase) -> RoomKey:
-        """Raises `WrongPassphrase`."""
+        """Returns the room's key. Raises `WrongPassphrase`."""
         given = words.as_passphrase(passphrase)
         key = self._opened(PassphraseSlot, lambda slot: slot.kek(given))
         if key is None:
@@ -145,7 +146,7 @@ class Vault:
         return key
 
     def unlock_with_recovery(self, key_text: str) -> RoomKey:
-        """Raises `RecoveryKeyMistyped`, `WrongRecoveryKey`."""
+        """Returns the room's key. Raises `RecoveryKeyMistyped`, `WrongRecoveryKey`."""
         secret = recovery.from_text(key_text)
         key = self._opened(RecoverySlot, lambda slot: slot.kek(secret))
         if key is None:
@@ -153,7 +154,7 @@ class Vault:
         return key
 
     def unlock_with_keyring(self) -> RoomKey:
-        """Raises `KeyringOff`, `KeyringUnavailable`."""
+        """Returns the room's key. Raises `KeyringOff`, `KeyringUnavailable`."""
         slot = self._keyring_slot(self._load()[0])
         if slot is None:
             raise KeyringOff
@@ -164,7 +165,7 @@ class Vault:
         return key
 
     def change_passphrase(self, key: RoomKey, new: str) -> None:
-        """Puts a slot for the new passphrase in place of the old one; the data stay as they are.
+        """Replaces the passphrase slot by one for the new passphrase; the data do not change.
 
         Raises `WeakPassphrase`. After a crash one of the two passphrases works, never neither.
         """
@@ -174,7 +175,7 @@ class Vault:
         self._replace(keyslots, PassphraseSlot, slot)
 
     def new_recovery_key(self, key: RoomKey) -> str:
-        """A new recovery key, shown once; the old one opens nothing any more."""
+        """Returns a new recovery key, shown once; the old one no longer opens anything."""
         keyslots = self.matching(key)
         ways = SlotFactory(self._kdf)
         slot = ways.by_recovery_key(keyslots.place, key, self._clock.now())
@@ -182,7 +183,7 @@ class Vault:
         return recovery.to_text(ways.secret)
 
     def rewrite(self, change: Callable[[Keyslots], Keyslots]) -> None:
-        """Replaces the keyslots by what `change` makes of them, if that differs. Raises `StorageFull`."""
+        """Replaces the keyslots by the result of `change`, if it differs. Raises `StorageFull`."""
         keyslots, _ = self._load()
         if (changed := change(keyslots)) != keyslots:
             self._write(changed)
@@ -191,15 +192,15 @@ class Vault:
         return self._load()[0]
 
     def discard(self) -> None:
-        """Removes keyslots whatever they protect. Raises `StorageFull`."""
+        """Removes the keyslots, whatever they protect. Raises `StorageFull`."""
         self._file.remove()
 
     def recovery_key_seen(self) -> None:
-        """Notes that the person has written the recovery key down. Raises `StorageFull`."""
+        """Records that the user has written the recovery key down. Raises `StorageFull`."""
         self.rewrite(lambda found: msgspec.structs.replace(found, recovery_unseen=False))
 
     def keyring_backend(self) -> str:
-        """The name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
+        """Returns the name of a system keyring that answers and is trusted. Raises `KeyringUnavailable`."""
         return self._keyring.trusted().backend()
 
     def keyring_on(self, key: RoomKey) -> str:
@@ -213,9 +214,9 @@ class Vault:
         return slot.backend
 
     def keyring_off(self) -> bool:
-        """Takes the keyring's slot away; what the keyring still holds then opens nothing.
+        """Removes the keyring's slot; what is left in the keyring then opens nothing.
 
-        Returns whether the keyring's own entry is gone too. Raises `KeyringOff` when there is no such slot.
+        Returns whether the keyring's entry is deleted too. Raises `KeyringOff` when there is no such slot.
         """
         keyslots, _ = self._load()
         slot = self._keyring_slot(keyslots)
@@ -225,7 +226,7 @@ class Vault:
         return self._keyring.forget(slot.id)
 
     def mark_room_made(self) -> None:
-        """Notes that the room's database now exists: from here on its absence is a loss."""
+        """Records that the room's database exists: from now on its absence is a loss."""
         self.rewrite(lambda found: msgspec.structs.replace(found, room_made=True))
 
     def status(self) -> VaultStatus:
@@ -258,14 +259,14 @@ class Vault:
         return None
 
     def _heal(self, keyslots: Keyslots, states: Iterable[CopyState]) -> None:
-        """Makes both copies alike again, now that this one has proved to be right."""
+        """Makes both copies equal again, now that this one has proved to be right."""
         if any(state is not CopyState.SOUND for state in states):
-            # A disk that cannot be written must not keep anyone out; the status goes on showing the damage.
+            # A disk that cannot be written must not keep anyone out; the status still shows the damage.
             with suppress(StorageFull):
                 self._file.write(keyslots)
 
     def matching(self, key: RoomKey) -> Keyslots:
-        """The keyslots that belong to the key. Raises ValueError for another room's."""
+        """Returns the keyslots that belong to the key. Raises ValueError for another room's."""
         keyslots, _ = self._load()
         if key.salt != keyslots.salt:
             raise ValueError("the key belongs to another room")
@@ -282,7 +283,7 @@ class Vault:
         return next(_of_kind(keyslots.slots, KeyringSlot), None)
 
     def forget_keyring_entry(self, slot_id: str) -> bool:
-        """Has the keyring forget the secret of a slot that is gone; returns whether it did."""
+        """Deletes the secret of a removed slot from the keyring; returns whether it did."""
         return self._keyring.forget(slot_id)
 
 

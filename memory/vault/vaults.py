@@ -1,11 +1,12 @@
-"""The keys of both rooms that are kept: made together, changed together, opened apart.
+"""The keys of both stored rooms: created together, changed together, opened separately.
 
 Both open with the same passphrase and the same recovery key, and their slots share salts, so that one
-derivation does for both. The keyring opens the open room alone.
+derivation serves both. The keyring opens only the open room.
 
-A secret is changed in three steps: the new slot is put beside the old one in the private room, then in place
-of the old one in the open room, then the old one is taken from the private room. Killed in between, whatever
-opens the open room opens the private one; `settle` does the last step at the next unlock.
+A secret is changed in three steps: the new slot is added beside the old one in the private room, then
+replaces the old one in the open room, then the old one is removed from the private room. If the program is
+killed in between, whatever opens the open room opens the private one; `settle` does the last step at the next
+unlock.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,17 +45,17 @@ _NOT_THERE = (VaultMissing, KeyslotsMissing, KeyslotsDamaged)
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of the rooms. `private` is None when what was given does not open that room."""
+    """The keys of the rooms. `private` is None when the given secret does not open that room."""
 
     open: RoomKey
     private: RoomKey | None = None
 
 
 class Vaults:
-    """The vaults of both rooms. Raises what `Vault` raises.
+    """The vaults of both rooms. Raises the errors of `Vault`.
 
-    A home from before the private room gets its keys at the first unlock by passphrase; a recovery key opens
-    it from the next `new_recovery_key` on.
+    A home from before the private room existed gets that room's keys at the first unlock by passphrase. A
+    recovery key opens it from the next `new_recovery_key` on.
     """
 
     def __init__(
@@ -67,13 +68,13 @@ class Vaults:
 
     @property
     def rooms(self) -> tuple[Vault, Vault]:
-        """Both, the open one first."""
+        """Both vaults, the open one first."""
         return (self.open, self.private)
 
     # --- made --------------------------------------------------------------------------------------
 
     def create(self, passphrase: str, *, confirm: bool = False) -> tuple[Keys, str]:
-        """New keys for both rooms, and the recovery key for both. As `Vault.create`."""
+        """Creates keys for both rooms, and one recovery key for both. See `Vault.create`."""
         given = Passphrase(words.checked(passphrase))
         if self.open.exists():
             raise VaultExists
@@ -84,7 +85,7 @@ class Vaults:
         return Keys(opened, private), text
 
     def take_back(self, keys: Keys) -> bool:
-        """As `Vault.take_back`; the private room's keys go with the open one's."""
+        """Like `Vault.take_back`; the private room's keys are removed with the open one's."""
         if not self.open.take_back(keys.open):
             return False
         if keys.private is not None:
@@ -92,8 +93,8 @@ class Vaults:
         return True
 
     def undo_create(self, keys: Keys) -> None:
-        """Removes rooms that were just made, with their keys. Killed on the way, they are a creation that was
-        cut short. Raises `StorageFull`."""
+        """Removes rooms that were just made, with their keys. If killed midway, they count as an interrupted
+        creation. Raises `StorageFull`."""
         for vault, key in ((self.open, keys.open), (self.private, keys.private)):
             if key is None:
                 continue
@@ -106,7 +107,7 @@ class Vaults:
             vault.discard()
 
     def _clear_what_was_never_finished(self) -> None:
-        """Removes private keyslots of a creation that was cut short before the open room had its own."""
+        """Removes private keyslots of a creation interrupted before the open room had its own."""
         with suppress(*_NOT_THERE):
             keyslots = self.private.keyslots()
             if not keyslots.room_made and not self.private.database_path.exists():
@@ -115,21 +116,22 @@ class Vaults:
     # --- opened ------------------------------------------------------------------------------------
 
     def unlock(self, passphrase: str | Passphrase) -> RoomKey:
-        """The open room's key. What the private room's keys lack is made, and what was cut short ended."""
+        """Returns the open room's key. Makes missing keys of the private room and finishes an interrupted
+        change."""
         given = as_passphrase(passphrase)
         key = self.open.unlock(given)
-        # A disk that takes nothing must not keep anyone out.
+        # A disk that cannot be written must not keep anyone out.
         with suppress(StorageFull):
             self._make_private(given)
             self.settle()
         return key
 
     def unlock_private(self, passphrase: str | Passphrase) -> RoomKey:
-        """The private room's key. Raises `WrongPassphrase`; `KeyslotsMissing` when its keys were there
+        """Returns the private room's key. Raises `WrongPassphrase`; `KeyslotsMissing` when its keys existed
         once."""
         given = as_passphrase(passphrase)
         if not self.private.exists():
-            # Whoever makes the room must know the passphrase that is in force.
+            # Whoever makes the room must know the current passphrase.
             self.open.unlock(given)
             self._make_private(given)
             if not self.private.exists():
@@ -139,7 +141,8 @@ class Vaults:
         return self.private.unlock(given)
 
     def unlock_both(self, passphrase: str | Passphrase) -> Keys:
-        """One derivation, unless the open room was once given a passphrase of its own by the keyring."""
+        """Unlocks both with one derivation, unless the open room got a separate passphrase when the keyring
+        had opened it."""
         given = as_passphrase(passphrase)
         opened = self.unlock(given)
         try:
@@ -157,12 +160,12 @@ class Vaults:
             return Keys(opened)
 
     def private_missing(self) -> bool:
-        """As `memory.vault.status.private_missing`."""
+        """See `memory.vault.status.private_missing`."""
         return private_missing(self.open.database_path.parent)
 
     def _make_private(self, given: Passphrase) -> None:
         found = self.open.keyslots()
-        # One that was lost is not replaced by an empty one as if nothing had happened.
+        # A lost private room must not be silently replaced by an empty one.
         if self.private.exists() or found.private_made:
             return
         for slot in found.slots:
@@ -177,7 +180,7 @@ class Vaults:
     # --- changed -----------------------------------------------------------------------------------
 
     def change_passphrase(self, keys: Keys, new: str) -> None:
-        """One passphrase for every room whose key is given. As `Vault.change_passphrase`."""
+        """Sets one passphrase for every room whose key is given. See `Vault.change_passphrase`."""
         given, ways = Passphrase(words.checked(new)), SlotFactory(self._kdf)
         self._change(
             keys,
@@ -186,7 +189,7 @@ class Vaults:
         )
 
     def new_recovery_key(self, keys: Keys) -> str:
-        """One recovery key for every room whose key is given. As `Vault.new_recovery_key`."""
+        """Makes one recovery key for every room whose key is given. See `Vault.new_recovery_key`."""
         ways = SlotFactory(self._kdf)
         self._change(
             keys,
@@ -196,8 +199,8 @@ class Vaults:
         return recovery.to_text(ways.secret)
 
     def add_recovery_key(self, keys: Keys) -> tuple[str, bytes]:
-        """A recovery key beside the one that there is, for every room whose key is given, and what it is
-        known by. Both open until `end_recovery_keys`. Raises `StorageFull`."""
+        """Adds a second recovery key for every room whose key is given; returns it with the salt that
+        identifies it. Both open until `end_recovery_keys`. Raises `StorageFull`."""
         ways = SlotFactory(self._kdf)
 
         def add(vault: Vault, key: RoomKey) -> bytes:
@@ -210,7 +213,7 @@ class Vaults:
         return recovery.to_text(ways.secret), add(self.open, keys.open)
 
     def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
-        """Ends the recovery key of `add_recovery_key` when it was `added` in vain, else all others."""
+        """Removes the recovery key of `add_recovery_key` if it was `added` in vain, else all others."""
 
         def stays(slot: Slot) -> bool:
             return not isinstance(slot, RecoverySlot) or (slot.salt == salt) is not added
@@ -225,9 +228,10 @@ class Vaults:
             self.private.recovery_key_seen()
 
     def settle(self) -> None:
-        """Finishes a change that was cut short: the private room keeps the ways in that the open one has.
+        """Finishes an interrupted change: the private room keeps the slots that the open one has.
 
-        Where none of its slots of a kind is the open room's, they all stay: they are the only way in.
+        If none of its slots of a kind is shared with the open room, all of that kind stay: they are the only
+        way in.
         """
         with suppress(*_NOT_THERE):
             shared = _salts(self.open.keyslots().slots)
@@ -235,7 +239,7 @@ class Vaults:
             self._note_private_made()
 
     def _change(self, keys: Keys, kind: type[Slot], make: MakeSlot) -> None:
-        # Made beforehand: what can fail for want of memory fails before anything is changed.
+        # Made beforehand, so that a lack of memory fails before anything is changed.
         slot = make(self.open.matching(keys.open), keys.open)
         private = keys.private
         if private is not None:
@@ -247,14 +251,14 @@ class Vaults:
 
 
 def _salts(slots: Iterable[Slot]) -> frozenset[tuple[str, bytes]]:
-    """What slots of different rooms that were made together have in common."""
+    """Returns what slots of different rooms made together have in common."""
     return frozenset(
         (slot.KIND, slot.salt) for slot in slots if isinstance(slot, PassphraseSlot | RecoverySlot)
     )
 
 
 def _only(keyslots: Keyslots, shared: frozenset[tuple[str, bytes]]) -> Keyslots:
-    """Without the slots of a kind that are not shared, where others of the kind are."""
+    """Returns the keyslots without unshared slots of a kind of which others are shared."""
     kinds = {kind for kind, _ in _salts(keyslots.slots) & shared}
     kept = tuple(slot for slot in keyslots.slots if slot.KIND not in kinds or _salts([slot]) <= shared)
     return _with(keyslots, kept)

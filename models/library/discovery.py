@@ -1,4 +1,4 @@
-"""Finds model files on this computer: other programs' files, and those that appear in the folder."""
+"""Finds model files of other programs, and watches the models folder for new ones."""
 
 import json
 import os
@@ -37,7 +37,7 @@ _FOLDERS: Final[tuple[tuple[str, str], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A usable model file of another program; `name` is what that program calls it."""
+    """A usable model file of another program; `name` is that program's name for it."""
 
     program: str
     name: str
@@ -47,10 +47,10 @@ class FoundModel:
 
 
 def discover(home: Path, environment: Mapping[str, str] | None = None) -> tuple[FoundModel, ...]:
-    """The models of other programs below a person's home folder, each file once, by program and name.
+    """Models of other programs below the user's home folder, each file once, by program and name.
 
-    `environment` gives `OLLAMA_MODELS`; files that are not whole models are left out. Never raises on what
-    it finds.
+    `environment` provides `OLLAMA_MODELS`. Files that are not complete models are left out. Never raises
+    because of what it finds.
     """
     candidates = list(_ollama(home, environment or {}))
     for program, folder in _FOLDERS:
@@ -64,12 +64,12 @@ def discover(home: Path, environment: Mapping[str, str] | None = None) -> tuple[
                 if header.split_count == 1 and header.architecture != "clip":
                     found[real] = FoundModel(program, name, real, real.stat().st_size, header)
         except (OSError, RuntimeError, ModelsError):
-            continue  # unreadable, or no model: nothing to offer
+            continue  # unreadable, or not a model
     return tuple(sorted(found.values(), key=lambda model: (model.program, model.name)))
 
 
 def _gguf_files(folder: Path) -> Iterator[Path]:
-    """GGUF files below `folder`; links to folders are not followed, depth and number are capped."""
+    """GGUF files below `folder`; links to folders are not followed, depth and number are limited."""
     seen = 0
     for current, folders, files in os.walk(folder, followlinks=False):
         depth = len(Path(current).relative_to(folder).parts)
@@ -102,7 +102,7 @@ def _ollama(home: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, s
 
 
 def _model_digest(manifest: Path) -> str | None:
-    """The hex SHA-256 of the model layer of an Ollama manifest, or None when the file is no manifest."""
+    """Hex SHA-256 of the model layer of an Ollama manifest, or None when the file is not a manifest."""
     try:
         if not manifest.is_file() or manifest.stat().st_size > _MAX_MANIFEST:
             return None
@@ -121,11 +121,10 @@ _QUIET_SECONDS = 1.0
 
 
 class ModelWatcher:
-    """Calls `arrived(path)` once for each new GGUF file of a folder, when it is whole.
+    """Calls `arrived(path)` once for each new GGUF file of a folder, when it is complete.
 
-    A file counts as whole when nothing has been written to it for `quiet` seconds and its header says that
-    all of its tensors are there; until then it is left alone. `arrived` is called in a thread of the
-    watcher.
+    A file is complete when nothing has been written to it for `quiet` seconds and it contains all tensors
+    that its header lists. `arrived` is called in a thread of the watcher.
     """
 
     def __init__(
@@ -140,12 +139,12 @@ class ModelWatcher:
         self._observer: Any = None
 
     def start(self) -> None:
-        """Begins to watch. What is in the folder already is not reported."""
+        """Starts watching. Files that are already in the folder are not reported."""
         from watchdog import events
         from watchdog.observers import Observer
 
         notice = self.notice
-        # Reading a file opens and closes it: those events would make every look at a file cause the next.
+        # Events that reading a file causes are ignored: otherwise each read would cause the next.
         changes = (
             events.FileCreatedEvent,
             events.FileModifiedEvent,
@@ -166,7 +165,7 @@ class ModelWatcher:
         self._observer.start()
 
     def stop(self) -> None:
-        """Ends the watching; nothing is reported after this returns."""
+        """Stops watching; nothing is reported after this returns."""
         if self._observer is not None:
             self._observer.stop()
             self._observer.join()
@@ -179,7 +178,7 @@ class ModelWatcher:
             timer.join()
 
     def notice(self, path: Path) -> None:
-        """Something happened to `path`: waits until it has been quiet for long enough."""
+        """Handles a change of `path`: checks the file once it has been quiet for long enough."""
         inside = path.parent == self._folder
         if not inside or path.suffix.lower() != ".gguf" or path.name.startswith(".") or is_tuned_file(path):
             return
@@ -204,9 +203,9 @@ class ModelWatcher:
                 read_header(path)
             except ModelsError:
                 self._read[path] = stamp
-                return  # no model, or not whole yet: the next write brings us back
+                return  # not a model, or incomplete: the next write triggers another check
             except OSError:
-                return  # gone, or not ours to read
+                return  # deleted, or not readable
             self._read[path] = stamp
         self._arrived(path)
 

@@ -1,4 +1,4 @@
-"""`pull`: from a name to a model that is installed, converted if needed, verified and ready."""
+"""`pull`: downloads a model by name, converts it if needed, verifies and installs it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _WORD_START: Final = "\u2581"
 
 
 class BertConfig(msgspec.Struct, frozen=True):
-    """The fields of a BERT `config.json` that shape the network."""
+    """The fields of a BERT `config.json` that define the network."""
 
     hidden_size: int
     intermediate_size: int
@@ -58,9 +58,9 @@ def bert_to_gguf(
     licence: str,
     report: Report = silent,
 ) -> None:
-    """Writes `target` from a safetensors file, the text of `config.json` and that of `vocab.txt`.
+    """Writes `target` from a safetensors file and the contents of `config.json` and `vocab.txt`.
 
-    Raises `ModelLoadFailed` when the three do not fit together.
+    `target` is synced to disk when this returns. Raises `ModelLoadFailed` when the three do not match.
     """
     import gguf
     from safetensors import SafetensorError, safe_open
@@ -140,14 +140,14 @@ _MAX_TEXT_MEMBER = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """How to talk to the hub: `endpoint=None` is `HF_ENDPOINT` or the public hub; no token unless given."""
+    """How to access the hub: `endpoint=None` is `HF_ENDPOINT` or the public hub; no token unless given."""
 
     endpoint: str | None = None
     token: str | None = None
 
 
 class ModelFetcher:
-    """Fetches models into a library. Partial downloads live in `cache` and are resumed by the next try."""
+    """Downloads models into a library. Partial downloads stay in `cache`; the next attempt resumes them."""
 
     def __init__(
         self,
@@ -172,11 +172,10 @@ class ModelFetcher:
         progress: Report = silent,
         cancelled: Cancelled = never,
     ) -> InstalledModel:
-        """Installs a model by its catalogue id or `hf:owner/repo[@revision]/file.gguf`; blocks until it is
-        there.
+        """Installs a model by catalogue id or `hf:owner/repo[@revision]/file.gguf`; blocks until installed.
 
-        A model that is already installed with the right bytes is returned as it is. An entry's sources are
-        tried in their order. Raises `UnknownModel`, `DownloadFailed`, `DownloadCancelled`, `WrongChecksum`,
+        A model that is already installed with the right bytes is returned unchanged. The sources of an entry
+        are tried in order. Raises `UnknownModel`, `DownloadFailed`, `DownloadCancelled`, `WrongChecksum`,
         `NotEnoughDisk`, `ModelExists`, or what `read_header` raises.
         """
         hub = parse_ref(ref) if isinstance(ref, str) else None
@@ -194,7 +193,7 @@ class ModelFetcher:
             return None
         for model in self._library.installed():
             claimed = model.sha256 or (entry.sha256 if model.id == entry.id else "")
-            # Whoever fetches what is there already may do so because it does not work: its bytes are read.
+            # The user may fetch an installed model again because it does not work, so its bytes are checked.
             if claimed == entry.sha256 and sha256_of(model.path) == claimed:
                 return model if model.sha256 else self._library.verify(model.id)
         return None

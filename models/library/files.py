@@ -1,4 +1,7 @@
-"""Large files: copied and hashed in one pass with progress; a name appears only when all bytes are there."""
+"""File operations for models: hashed copies with progress, private files, atomic replacement, locks.
+
+A file gets its final name only when all of its bytes are there.
+"""
 
 import contextlib
 import hashlib
@@ -17,7 +20,7 @@ Stage = Literal["download", "verify", "convert", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`done` of `total` bytes of one stage; `total=None` when nobody can know it."""
+    """`done` of `total` bytes (`convert`: tensors) of one stage; `total` is None when it is unknown."""
 
     stage: Stage
     done: int
@@ -29,23 +32,23 @@ Cancelled = Callable[[], bool]
 
 
 def silent(_progress: Progress) -> None:
-    """Reports nothing."""
+    """Ignores progress."""
 
 
 def never() -> bool:
-    """Is never cancelled."""
+    """Never cancels."""
     return False
 
 
 CHUNK = 1 << 20
-# What is left free on the disk besides the file itself, so that databases and logs can go on writing.
+# Bytes that must stay free besides the file itself, so that databases and logs can still be written.
 RESERVE = 64 << 20
 _FINGERPRINT_BLOCKS = 64
 _BLOCK = 64 * 1024
 
 
 def private_folder(folder: Path) -> Path:
-    """Creates `folder` and what is missing above it with mode 0700; returns it."""
+    """Creates `folder` and its missing parents with mode 0700; returns `folder`."""
     if not folder.is_dir():
         private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -53,7 +56,7 @@ def private_folder(folder: Path) -> Path:
 
 
 def open_private(path: Path, *, append: bool = False) -> BinaryIO:
-    """Opens `path` for writing with mode 0600, from its start or at its end."""
+    """Opens `path` for writing, truncated or at its end (`append`); creates it with mode 0600."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC) | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags, 0o600), "ab" if append else "wb")
 
@@ -61,21 +64,20 @@ def open_private(path: Path, *, append: bool = False) -> BinaryIO:
 def files_below(folder: Path) -> Iterator[tuple[Path, int]]:
     """Every file below `folder` with its size in bytes, while others write there.
 
-    What goes away in the meantime is left out, and what cannot be looked at; `Path.rglob` would end with an
-    error.
+    Files that disappear meanwhile or cannot be examined are left out, where `Path.rglob` would raise.
     """
     for at, _, names in os.walk(folder):
         for name in names:
             path = Path(at, name)
             try:
                 size = path.stat().st_size
-            except OSError:  # gone, a link in a circle, or (on Windows) on the point of being removed
+            except OSError:  # deleted, a link loop, or (on Windows) about to be deleted
                 continue
             yield path, size
 
 
 def sync(file: BinaryIO) -> None:
-    """Returns when the file's bytes are on the disk."""
+    """Returns when the file's bytes are on disk."""
     file.flush()
     os.fsync(file.fileno())
 
@@ -92,7 +94,10 @@ def replace(source: Path, target: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replaces `path` by `text` (UTF-8), mode 0600: readers see the old or the new file, never a part."""
+    """Replaces `path` with `text` (UTF-8, mode 0600), durably.
+
+    Readers see the old or the new file, never a part of one.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open_private(part) as file:
@@ -104,14 +109,14 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def require_space(folder: Path, needed: int) -> None:
-    """Raises `NotEnoughDisk` unless `folder` has room for `needed` bytes and a reserve."""
+    """Raises `NotEnoughDisk` unless `folder` has room for `needed` bytes and `RESERVE`."""
     free = shutil.disk_usage(folder).free
     if needed + RESERVE > free:
         raise NotEnoughDisk(needed + RESERVE, free, folder)
 
 
 def fingerprint(path: Path) -> str:
-    """Hex SHA-256 over a file's size and 64 blocks spread evenly over it: milliseconds at any size."""
+    """Hex SHA-256 of a file's size and 64 evenly spread blocks; takes milliseconds at any size."""
     size = path.stat().st_size
     digest = hashlib.sha256(size.to_bytes(8, "big"))
     with path.open("rb") as file:
@@ -131,7 +136,7 @@ def copy_hashed(
     report: Report = silent,
     cancelled: Cancelled = never,
 ) -> tuple[int, str]:
-    """Reads `source` to its end, into `target` if given; returns the byte count and the SHA-256 in hex.
+    """Reads `source` to its end, writing to `target` if given; returns the byte count and hex SHA-256.
 
     Raises `DownloadCancelled(name)` as soon as `cancelled()` is true.
     """
@@ -150,7 +155,7 @@ def copy_hashed(
 
 
 def sha256_of(path: Path, *, report: Report = silent, cancelled: Cancelled = never) -> str:
-    """SHA-256 of a file in hex."""
+    """Hex SHA-256 of a file."""
     with path.open("rb") as file:
         total = os.fstat(file.fileno()).st_size
         _, digest = copy_hashed(
@@ -161,7 +166,7 @@ def sha256_of(path: Path, *, report: Report = silent, cancelled: Cancelled = nev
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock file `path` against other processes and other threads; waits for it."""
+    """Locks the file `path` against other processes and threads; waits for the lock."""
     with open_private(path, append=True) as file:
         if sys.platform == "win32":
             import msvcrt

@@ -1,4 +1,4 @@
-"""Reads the header of a GGUF file within strict bounds, before llama.cpp ever sees the file."""
+"""Reads the header of a GGUF file within strict bounds, before llama.cpp opens the file."""
 
 import os
 import struct
@@ -10,13 +10,13 @@ from models.errors import DamagedGguf, ModelFileError, ModelFileMissing, NotGguf
 
 U32: Final = struct.Struct("<I")
 U64: Final = struct.Struct("<Q")
-# No model file is this long; a length beyond it is damage, not a file that was cut.
+# No model file is this long: a length beyond it means damage, not truncation.
 ABSURD: Final = 1 << 44
 _WINDOW: Final = 1 << 20
 
 
 class GgufWindow:
-    """Walks through a file with a window of it in memory. Raises `DamagedGguf`, `TruncatedGguf`."""
+    """Reads a file in order, with a window of it in memory. Raises `DamagedGguf`, `TruncatedGguf`."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class GgufWindow:
             self._window = self._file.read(max(count, _WINDOW))
             self._base = self._position
             start = 0
-            if len(self._window) < count:  # the file was cut while it was being read
+            if len(self._window) < count:  # the file was truncated while it was being read
                 raise TruncatedGguf(self._path, self._position + count, self._base + len(self._window))
         return start
 
@@ -86,8 +86,8 @@ class GgufWindow:
             raise self._damaged(f"{what} is not UTF-8") from error
 
 
-# ggml tensor type → (elements in a block, bytes of a block). A type that is missing here is not refused:
-# llama.cpp may know it, only its tensors' ends cannot be checked.
+# ggml tensor type → (elements per block, bytes per block). A type that is missing here is accepted, because
+# llama.cpp may support it; only the ends of its tensors cannot be checked.
 BLOCKS: Final[dict[int, tuple[int, int]]] = {
     0: (1, 4),
     1: (1, 2),
@@ -169,11 +169,11 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What a GGUF file says about itself.
+    """The metadata in a GGUF file's header.
 
-    `size` is the least number of bytes that its tensors need; `parameters` the number of weights;
-    `file_type` is llama.cpp's number of the main quantisation; `pooling` is llama.cpp's pooling type (1
-    mean, 2 cls, 3 last); `split_count` is above 1 for one part of a model that was cut into several files.
+    `size` is the least length of the file in bytes, given its tensors. `parameters` is the number of weights.
+    `file_type` is llama.cpp's number for the main quantisation. `pooling` is llama.cpp's pooling type (1
+    mean, 2 cls, 3 last). `split_count` is above 1 for one part of a model that is split into several files.
     """
 
     version: int
@@ -195,12 +195,12 @@ class GgufHeader:
 
     @property
     def embeds(self) -> bool:
-        """Whether the model is made to turn text into vectors rather than to talk."""
+        """Whether the model is made for embeddings rather than chat."""
         return self.architecture in _ENCODERS or self.pooling in {1, 2, 3}
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Checks and reads the header of `path`.
+    """Validates and reads the header of `path`.
 
     Raises `ModelFileMissing`, `NotGguf`, `DamagedGguf` or `TruncatedGguf`.
     """
@@ -214,7 +214,7 @@ def read_header(path: Path) -> GgufHeader:
 
 
 def flaw_of(path: Path) -> ModelFileError | None:
-    """Why a file cannot be read as a model, as `read_header` tells; None when it can."""
+    """The error that `read_header` raises for a file, or None."""
     try:
         read_header(path)
     except ModelFileError as flaw:
@@ -223,7 +223,7 @@ def flaw_of(path: Path) -> ModelFileError | None:
 
 
 class _Reader(GgufWindow):
-    """Walks through a file's header and keeps what is asked of it."""
+    """Parses a file's header and keeps the metadata that is needed."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         super().__init__(path, file)
@@ -299,7 +299,7 @@ class _Reader(GgufWindow):
             self._skip(offset)
 
     def _tensor_table(self, tensors: int) -> tuple[int, int]:
-        """The number of weights, and where the last tensor ends counted from the start of the data."""
+        """The number of weights, and the end of the last tensor relative to the start of the data."""
         parameters = data_end = 0
         for _ in range(tensors):
             self._string(_MAX_TENSOR_NAME, "tensor name")
@@ -358,7 +358,7 @@ class _Reader(GgufWindow):
         )
 
     def _kv_bytes(self, architecture: str) -> int | None:
-        """Bytes of f16 keys and values for one token; None where the layers differ from each other."""
+        """Bytes of f16 keys and values per token; None where the layers differ from each other."""
         layers = self._integer(f"{architecture}.block_count")
         width = self._integer(f"{architecture}.embedding_length")
         heads = self._integer(f"{architecture}.attention.head_count")

@@ -1,4 +1,4 @@
-"""What this machine can carry: memory, cores and graphics, and which models are worth trying on it."""
+"""The memory, cores and graphics of this machine, and which models suit it."""
 
 import os
 import sys
@@ -11,15 +11,14 @@ from typing import Final
 from models.library.catalog import Catalog, CatalogEntry, ModelRole
 
 GIB: Final = 1 << 30
-# The context that a chat is given unless the person asks for more, in tokens.
+# Context of a chat in tokens, unless the user asks for more.
 USUAL_CONTEXT: Final = 8192
-# Buffers of llama.cpp, the embedding model and the program itself.
+# llama.cpp's buffers, the embedding model and the program itself.
 _OVERHEAD: Final = 700 << 20
-# What the system and the other programs of a person keep for themselves.
+# Memory for the system and the user's other programs.
 _SYSTEM: Final = 2 * GIB
 _BARE_SYSTEM: Final = GIB // 2
-# Measured: 98 MB of weights are read 117 times a second by two cores; memory of a desktop gives about 40
-# GB/s.
+# Measured: two cores read 98 MB of weights 117 times a second. A desktop's memory delivers about 40 GB/s.
 _BYTES_PER_CORE: Final = 5_700_000_000
 _BYTES_PER_SECOND: Final = 40_000_000_000
 _SLOW_TOKENS: Final = 4.0
@@ -35,7 +34,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Memory in bytes; `gpu` names what was found, or None. `unified` means that it shares the memory."""
+    """Hardware, with memory in bytes. `gpu` is a name or None; `unified` means that it shares the memory."""
 
     total_ram: int
     available_ram: int
@@ -47,7 +46,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A catalogue entry with how it suits the machine and the memory that it needs there, in bytes."""
+    """A catalogue entry, its fit on a machine, and the memory that it needs there in bytes."""
 
     entry: CatalogEntry
     fit: Fit
@@ -60,11 +59,11 @@ class Recommendation:
 
 
 def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int | None = None) -> int:
-    """Bytes of memory for a model file with a context of so many tokens.
+    """Bytes of memory for a model file with a context of `context_length` tokens.
 
-    Weights, keys and values of the context at f16, and a fixed overhead. Where the size of a token's keys
-    and values is not known it is taken as 24 KiB and 1/24,000 of the file, at most 192 KiB: a little above
-    the usual models.
+    They are the weights, the context's keys and values at f16, and a fixed overhead. An unknown size of a
+    token's keys and values is estimated as 24 KiB plus 1/24,000 of the file, at most 192 KiB, which is
+    slightly above the usual models.
     """
     if kv_bytes_per_token is None:
         kv_bytes_per_token = min(192 << 10, (24 << 10) + file_bytes // 24_000)
@@ -72,7 +71,7 @@ def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int 
 
 
 def tokens_per_second(file_bytes: int, machine: Machine, active_fraction: float = 1.0) -> float:
-    """A rough upper bound of the writing speed: every token reads the active weights once."""
+    """A rough upper bound of the generation speed: every token reads the active weights once."""
     if machine.unified:
         bandwidth = 2 * _BYTES_PER_SECOND
     else:
@@ -90,9 +89,9 @@ def fit(
 ) -> Fit:
     """How well a model suits a machine.
 
-    It will not fit if what it needs and half a GiB for a bare system exceed the memory there is. It may be
-    slow if 2 GiB for the person's other programs would then be missing, or if it needs more than is free
-    just now, or if fewer than 4 tokens a second are to be expected. Otherwise it fits.
+    `WONT_FIT`: the model and half a GiB for a bare system exceed the total memory. `MAY_BE_SLOW`: less than 2
+    GiB would remain for the user's other programs, or the model needs more than is free now, or fewer than 4
+    tokens per second are expected. `FITS`: none of these.
     """
     needed = memory_needed(file_bytes, min(context_length, USUAL_CONTEXT), kv_bytes_per_token)
     if needed + _BARE_SYSTEM > machine.total_ram:
@@ -117,11 +116,11 @@ def fit_entry(entry: CatalogEntry, machine: Machine) -> Fit:
 def recommend(
     machine: Machine, catalog: Catalog, role: ModelRole = ModelRole.CHAT
 ) -> tuple[Recommendation, ...]:
-    """The entries of a role, the best for this machine first.
+    """The entries with a role, the best for this machine first.
 
-    Those that fit come before those that may be slow and those that will not fit. Within each, templates
-    that only append come first (an answer then never waits for the whole prompt to be read again), then
-    larger models; what will not fit is ordered from the nearest miss.
+    Entries that fit come before those that may be slow and those that will not fit. Within each group,
+    templates that only append come first (a reply then never waits for the whole prompt to be evaluated
+    again), then larger models. Entries that will not fit are ordered by the memory they need, least first.
     """
     order = list(Fit)
     found = [
@@ -142,7 +141,7 @@ def needed_by(entry: CatalogEntry) -> int:
 
 
 def this_machine() -> Machine:
-    """What psutil and the system's files say about this computer; a container's memory limit counts."""
+    """This computer according to psutil and system files; a container's memory limit is respected."""
     import psutil
 
     memory = psutil.virtual_memory()
@@ -167,7 +166,7 @@ _VENDORS: Final = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
 
 
 def find_gpu(root: Path) -> str | None:
-    """Names a graphics processor from the files of the NVIDIA driver or of the Linux kernel, or returns None.
+    """Names a graphics processor from files of the NVIDIA driver or the Linux kernel, or returns None.
 
     Finding one does not mean that this build of llama.cpp uses it.
     """

@@ -1,8 +1,7 @@
-"""Model files from the Hugging Face hub, or from a server that speaks like it (`HF_ENDPOINT`).
+"""Downloads model files from the Hugging Face hub or a compatible server (`HF_ENDPOINT`).
 
-`hf_hub_download` throws a partial file away when it fails, so the metadata comes from `huggingface_hub` and
-the bytes are streamed here through its HTTP session, appended to a partial file that the next try
-continues.
+`hf_hub_download` discards a partial file when it fails. The metadata therefore comes from `huggingface_hub`,
+and the bytes are streamed here through its HTTP session to a partial file that the next attempt continues.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ _STEP = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """What the hub says about a file: `sha256` only for files in large-file storage."""
+    """What the hub reports about a file; `sha256` only for files in large-file storage."""
 
     url: str
     size: int
@@ -57,11 +56,10 @@ def fetch_file(
     report: Report,
     cancelled: Cancelled,
 ) -> tuple[Path, str]:
-    """Downloads to a file in `cache` and returns it with its SHA-256, which has been compared with what is
-    known.
+    """Downloads a file to `cache`; returns its path and its SHA-256, verified where one is known.
 
-    A connection that breaks is taken up again where it ended; so is an earlier try. `expected_sha256` is
-    that of the catalogue; the hub's own is compared too. Raises `DownloadFailed`, `DownloadCancelled`,
+    A broken connection is resumed where it ended, and so is an earlier attempt. `expected_sha256` is the
+    catalogue's checksum; the hub's own is compared too. Raises `DownloadFailed`, `DownloadCancelled`,
     `WrongChecksum`, `NotEnoughDisk`.
     """
     _settle_environment(private_folder(cache))
@@ -82,9 +80,9 @@ def fetch_file(
 
 
 def _settle_environment(cache: Path) -> None:
-    """Keeps the client's own files inside `cache`, and it from reporting anything or reading a stored token.
+    """Keeps the client's files in `cache`; disables its reporting and its use of stored tokens.
 
-    The client reads these when it is first imported.
+    The client reads these variables when it is first imported.
     """
     os.environ["HF_HOME"] = os.environ["HF_HUB_CACHE"] = str(cache)
     for switch in ("TELEMETRY", "IMPLICIT_TOKEN", "UPDATE_CHECK", "XET"):
@@ -112,7 +110,7 @@ def _look_up(source: HubSource, endpoint: str | None, token: str | None) -> _Rem
 def _download(
     source: HubSource, remote: _Remote, part: Path, token: str | None, report: Report, cancelled: Cancelled
 ) -> None:
-    """Returns when `part` has all bytes. Five connections in a row without a new byte are given up."""
+    """Returns when `part` is complete; gives up after five connections in a row without a new byte."""
     transport_error: type[Exception] = _http_library().TransportError
     idle = 0
     with open_private(part, append=True) as file:
@@ -154,7 +152,7 @@ def _stream(
     with get_session().stream("GET", remote.url, headers=headers, timeout=_SECONDS) as response:
         hf_raise_for_status(response)
         if start and response.status_code != 206:
-            file.seek(0)  # the server does not resume: from the start
+            file.seek(0)  # the server cannot resume: start again
             file.truncate()
         for chunk in response.iter_bytes(_STEP):
             if cancelled():
@@ -166,7 +164,7 @@ def _stream(
 
 
 def _http_library() -> Any:
-    """The HTTP library under `huggingface_hub`; which one it is differs between its versions."""
+    """The HTTP library that `huggingface_hub` uses, which differs between its versions."""
     from huggingface_hub import get_session
 
     return importlib.import_module(type(get_session()).__module__.partition(".")[0])
@@ -174,7 +172,7 @@ def _http_library() -> Any:
 
 @contextlib.contextmanager
 def _explained(source: HubSource) -> Iterator[None]:
-    """Turns what `huggingface_hub` and its HTTP library raise into `DownloadFailed` with a fact."""
+    """Converts exceptions of `huggingface_hub` and its HTTP library to `DownloadFailed` with a reason."""
     from huggingface_hub import errors
 
     library = _http_library()

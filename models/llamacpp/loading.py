@@ -1,4 +1,4 @@
-"""Loading a model for its role, and trying it out."""
+"""Loads a model for its role and tests it."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LONGEST_BY_DEFAULT = 8192
 
 
 def load_vocabulary(load: protocol.Load) -> protocol.Loaded:
-    """Tries whether the file can be read at all, and lets it go again."""
+    """Tests whether the file can be read at all, then releases it."""
     model = _model(load)
     loaded = protocol.Loaded(
         load.id,
@@ -80,7 +80,7 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntimes, 
 
 def _model(load: protocol.Load) -> Model:
     if load.kernels == Kernels.WITHOUT_AMX:
-        # Asked for anew with every load, harmless when it is in force.
+        # Repeated at every load; harmless when it is already in force.
         hide_amx()
     return Model(
         Path(load.path),

@@ -1,4 +1,4 @@
-"""A thin, typed layer over llama.cpp's C interface: model, context and the switch that interrupts them."""
+"""A thin, typed layer over llama.cpp's C interface: model, context and interrupt."""
 
 import ctypes
 import sys
@@ -19,7 +19,7 @@ _LIBRARY = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
 
 
 class Interrupt:
-    """Off at first. `set` and `clear` may be called from any thread."""
+    """A switch that ends evaluations; off at first. `set` and `clear` may be called from any thread."""
 
     def __init__(self) -> None:
         self._buffer = ctypes.create_string_buffer(2)
@@ -33,12 +33,12 @@ class Interrupt:
         self._buffer[0] = b"\x00"
 
     def attach(self, context: Any) -> None:
-        """Lets it end evaluations of a llama.cpp context. It must live as long as the context."""
+        """Lets this switch end evaluations of a llama.cpp context. It must live as long as the context."""
         C.llama_set_abort_callback(context, self.callback, self.data)
 
 
 _DECODE_ABORTED = 2
-# Tokens that are read at once where nothing else was found to be faster.
+# Tokens evaluated at once where tuning found nothing faster.
 BATCH = 256
 _KV_TYPES = {"f16": C.GGML_TYPE_F16, "q8_0": C.GGML_TYPE_Q8_0}
 _log_lines: deque[str] = deque(maxlen=400)
@@ -48,17 +48,17 @@ _crew = ThreadTuner(_PROCESSORS)
 
 @C.llama_log_callback  # type: ignore[untyped-decorator]
 def _keep_log(_level: int, text: bytes, _data: Any) -> None:
-    """Keeps the last lines in memory, to tell why a load failed; nothing is printed."""
+    """Keeps the last lines in memory, to report why a load failed; nothing is printed."""
     _log_lines.append(text.decode("utf-8", "replace"))
 
 
 def recent_log() -> str:
-    """The last lines that llama.cpp logged, since the last model was begun to load."""
+    """The last lines that llama.cpp logged since the most recent load began."""
     return "".join(_log_lines)
 
 
 def start_backend() -> None:
-    """Once a process, before any model is loaded."""
+    """Initialises llama.cpp; call it once per process, before any model is loaded."""
     C.llama_log_set(_keep_log, ctypes.c_void_p(0))
     C.llama_backend_init()
 
@@ -117,7 +117,7 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """How many weights it has."""
+        """Number of weights."""
         return int(C.llama_model_n_params(self.handle))
 
     @property
@@ -126,7 +126,7 @@ class Model:
 
     @property
     def keeps_whole_state(self) -> bool:
-        """Recurrent and hybrid models cannot drop the end of what they have read."""
+        """Whether the model cannot drop the end of its state (recurrent and hybrid models)."""
         return bool(C.llama_model_is_recurrent(self.handle) or C.llama_model_is_hybrid(self.handle))
 
 
@@ -140,7 +140,7 @@ def _raise_load_error(path: Path) -> None:
 
 
 class DecodeFailed(Exception):
-    """llama.cpp refused a batch (`status` as `llama_decode` returns it)."""
+    """llama.cpp refused a batch; `status` is the return value of `llama_decode`."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"llama_decode returned {status}")
@@ -148,11 +148,11 @@ class DecodeFailed(Exception):
 
 
 class ContextClosed(Exception):
-    """The model was let go while work for it was still waiting."""
+    """The context was closed while work for it was still waiting."""
 
 
 class Context:
-    """What a model has read so far, for one sequence. `interrupt` can end an evaluation early."""
+    """The evaluated tokens of one sequence and their state. `interrupt` can end an evaluation early."""
 
     def __init__(
         self,
@@ -175,8 +175,8 @@ class Context:
         params.n_threads_batch = threads
         params.embeddings = embeddings
         params.no_perf = True
-        # On processors llama.cpp's flash attention reads a prompt several times slower than the plain one
-        # does, once a thousand tokens are held.
+        # On processors, llama.cpp's flash attention evaluates a prompt several times slower than the plain
+        # one once the context contains a thousand tokens.
         gpu = has_graphics()
         params.flash_attn_type = C.LLAMA_FLASH_ATTN_TYPE_AUTO if gpu else C.LLAMA_FLASH_ATTN_TYPE_DISABLED
         if flash is not None:
@@ -184,7 +184,7 @@ class Context:
             params.flash_attn_type = on if flash else off
         if kv_type:
             params.type_k = params.type_v = _KV_TYPES[kv_type]
-        # Sliding-window models can otherwise not go back to an earlier point.
+        # Otherwise sliding-window models cannot go back to an earlier point.
         params.swa_full = True
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
@@ -205,7 +205,7 @@ class Context:
             self.handle = None
 
     def rewind(self, keep: int) -> int:
-        """Forgets all but the first `keep` tokens; returns how many are really kept."""
+        """Drops all but the first `keep` tokens; returns how many are actually kept."""
         if keep >= len(self.tokens):
             return len(self.tokens)
         whole = keep == 0 or self.keeps_whole_state
@@ -215,16 +215,19 @@ class Context:
         return len(self.tokens)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drops all tokens."""
         C.llama_memory_clear(self._memory, False)  # noqa: FBT003 - the data may stay, its cells are free
         self.tokens = []
 
     def held(self) -> int:
-        """How many tokens llama.cpp says it holds."""
+        """Number of tokens in the context according to llama.cpp."""
         return int(C.llama_memory_seq_pos_max(self._memory, 0)) + 1 if self._memory else 0
 
     def evaluate(self, tokens: Sequence[int]) -> bool:
-        """Reads at most one batch of tokens; False when it was aborted (`tokens` then says what is held)."""
+        """Evaluates at most one batch of tokens; returns False when it was aborted.
+
+        `self.tokens` then lists what the context contains. Raises `ContextClosed` or `DecodeFailed`.
+        """
         if not self.handle:
             raise ContextClosed
         array = (C.llama_token * len(tokens))(*tokens)
@@ -235,7 +238,7 @@ class Context:
             self.tokens.extend(tokens)
             return True
         if self.keeps_whole_state:
-            # Whether such a state has already taken in a part of the batch cannot be told.
+            # Such a state may already include a part of the batch; there is no way to find out.
             self.clear()
         done = max(0, self.held() - len(self.tokens))
         self.tokens.extend(tokens[:done])
@@ -245,16 +248,19 @@ class Context:
 
     @property
     def takes_every_processor(self) -> bool:
-        """Whether whatever else runs takes its time from this model's threads."""
+        """Whether anything else that runs takes processor time from this model's threads."""
         return self._threads >= _PROCESSORS and not has_graphics()
 
     def in_doubt(self) -> bool:
-        """Whether others may be using the processors: how many threads are best shows after a short batch."""
+        """Whether others may be using the processors.
+
+        A short batch then shows how many threads are best.
+        """
         return self._threads > 1 and not has_graphics() and _crew.doubt(time.perf_counter())
 
     def _make_room(self) -> None:
-        """As many threads as there are processors for them."""
-        # Where a graphics card computes, the processors do little.
+        """Sets the number of threads to what the processors have room for."""
+        # When a graphics card computes, the processors do little.
         if self._threads == 1 or has_graphics():
             return
         threads = _crew.threads(self._threads, time.perf_counter())

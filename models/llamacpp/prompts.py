@@ -1,4 +1,4 @@
-"""Prompts as token lists: the template may steer the model, the text in it may not."""
+"""Builds prompts as token lists: the template may steer the model, the text in it may not."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _PROBE = (Role.USER, Role.ASSISTANT)
 
 
 class PromptBuilder:
-    """Renders conversations for one model. Text that was tokenised for the previous prompt is remembered."""
+    """Renders messages for one model; caches the tokens of the previous prompt's text."""
 
     def __init__(self, model: Model) -> None:
         self._vocab = model.vocab
@@ -28,8 +28,10 @@ class PromptBuilder:
         self._known: dict[tuple[str, bool], list[int]] = {}
 
     def build(self, messages: Sequence[WireMessage]) -> list[int]:
-        """Token ids of the whole prompt; a reply at its end is begun already, and is gone on with. Raises
-        `TemplateFailed`."""
+        """Token ids of the whole prompt. Raises `TemplateFailed`.
+
+        If the last message is a reply, the prompt ends with it and generation continues it.
+        """
         if not messages:
             raise TemplateFailed("there is nothing to answer")
         *before, last = messages
@@ -53,9 +55,9 @@ class PromptBuilder:
         return prompt
 
     def stable_prefix(self, messages: Sequence[WireMessage]) -> list[int]:
-        """What every prompt begins with that goes on from these messages. Raises `TemplateFailed`.
+        """The tokens with which every prompt that continues these messages begins. Raises `TemplateFailed`.
 
-        Only the template knows where that ends, so two ways to go on are tried.
+        Only the template determines where they end, so two continuations are built and compared.
         """
         remembered = self._known
         answered = [WireMessage(Role.ASSISTANT, "1")] if messages and messages[-1].role == Role.USER else []
@@ -65,21 +67,21 @@ class PromptBuilder:
             )
             for word in ("1", "2")
         )
-        # The prompt that was built last is the chat's: what was learnt for it stays.
+        # Keeps the cached tokens of the prompt built before this, which is the chat's.
         self._known = {**self._known, **remembered}
         return first[: common_tokens(first, second)]
 
     def _may_use(self, tokens: Sequence[int]) -> bool:
-        """Whether stored tokens are there, belong to this vocabulary, and steer nothing."""
+        """Whether stored tokens exist, belong to this vocabulary and steer nothing."""
         size = self._vocab.size
         return bool(tokens) and not any(
             not 0 <= t < size or self._vocab.is_control(t) or self._vocab.is_end(t) for t in tokens
         )
 
     def plain(self, text: str) -> list[int]:
-        """Tokens of text that people or documents brought: none of them steers the model.
+        """Tokens of text from users or documents, none of which steers the model.
 
-        Control tokens are not recognised in it anyway; some files, though, mark them as ordinary words, so a
+        Control tokens are not recognised in it. Some model files mark them as ordinary words, however, so
         text that spells one out is cut inside it.
         """
         pieces = [text]
@@ -97,7 +99,7 @@ class PromptBuilder:
         return tokens
 
     def shape(self) -> tuple[int, dict[str, int]]:
-        """What the template costs in tokens: once, and for each message of a role."""
+        """Token costs of the template: once per prompt, and per message of each role."""
 
         def cost(*roles: Role) -> int:
             return len(self.build([WireMessage(role, "") for role in roles]))
@@ -114,7 +116,7 @@ class PromptBuilder:
         return base, {str(role): tokens for role, tokens in overhead.items()}
 
     def only_appends(self) -> bool:
-        """Whether a prompt with one more turn begins with the whole prompt before it, reply included."""
+        """Whether a prompt with another turn begins with the whole previous prompt, including the reply."""
         texts = ["One", "Two", "Three", "Four", "Five"]
         roles = [*_PROBE, *_PROBE, Role.USER]
         turns = [WireMessage(role, text) for role, text in zip(roles, texts, strict=True)]
@@ -124,7 +126,7 @@ class PromptBuilder:
 
 
 def _steering_texts(vocab: Vocabulary, template: str) -> list[str]:
-    """How tokens that steer the model are written, of those that its file marks as ordinary words."""
+    """Texts of the tokens that steer the model but are marked as ordinary words in its file."""
     found = []
     for token in range(vocab.size):
         if vocab.is_control(token):
@@ -137,7 +139,7 @@ def _steering_texts(vocab: Vocabulary, template: str) -> list[str]:
 
 
 def _cut_inside(text: str, written: str) -> list[str]:
-    """Splits a text so that no piece holds `written` whole."""
+    """Splits a text so that no piece contains all of `written`."""
     parts = text.split(written)
     pieces = [parts[0] + written[0]]
     pieces += [written[1:] + part + written[0] for part in parts[1:-1]]

@@ -1,4 +1,4 @@
-"""States on their way out of the worker and into it, in pieces between other work."""
+"""Sends states from the worker and receives them, in pieces between other work."""
 
 import hashlib
 from collections.abc import Callable
@@ -23,13 +23,13 @@ from models.worker.scheduler import Job
 def send_state(
     request: protocol.SaveState, speakers: ChatRuntimes, send: Send, cancelled: Callable[[], bool]
 ) -> Job:
-    """Sends a state that is held, in chunks. Raises `StateNotHeld`."""
+    """Sends an available state in chunks. Raises `StateNotHeld`."""
     context = speakers.chat.context
     buffer = None
     state = None
     while state is None:
         if speakers.chat_holds(request.held_hash):
-            # The chat may go on while memory is got ready, and then needs more of it.
+            # The chat may continue while memory is prepared, and then needs more of it.
             if buffer is not None and len(buffer) >= state_size(context):
                 state = snapshot(context, buffer)
             else:
@@ -52,17 +52,17 @@ def send_state(
 
 
 def new_digest(fingerprint: str, tokens: list[int]) -> "hashlib._Hash":
-    """The SHA-256 of a `ModelState`, before its first chunk."""
+    """The SHA-256 of a `ModelState` before its first chunk."""
     digest = hashlib.sha256(fingerprint.encode())
     digest.update(pack_tokens(tokens))
     return digest
 
 
 class Upload:
-    """A state that arrives in pieces, on the thread that reads requests; the worker's thread takes it over.
+    """A state that arrives in pieces, on the thread that reads requests; the worker's thread restores it.
 
-    Nothing of it reaches llama.cpp, which trusts such bytes, before the checksum that came with the
-    announcement has been found right. Raises `StateRefused`.
+    llama.cpp trusts such bytes, so none of them reaches it before the announced checksum has been verified.
+    Raises `StateRefused`.
     """
 
     def __init__(self, announced: protocol.LoadState, speakers: ChatRuntimes) -> None:
@@ -88,7 +88,7 @@ class Upload:
             raise StateRefused("memory")
 
     def take(self, data: bytes) -> bool:
-        """Takes in the next piece; True when it was the last."""
+        """Adds the next piece; returns True when it was the last."""
         end = self._came + len(data)
         if end > self._announced.size:
             raise StateRefused("size")
@@ -98,10 +98,10 @@ class Upload:
         return end == self._announced.size
 
     def settle(self) -> int:
-        """Puts the whole state where the next prompt finds it; returns how many tokens it holds.
+        """Puts the complete state where the next prompt finds it; returns its number of tokens.
 
-        A chat that has read nothing yet takes it over at once, and then llama.cpp has accepted it. Otherwise
-        it is kept, and tried when a prompt wants it.
+        An empty chat context restores it at once, which shows that llama.cpp accepts it. Otherwise it is
+        cached and tried when a prompt needs it.
         """
         announced, speakers = self._announced, self._speakers
         if self._digest.hexdigest() != announced.sha256:

@@ -1,9 +1,9 @@
-"""States of sequences: taken out of a context, put back into one, and kept in memory for a while.
+"""States of sequences: copied from a context, restored to one, and cached in memory.
 
-A state is what llama.cpp holds of one sequence of tokens: keys and values, and nothing else. The logits of
+A state is what llama.cpp stores for one sequence of tokens: keys and values, and nothing else. The logits of
 the last token, whose buffer is as large as the batch times the vocabulary, are not part of it
-(`llama_state_seq_get_data` leaves them out, `llama_state_get_data` does not), so after a state is put back
-at least one token has to be evaluated before the next can be sampled.
+(`llama_state_seq_get_data` leaves them out, `llama_state_get_data` does not). After a state is restored, at
+least one token must therefore be evaluated before the next can be sampled.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ _PAGE = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceState:
-    """The tokens that were read and llama.cpp's bytes for them: the first `size` of `buffer`."""
+    """Evaluated tokens and llama.cpp's bytes for them: the first `size` bytes of `buffer`."""
 
     tokens: list[int] = field(repr=False)
     buffer: mmap.mmap = field(repr=False)
@@ -40,7 +40,7 @@ class SequenceState:
 
 @dataclass(frozen=True, slots=True)
 class StateLayout:
-    """How many bytes a state takes: `fixed` and so many a token. Only where `linear` it is exactly that."""
+    """Size of a state in bytes: `fixed` plus `per_token` for each token; exact only where `linear`."""
 
     fixed: int
     per_token: int
@@ -51,9 +51,10 @@ class StateLayout:
 
 
 def try_out(context: Context, token: int) -> StateLayout:
-    """Evaluates a few tokens and forgets them: a build that this processor cannot run dies here.
+    """Evaluates a few tokens and drops them; a build that this processor cannot run dies here.
 
-    One token takes other code than many, so both are tried. The states after the two tell the layout.
+    Single tokens and batches use different code, so both are tried. The sizes of the two states give the
+    layout.
     """
     context.evaluate([token] * 8)
     eight = state_size(context)
@@ -65,7 +66,7 @@ def try_out(context: Context, token: int) -> StateLayout:
 
 
 def new_buffer(size: int) -> mmap.mmap:
-    """Memory that the system gives page by page when it is written to, in large pages where it has them."""
+    """Memory that the system allocates page by page when written to, in large pages where it has them."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -79,7 +80,7 @@ def state_size(context: Context) -> int:
 
 
 def snapshot(context: Context, buffer: mmap.mmap | None = None) -> SequenceState:
-    """A copy of what the context holds, in `buffer` if that is given (and large enough)."""
+    """A copy of what the context contains, in `buffer` if given (it must be large enough)."""
     size = state_size(context)
     if buffer is None:
         buffer = new_buffer(size)
@@ -89,9 +90,9 @@ def snapshot(context: Context, buffer: mmap.mmap | None = None) -> SequenceState
 
 
 def prepare_buffer(size: int) -> Generator[None, None, mmap.mmap]:
-    """A buffer whose memory is already there, got in small steps, so that filling it is quick.
+    """A buffer whose memory is already allocated, in small steps, so that filling it is quick.
 
-    Most of the cost of a copy is the system's, which clears every page before it gives it.
+    Most of the cost of a copy is the system's, which clears every page before providing it.
     """
     buffer = new_buffer(size)
     with memoryview(buffer) as view:
@@ -103,9 +104,9 @@ def prepare_buffer(size: int) -> Generator[None, None, mmap.mmap]:
 
 
 def restore(context: Context, state: SequenceState) -> bool:
-    """Makes the context hold a state and nothing else; nothing at all, and False, when llama.cpp refuses it.
+    """Replaces the context's contents with a state; empties it and returns False when that fails.
 
-    llama.cpp trusts what is in the bytes, so they must be its own.
+    llama.cpp trusts the bytes, so they must be its own.
     """
     context.clear()
     if len(state.tokens) > context.length:
@@ -120,10 +121,10 @@ def restore(context: Context, state: SequenceState) -> bool:
 
 
 class StateCache:
-    """States of other prompts, the least recently used given up first, at most `limit` bytes.
+    """States of other prompts, at most `limit` bytes; the least recently used are dropped first.
 
-    `whole` says that the model cannot drop the end of what it has read: a state then only serves prompts that
-    begin with all of it.
+    `whole` says that the model cannot drop the end of its state: a state then only serves prompts that begin
+    with all of its tokens.
     """
 
     def __init__(self, limit: int, layout: StateLayout, *, whole: bool = False) -> None:
@@ -137,23 +138,29 @@ class StateCache:
 
     @property
     def size(self) -> int:
-        """Bytes of memory that the states take."""
+        """Bytes of memory that the states use."""
         return sum(len(entry.buffer) for entry in self._entries)
 
     def expected_size(self, tokens: int) -> int | None:
-        """The exact size of a state of so many tokens; None when the model's states have no such rule."""
+        """Exact size in bytes of a state of `tokens` tokens; None when the layout is not linear."""
         return self._layout.size(tokens) if self._layout.linear else None
 
     def has_room_for(self, tokens: int) -> bool:
         return self._layout.size(tokens) <= self.limit
 
     def shared(self, tokens: Sequence[int], prompt: Sequence[int]) -> int:
-        """How many of the tokens held somewhere would serve for a prompt (whose last is always read anew)."""
+        """Number of `tokens` that can be reused for a prompt.
+
+        The prompt's last token is always evaluated again.
+        """
         common = common_tokens(tokens, prompt[:-1])
         return common if common == len(tokens) or not self._whole else 0
 
     def best(self, prompt: Sequence[int], *, above: int, length: int) -> SequenceState | None:
-        """The state of at most `length` tokens that shares most with a prompt, more than `above` tokens."""
+        """The state of at most `length` tokens that shares most with a prompt.
+
+        None unless it shares more than `above` tokens.
+        """
         fitting = [entry for entry in self._entries if len(entry.tokens) <= length]
         found = max(fitting, key=lambda entry: self.shared(entry.tokens, prompt), default=None)
         if found is None or self.shared(found.tokens, prompt) <= above:
@@ -162,7 +169,7 @@ class StateCache:
         return found
 
     def covers(self, tokens: Sequence[int]) -> bool:
-        """Whether a state is kept that serves wherever these tokens would."""
+        """Whether a cached state serves every prompt that these tokens would serve."""
         return any(self._covers(entry, tokens) for entry in self._entries)
 
     def _covers(self, entry: SequenceState, tokens: Sequence[int]) -> bool:
@@ -171,7 +178,7 @@ class StateCache:
         return common_tokens(entry.tokens, tokens) == len(tokens)
 
     def put(self, state: SequenceState) -> bool:
-        """Keeps a state, instead of those that it covers; False when it is too large."""
+        """Caches a state in place of those that it covers; returns False when it is too large or empty."""
         if len(state.buffer) > self.limit or not state.tokens:
             return False
         self._entries = [entry for entry in self._entries if not self._covers(state, entry.tokens)]
@@ -181,7 +188,7 @@ class StateCache:
         return True
 
     def find(self, held_hash: str, length: int = 0) -> SequenceState | None:
-        """The state with that hash, or else one whose first `length` tokens have it."""
+        """The state with that hash, or one whose first `length` tokens have it, or None."""
         for entry in self._entries:
             if entry.prefix_hash == held_hash or begins_with(entry.tokens, held_hash, length):
                 self._touch(entry)
@@ -200,12 +207,12 @@ class StateCache:
 
 
 def begins_with(tokens: Sequence[int], held_hash: str, length: int) -> bool:
-    """Whether the first `length` tokens, more than none, have that hash."""
+    """Whether the first `length` tokens have that hash; False when `length` is 0."""
     return 0 < length <= len(tokens) and hash_tokens(tokens[:length]) == held_hash
 
 
 def default_cache_bytes() -> int:
-    """Half a gibibyte, or an eighth of the memory that is available, whichever is less."""
+    """Half a gibibyte or an eighth of the available memory, whichever is less."""
     import psutil
 
     return int(min(DEFAULT_CACHE, psutil.virtual_memory().available // MEMORY_SHARE))

@@ -1,4 +1,4 @@
-"""Chat templates: a conversation becomes segments, and a template that takes too long ends its process."""
+"""Chat templates: messages become segments, and a template that takes too long ends its process."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from models.errors import TemplateFailed
 from models.messages import Role
 
-# Used for models whose file brings no template: the most widespread format.
+# Used for models whose file contains no template: the most widespread format.
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] }}"
     "{{ '<|im_end|>\\n' }}{% endfor %}"
@@ -34,15 +34,17 @@ _MOST_ITEMS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a prompt: the template's own text, or (`message` given) the content of that message."""
+    """A piece of a prompt: the template's own text, or the content of message number `message`."""
 
     text: str
     message: int | None = None
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox in which numbers and repeated texts stay small: what stops a template that runs for too long
-    may have to wait for a single operation."""
+    """A sandbox in which numbers and repeated text stay small.
+
+    The limit on a template's run time may only take effect after the current operation.
+    """
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -77,9 +79,9 @@ class ChatTemplate:
         self._eos = eos
 
     def segments(self, roles: Sequence[Role]) -> list[Segment]:
-        """The prompt for messages of these roles, in order, ready for a reply.
+        """The segments of a prompt for messages of these roles, in order, ready for a reply.
 
-        Raises `TemplateFailed` when the template refuses the roles or does not show the last message.
+        Raises `TemplateFailed` when the template refuses the roles or leaves out the last message.
         """
         nonce = secrets.token_hex(8)
         markers = [f"\ue000{nonce}.{n}\ue001" for n in range(len(roles))]
@@ -124,29 +126,30 @@ def _tojson(value: Any, *, indent: int | None = None, **_: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-# A template that needs more processor time than this is taken for a trap, and its process ends.
+# Seconds. A template that needs more processor time is considered malicious, and its process ends.
 TIME_S = 10.0
-# One that needs so many bytes more than the process had before runs out of memory, which is an error.
+# Bytes that a template may need beyond what the process had before. With more it runs out of memory, which is
+# an error.
 MEMORY = 1 << 30
 _EXIT_STATUS = 86
-# How the process of such a template ends.
+# Exit statuses of the process of a template that took too long.
 ENDED = frozenset({_EXIT_STATUS, -signal.SIGPROF} if sys.platform != "win32" else {_EXIT_STATUS})
 _sizes: list[int] = []
 
 
 def open_sizes() -> None:
-    """Opens what tells the size of this process, before it may open no more files."""
+    """Opens the file that reports this process's size, before the process may open no more files."""
     if sys.platform == "linux" and not _sizes:
         _sizes.append(os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC))
 
 
 @contextmanager
 def template_limits() -> Iterator[None]:
-    """Ends the process when what is in it takes too long: Python cannot stop a template in any other way.
+    """Ends the process when the body takes too long: Python cannot stop a template in any other way.
 
-    The kernel does it, by a signal that is left to do what it does by default. A thread of ours would wait
-    for the interpreter's lock, which a single operation on a large number or text can hold for ever. The time
-    of the processor counts: a machine that is busy or was put to sleep proves nothing.
+    The kernel does it, with a signal whose default action is kept. A thread would wait for the interpreter's
+    lock, which a single operation on a large number or text can keep indefinitely. Processor time counts,
+    because elapsed time on a busy or suspended machine proves nothing.
     """
     if sys.platform == "win32":
         with _watched():
@@ -180,7 +183,10 @@ def _less_memory() -> Iterator[None]:
 
 @contextmanager
 def _watched() -> Iterator[None]:
-    """Where there is no such signal: a thread, which the bounds of single operations give a chance to run."""
+    """Enforces the limit with a thread, where there is no such signal.
+
+    The bounds on single operations give the thread a chance to run.
+    """
     began, done = time.process_time(), threading.Event()
 
     def watch() -> None:

@@ -1,10 +1,10 @@
-"""How many threads compute: as many as there are processors for them.
+"""Chooses how many threads compute, so that each has a processor to itself.
 
-llama.cpp's threads meet after every node of the graph, some five hundred times a token, and who comes first
-waits for the last. They wait awake: going to sleep and being woken so often would cost a sixth of the speed.
-But where another program keeps a processor busy, those who wait take it from the very thread that is waited
-for, and hardly a tenth of the speed is left. One thread fewer, and nobody waits for what cannot run. So it is
-watched how much of the processors others use, and the threads make room.
+llama.cpp's threads synchronise after every node of the graph, about five hundred times a token, and the first
+to arrive wait for the last. They busy-wait: sleeping and waking that often would cost a sixth of the speed.
+When another program keeps a processor busy, the waiting threads take processor time from the thread that they
+wait for, and hardly a tenth of the speed is left. With one thread fewer, no thread waits for one that cannot
+run. The use of the processors by others is therefore measured, and threads are given up accordingly.
 """
 
 import sys
@@ -16,22 +16,21 @@ from pathlib import Path
 import psutil
 
 MOMENT_S = 0.2
-"""How often it is looked, and for how long others are watched before it is judged."""
+"""Seconds between measurements of others' use during evaluations; each covers at least this long."""
 OTHERS = 0.5
-"""Processors that others may use before a thread makes room: what an interface draws stays below."""
+"""Processors that others may use before a thread is given up; drawing an interface uses less."""
 BACK = 0.15
-"""How much less others must use before it comes back."""
+"""By how much the use by others must fall below that before the thread is used again."""
 REST_S = 0.1
-"""After so long without an evaluation nothing is known of what others do now."""
+"""Seconds without an evaluation after which the last measurement says nothing about the present."""
 GLANCES = 3
 GLANCE_S = 0.002
-"""How often, and how far apart, it is looked who runs just now: what only woke up for a moment does not
-count."""
+"""Seconds between the `GLANCES` samples of running threads, so that brief wake-ups do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Seconds of the processors: of everybody and of this process, up to a moment of the clock."""
+    """Processor seconds of all processes and of this process, up to a moment of the clock."""
 
     at: float
     everybody: float
@@ -39,22 +38,22 @@ class Usage:
 
 
 def usage() -> Usage:
-    """What the system counts, in steps of some 10 ms."""
+    """Processor time as the system counts it, in steps of about 10 ms."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
-    # Guests are counted under `user` already.
+    # `user` already includes guests.
     guests = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     return Usage(time.perf_counter(), sum(times) - idle - guests, time.process_time())
 
 
 def running_now() -> int | None:
-    """How many threads of others run now, or could; None where the system does not tell (it does on Linux).
+    """Number of other threads that run now or could; None where the system does not report it.
 
-    Called by the only thread of this process that works.
+    Linux reports it. Must be called by the only thread of this process that works.
     """
     if not sys.platform.startswith("linux"):
         return None
-    # psutil does not tell this one.
+    # psutil does not report this value.
     for line in Path("/proc/stat").read_text("ascii").splitlines():
         if line.startswith("procs_running"):
             return max(0, int(line.split()[1]) - 1)
@@ -62,7 +61,7 @@ def running_now() -> int | None:
 
 
 class ThreadTuner:
-    """Tells how many threads an evaluation shall have, on so many processors."""
+    """Chooses the number of threads of each evaluation on a machine with `processors` processors."""
 
     def __init__(
         self,
@@ -81,11 +80,11 @@ class ThreadTuner:
         self._doubt = False
 
     def doubt(self, now: float) -> bool:
-        """Whether others may be at work, so that a little should be tried first.
+        """Whether others may be working, so that a short batch should be evaluated first.
 
-        What others did while nothing was evaluated is over, or is not. If nobody else runs now, it is. If
-        somebody does, threads make room at once; where that cannot be told, all of them begin. A short
-        evaluation then tells.
+        After a pause, the last measurement may be outdated. If no other thread runs now, it is discarded. If
+        some do, threads are given up at once. Where that is unknown, all threads start. In the last two cases
+        a short evaluation then decides.
         """
         if now - self._worked >= REST_S:
             self._look()
@@ -97,7 +96,7 @@ class ThreadTuner:
         return self._doubt
 
     def _glance(self) -> int | None:
-        """How many threads of others run all the time."""
+        """Number of other threads that run all the time; None where it is unknown."""
         least: int | None = None
         for glance in range(GLANCES):
             if glance:
@@ -109,7 +108,10 @@ class ThreadTuner:
         return least
 
     def threads(self, wished: int, now: float) -> int:
-        """For an evaluation that begins. `now` is on the clock of `time.perf_counter`."""
+        """Number of threads for an evaluation that starts now, from 1 to `wished`.
+
+        `now` is on the clock of `time.perf_counter`.
+        """
         self.doubt(now)
         if now - self._before.at >= MOMENT_S:
             self._look()
@@ -117,16 +119,16 @@ class ThreadTuner:
         return max(1, min(wished, self._processors - self._busy))
 
     def worked(self, now: float) -> None:
-        """An evaluation has ended."""
+        """Records that an evaluation has ended."""
         self._worked = now
 
     def _look(self) -> None:
-        """How many processors others keep busy."""
+        """Measures how many processors others keep busy."""
         seen, before = self._read(), self._before
         passed = seen.at - before.at
         others = ((seen.everybody - before.everybody) - (seen.own - before.own)) / passed
         self._before = seen
-        # A thread makes room at half a processor and comes back somewhat below, so that it does not flutter.
+        # A thread is given up at half a processor and used again somewhat below, to avoid oscillation.
         leave = int(others - OTHERS + 1) if others >= OTHERS else 0
         stay = int(others - OTHERS + BACK + 1) if others >= OTHERS - BACK else 0
         self._busy = min(max(self._busy, leave), stay)

@@ -1,4 +1,4 @@
-"""How fast a model file runs here, how well it predicts a text, and the same weights in another layout."""
+"""Measures a model file's speed and perplexity on this machine, and re-quantises it."""
 
 import ctypes
 import os
@@ -15,15 +15,15 @@ from models.llamacpp.native import Context, DecodeFailed, Model, recent_log
 from models.tuning.kernels import Kernels, hide_amx
 from models.tuning.plan import Round, RunSettings, TuningPlan
 
-# Perplexity is taken over windows of this many tokens; the first of each are only context.
+# Perplexity is computed over windows of this many tokens; the first of each are only context.
 _WINDOW, _LEAD = 512, 32
 _CHUNK = 64
-# Writing is measured in so many stretches, of which the best counts: the others were disturbed.
+# Generation is measured in this many stretches. The best one counts: the others were disturbed.
 _STRETCHES = 4
 
 
 class Bench:
-    """One model file, loaded. Raises `ModelLoadFailed`, or ends with the process where the kernels fault."""
+    """A loaded model file. Raises `ModelLoadFailed`; where the kernels fault, the process dies."""
 
     def __init__(self, path: Path, kernels: Kernels) -> None:
         if kernels is Kernels.WITHOUT_AMX:
@@ -42,11 +42,14 @@ class Bench:
 
     @property
     def row(self) -> int:
-        """Length of the model's rows."""
+        """Length of the model's rows (its embedding length)."""
         return self._model.embedding_length
 
     def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
-        """One round. The contexts of the last two settings are kept, so that two can be taken in turns."""
+        """Measures one round.
+
+        The contexts of the last two settings are kept, so that two settings can be measured alternately.
+        """
         near, far = self._contexts(settings, plan)
         near.rewind(0)
         reading = self._read(near, plan.tokens)
@@ -68,7 +71,7 @@ class Bench:
                         old.close()
             near = self._context(settings, plan.tokens + max(plan.written, _STRETCHES))
             pair = near, self._context(settings, plan.held + plan.tokens) if plan.held else None
-            # The first evaluation maps the weights into memory, and allocates.
+            # The first evaluation maps the weights into memory and allocates memory.
             near.evaluate(self._tokens(settings.batch, 0)[: plan.tokens])
         self._pairs[settings.key] = pair
         return pair
@@ -84,14 +87,14 @@ class Bench:
         )
 
     def _read(self, context: Context, count: int) -> float:
-        """Reads so many tokens; returns tokens a second."""
+        """Evaluates `count` tokens in batches; returns tokens per second."""
         begun = time.perf_counter()
         for at in range(0, count, context.batch):
             context.evaluate(self._tokens(min(context.batch, count - at), len(context.tokens)))
         return count / (time.perf_counter() - begun)
 
     def _write(self, context: Context, count: int) -> float:
-        """Reads tokens one by one, as if it had written them; returns tokens a second."""
+        """Evaluates tokens one by one, as generation does; returns tokens per second."""
         count = max(1, count)
         begun = time.perf_counter()
         for _ in range(count):
@@ -99,14 +102,14 @@ class Bench:
         return count / (time.perf_counter() - begun)
 
     def _tokens(self, count: int, start: int) -> list[int]:
-        """Token ids like those of a text nobody has written: what they are does not matter for the speed."""
+        """Arbitrary token ids; their values do not affect the speed."""
         size = self._model.vocab.size
         return [(7919 * (start + n) + 101) % size for n in range(count)]
 
     def perplexity(self, text: str, settings: RunSettings, limit: int) -> float:
         """The exponential of the mean negative log-likelihood of the text's first `limit` tokens.
 
-        Each window of 512 tokens is read anew; its first 32 are only context.
+        Each window of 512 tokens is evaluated from an empty context; its first 32 are only context.
         """
         tokens = self._model.vocab.tokenize(text, special=False)[:limit]
         context = self._context(settings, _WINDOW)
@@ -125,7 +128,7 @@ class Bench:
         return float(np.exp(total / count))
 
     def _losses(self, context: Context, window: Sequence[int], start: int) -> Any:
-        """`float64[n]`: how unlikely each token after those from `start` was, in nats."""
+        """`float64[n]`: negative log-likelihood in nats of each token that follows those from `start`."""
         part = window[start : start + _CHUNK]
         batch = C.llama_batch_init(len(part), 0, 1)
         try:
@@ -148,7 +151,7 @@ class Bench:
 
 
 def quantise(source: Path, target: Path, ftype: int, threads: int) -> None:
-    """Writes the weights of `source` in another layout. Raises `ModelLoadFailed` when llama.cpp cannot."""
+    """Writes the weights of `source` to `target` in another layout. Raises `ModelLoadFailed`."""
     params = C.llama_model_quantize_default_params()
     params.ftype = ftype
     params.nthread = threads

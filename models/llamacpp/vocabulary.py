@@ -1,4 +1,4 @@
-"""A model's vocabulary, as llama.cpp knows it: text to tokens and back."""
+"""A model's vocabulary in llama.cpp: text to tokens and back."""
 
 import ctypes
 from typing import Any
@@ -7,7 +7,7 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 
 
 class Vocabulary:
-    """Tokens of a model: text to ids, ids to bytes, and which ids steer the model."""
+    """The tokens of a model: text to ids, ids to bytes, and which ids steer the model."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
@@ -17,11 +17,11 @@ class Vocabulary:
         self._buffer = (C.llama_token * 4096)()
 
     def tokenize(self, text: str, *, special: bool) -> list[int]:
-        """Token ids of a text. Only with `special` do control tokens in it become control tokens."""
+        """Token ids of a text; control tokens in it are recognised only with `special`."""
         return self._tokenize(text, add=False, special=special)
 
     def framed(self, text: str) -> list[int]:
-        """Token ids of a text with the marks the model was trained with around it (BERT: [CLS], [SEP])."""
+        """Token ids of a text inside the marks the model was trained with (BERT: [CLS], [SEP])."""
         return self._tokenize(text, add=True, special=False)
 
     def _tokenize(self, text: str, *, add: bool, special: bool) -> list[int]:
@@ -34,7 +34,7 @@ class Vocabulary:
         return list(self._buffer[:count])
 
     def piece(self, token: int) -> bytes:
-        """The bytes that a token stands for; control tokens stand for none."""
+        """The bytes of a token; empty for control tokens."""
         known = self._pieces.get(token)
         if known is None:
             known = self._pieces[token] = self._piece(token, special=False)
@@ -49,7 +49,7 @@ class Vocabulary:
         return buffer.raw[: max(0, length)]
 
     def written(self, token: int) -> str:
-        """How a token is written, control tokens too (`<|im_end|>`)."""
+        """The text of a token, also of control tokens (`<|im_end|>`)."""
         return self._piece(token, special=True).decode("utf-8", "replace")
 
     def raw_text(self, token: int) -> bytes:
@@ -60,7 +60,7 @@ class Vocabulary:
         return int(C.llama_vocab_get_attr(self._handle, token))
 
     def is_end(self, token: int) -> bool:
-        """End of generation: end of text, of turn, of message."""
+        """Whether a token ends generation: end of text, of turn, of message."""
         return bool(C.llama_vocab_is_eog(self._handle, token))
 
     def is_control(self, token: int) -> bool:

@@ -1,1 +1,1 @@
-"""Finds the fastest way of running a model on this computer."""
+"""Finds the fastest way to run a model on this computer."""

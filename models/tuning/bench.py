@@ -1,4 +1,4 @@
-"""The application's end of the process that tries ways of running a model: JSON, one message a line."""
+"""The application's end of the tuning process; messages are JSON, one a line."""
 
 import asyncio
 import sys
@@ -26,14 +26,14 @@ class Open(Message, frozen=True):
 
 
 class Measure(Message, frozen=True):
-    """One round with the loaded file; answered by `Measured`."""
+    """Measures one round with the loaded file; answered by `Measured`."""
 
     settings: RunSettings
     plan: TuningPlan
 
 
 class Perplexity(Message, frozen=True):
-    """Of the first `limit` tokens of a text; answered by `Predicted`."""
+    """Computes the perplexity of a text's first `limit` tokens; answered by `Predicted`."""
 
     text: str
     settings: RunSettings
@@ -43,7 +43,7 @@ class Perplexity(Message, frozen=True):
 class Quantise(Message, frozen=True):
     """Writes `source` in another layout to `target`; answered by `Done`.
 
-    When the application goes away meanwhile, what there is of `target` is deleted.
+    If the application ends meanwhile, the unfinished `target` is deleted.
     """
 
     source: str
@@ -53,7 +53,7 @@ class Quantise(Message, frozen=True):
 
 
 class Opened(Message, frozen=True):
-    """`row` is the length of the model's rows, `buffers` what the weights were put into."""
+    """`row` is the length of the model's rows, `buffers` names the buffers that contain the weights."""
 
     row: int
     buffers: tuple[str, ...]
@@ -72,7 +72,7 @@ class Done(Message, frozen=True):
 
 
 class Refused(Message, frozen=True):
-    """It could not be done; `detail` is llama.cpp's reason or the type of an error."""
+    """The request failed; `detail` is llama.cpp's reason or the type of an error."""
 
     detail: str
 
@@ -94,7 +94,7 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_answer(line: bytes) -> Answer:
-    """Raises `ProtocolError`."""
+    """Decodes an answer. Raises `ProtocolError`."""
     try:
         return _answers.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -102,17 +102,17 @@ def decode_answer(line: bytes) -> Answer:
 
 
 def part_of(request: Request) -> Path | None:
-    """The unfinished file that a request leaves behind when it is broken off."""
+    """The unfinished file that an interrupted request leaves behind, or None."""
     return Path(request.target) if isinstance(request, Quantise) else None
 
 
 Told = TypeVar("Told", bound=Answer)
-# Longer than any single request takes on a machine that can run the model at all.
+# Seconds; longer than any single request takes on a machine that can run the model at all.
 LIMIT_S = 3600.0
 
 
 class Bench:
-    """A file and the process that has it loaded; starts at the first use and again after a crash."""
+    """A model file and the process that loads it, started at first use and again after a crash."""
 
     def __init__(self, path: Path, kernels: Kernels) -> None:
         self.path = path
@@ -122,12 +122,12 @@ class Bench:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the process that runs now."""
+        """Process id of the running process, or None."""
         running = self._process is not None and self._process.returncode is None
         return self._process.pid if running and self._process is not None else None
 
     async def open(self) -> Opened:
-        """Loads the file and tries it out, with weaker kernels where these fault.
+        """Loads the file and tests it, with weaker kernels where the current ones fault.
 
         Raises `WorkerCrashed` or `ModelLoadFailed`.
         """
@@ -143,24 +143,24 @@ class Bench:
         return self.opened
 
     async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round:
-        """One round. Raises `WorkerCrashed` or `ModelLoadFailed`."""
+        """Measures one round. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self.open()
         return (await self._ask(Measure(settings, plan), Measured)).round
 
     async def perplexity(self, settings: RunSettings, plan: TuningPlan) -> float:
-        """On the fixed text. Raises `WorkerCrashed` or `ModelLoadFailed`."""
+        """Perplexity of the fixed text. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self.open()
         request = Perplexity(fixed_text(), settings, plan.perplexity_tokens)
         return (await self._ask(request, Predicted)).perplexity
 
     async def quantise(self, target: Path, layout: Layout, threads: int) -> None:
-        """Writes the file in another layout. Raises `WorkerCrashed` or `ModelLoadFailed`."""
+        """Writes the file in another layout to `target`. Raises `WorkerCrashed` or `ModelLoadFailed`."""
         await self._start(target.parent)
         request = Quantise(str(self.path), str(target), layout.ftype, threads)
         await self._ask(request, Done)
 
     async def close(self) -> None:
-        """Ends the process; an unfinished file goes with it."""
+        """Ends the process; an unfinished file is deleted."""
         process, self._process, self.opened = self._process, None, None
         if process is None:
             return
@@ -173,7 +173,7 @@ class Bench:
             await process.wait()
 
     async def _start(self, *writable: Path) -> None:
-        """A new process, which may read the file and write in `writable`."""
+        """Starts a process that may read the file and write in `writable`."""
         await self.close()
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -184,7 +184,7 @@ class Bench:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=environment(),
-            # Ctrl-C in the terminal is for the application.
+            # Ctrl-C in the terminal is meant for the application.
             start_new_session=True,
         )
 
@@ -212,5 +212,5 @@ class Bench:
 
 
 def fixed_text() -> str:
-    """The text that perplexities are compared on: prose, dialogue, figures, code, three languages."""
+    """The text for comparing perplexities: prose, dialogue, figures, code, three languages."""
     return resources.files("models").joinpath("perplexity.txt").read_text(encoding="utf-8")

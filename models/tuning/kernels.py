@@ -1,4 +1,4 @@
-"""Which units of the processor llama.cpp may use on this computer, and the note that remembers it."""
+"""Which processor units llama.cpp may use on this computer, and the note that records it."""
 
 import os
 import platform
@@ -23,16 +23,16 @@ from models.confinement import (
 )
 from models.library.files import write_atomically
 
-# How a process ends that ran an instruction which its processor does not have, or faulted in one: SIGILL,
-# SIGBUS and SIGSEGV, and their like on Windows. Being killed (for its memory, say) is none of these.
+# Exit statuses of a process that ran an instruction which its processor lacks, or faulted in one: SIGILL,
+# SIGBUS and SIGSEGV, and their equivalents on Windows. Being killed (for its memory, say) is none of these.
 FAULTS = {-4, -7, -10, -11, 0xC000001D, 0xC0000005}
 
 
 class Kernels(StrEnum):
-    """From the fastest to the one that always works.
+    """Sets of kernels, from the fastest to the one that always works.
 
-    `ALL` is whatever llama.cpp chooses; `WITHOUT_AMX` the same with AMX hidden from it; `PLAIN` re-packs no
-    weights at all.
+    `ALL` is whatever llama.cpp chooses. `WITHOUT_AMX` is the same with AMX hidden from it. `PLAIN` re-packs
+    no weights at all.
     """
 
     ALL = "all"
@@ -41,23 +41,23 @@ class Kernels(StrEnum):
 
     @property
     def weaker(self) -> "Kernels | None":
-        """What to try when this faults here; None when nothing is left."""
+        """What to try when this faults; None when nothing is left."""
         if self is Kernels.PLAIN:
             return None
         return Kernels.WITHOUT_AMX if self is Kernels.ALL and can_hide_amx() else Kernels.PLAIN
 
 
 def can_hide_amx() -> bool:
-    """Whether this system asks the kernel for AMX, and so can be told that there is none."""
+    """Whether processes must ask this system's kernel for AMX, which can then be refused."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 @dataclass(frozen=True, slots=True)
 class KernelsNote:
-    """Remembers the fastest kernels that run on this machine.
+    """Records the fastest kernels that run on this machine.
 
-    The note lies beside the models and names the processor and the build, so that it means nothing on another
-    machine or after an update.
+    The note is stored beside the models. It names the processor and the build, so that it is ignored on
+    another machine or after an update.
     """
 
     path: Path
@@ -65,11 +65,11 @@ class KernelsNote:
 
     @classmethod
     def beside(cls, models: Path) -> "KernelsNote":
-        """The note of a models folder."""
+        """The note for a models folder."""
         return cls(models / "plain-kernels", this_processor)
 
     def read(self) -> Kernels:
-        """What to begin with: `ALL` where nothing is noted for this machine and build."""
+        """The kernels to begin with: `ALL` where nothing is recorded for this machine and build."""
         try:
             machine, _, level = self.path.read_text(encoding="utf-8").strip().partition("\n")
         except (OSError, UnicodeDecodeError):
@@ -78,7 +78,7 @@ class KernelsNote:
             return Kernels.ALL
         if level in tuple(Kernels):
             return Kernels(level)
-        # A note from before there were levels tells only that not everything runs.
+        # A note from before there were levels says only that not everything runs.
         return Kernels.ALL.weaker or Kernels.PLAIN
 
     def write(self, kernels: Kernels) -> None:
@@ -86,14 +86,14 @@ class KernelsNote:
 
 
 def real_cores() -> int:
-    """Cores, not counting those that are halves of one."""
+    """Number of physical cores, or of logical ones where that is unknown."""
     import psutil
 
     return psutil.cpu_count(logical=False) or os.cpu_count() or 1
 
 
 def this_processor() -> str:
-    """Names the processor and the build of llama.cpp."""
+    """Name of the processor and version of llama-cpp-python."""
     from importlib.metadata import version
 
     processor = platform.processor() or platform.machine()
@@ -112,11 +112,11 @@ _ARCH_REQ_XCOMP_PERM = 0x1023
 
 @cache
 def hide_amx() -> bool:
-    """Lets every request of this thread, and of those it starts, to use AMX be refused; False if it cannot.
+    """Makes the kernel refuse AMX to all threads of this process; returns False if it cannot.
 
     A process must ask the kernel before it may use the tile registers (`arch_prctl` with
-    `ARCH_REQ_XCOMP_PERM`). llama.cpp does so once, when it first loads weights, and does without AMX when it
-    is refused. Everything else stays allowed. The filter cannot be taken back.
+    `ARCH_REQ_XCOMP_PERM`). llama.cpp does so once, when it first loads weights, and works without AMX when
+    refused. Everything else stays allowed. The filter cannot be removed.
     """
     return can_hide_amx() and install_filter(
         [

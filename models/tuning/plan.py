@@ -1,7 +1,7 @@
-"""Which way of running a model is the fastest here: the plan of a search, and what counts as faster.
+"""The plan of a search for the fastest way to run a model, and what counts as faster.
 
-Pure: measuring is done elsewhere. A search compares the settings in force with one change at a time and keeps
-a change that wins; what was found out is a list of steps, so that an interrupted search goes on after them.
+Pure: measuring is done elsewhere. A search compares the current settings with one change at a time and keeps
+a change that wins. Results are a list of steps, so that an interrupted search continues after them.
 """
 
 import statistics
@@ -10,22 +10,22 @@ from enum import StrEnum
 
 import msgspec
 
-# A change must be faster by more than the noise of a machine that also does other things.
+# A change must be faster by more than the noise of a machine that also does other work.
 MIN_GAIN = 1.05
-# Writing may become slower by so little for a prompt that is read faster; by more, down to the least, only
-# where a whole turn of so many tokens read and written becomes faster nevertheless.
+# Generation may become slower down to MIN_DECODE when prompts are evaluated faster. Down to LEAST_DECODE, a
+# whole turn of this many evaluated and generated tokens must also become faster.
 MIN_DECODE, LEAST_DECODE = 0.97, 0.85
 _TURN_READ, _TURN_WRITTEN = 512, 128
-# How much the perplexity on the fixed text may rise.
+# The most by which the perplexity on the fixed text may rise, as a ratio.
 MAX_LOSS = 1.01
-# A layout of as few bits as one that lost this much is not tried.
+# An untried layout is skipped when another with as few bits lost this much.
 HOPELESS = 1.05
 MAX_GROWTH = 2.2
 MIN_ROUNDS, MAX_ROUNDS = 3, 9
 
 
 class RunSettings(msgspec.Struct, frozen=True):
-    """How a model is run. `batch` is tokens read at once; `kv_type` is `f16` or `q8_0`."""
+    """How a model is run. `batch` is tokens evaluated at once; `kv_type` is `f16` or `q8_0`."""
 
     threads: int
     batch: int = 256
@@ -44,10 +44,10 @@ class RunSettings(msgspec.Struct, frozen=True):
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """A layout that a model can be re-quantised to. `ftype` is llama.cpp's number of it.
+    """A layout that a model can be re-quantised to. `ftype` is llama.cpp's number for it.
 
-    Layouts of one `bits` lose about as much as each other; `row` is what the rows of the weights must be a
-    multiple of.
+    Layouts with the same `bits` lose about as much as each other. The length of the weights' rows must be a
+    multiple of `row`.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Layout(msgspec.Struct, frozen=True):
     row: int = 32
 
 
-# Those that llama.cpp has quick ways with on the usual processors, the quickest to make first. Which is the
+# Layouts for which llama.cpp has fast code on the usual processors, the quickest to make first. Which is the
 # fastest here is measured.
 LAYOUTS = (
     Layout("q4_0", 2, 4),
@@ -67,7 +67,11 @@ LAYOUTS = (
 
 
 class Round(msgspec.Struct, frozen=True):
-    """One measurement, in tokens a second: reading at the start, reading far on, writing at its best."""
+    """One measurement, in tokens per second.
+
+    `near` is prompt evaluation at the start of the context, `far` prompt evaluation after many tokens,
+    `decode` generation at its best.
+    """
 
     near: float
     far: float
@@ -75,16 +79,16 @@ class Round(msgspec.Struct, frozen=True):
 
     @property
     def prefill(self) -> float:
-        """Reading as many tokens near as far: the harmonic mean."""
+        """Speed of evaluating as many tokens near as far: the harmonic mean."""
         return 2 / (1 / self.near + 1 / self.far)
 
     def turn(self, decode: float = 1.0) -> float:
-        """Seconds of a turn, if it wrote at `decode` of the speed."""
+        """Seconds of a turn if generation ran at `decode` times its speed."""
         return _TURN_READ / self.prefill + _TURN_WRITTEN / (self.decode * decode)
 
 
 class Gain(msgspec.Struct, frozen=True):
-    """A change against what it changes, as ratios over the rounds (see `gain`)."""
+    """A change compared with what it changes, as ratios over the rounds (see `gain`)."""
 
     prefill: float
     decode: float
@@ -99,10 +103,11 @@ class Gain(msgspec.Struct, frozen=True):
 
 
 def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
-    """Compares rounds that were taken in turns, so that what disturbed one disturbed its neighbour too.
+    """Compares rounds that were measured alternately, so that a disturbance affects both sides.
 
-    `steady` says that the change was faster in two rounds of three: one lucky round is no gain. Writing waits
-    for memory and is disturbed most: it counts as slower only if it is so in the median and at its best.
+    `steady` says that the change was faster in two rounds of three: one lucky round is no gain. Generation
+    waits for memory and is disturbed most, so it counts as slower only if it is slower in the median and at
+    its best.
     """
     prefill = [b.prefill / a.prefill for a, b in zip(before, after, strict=True)]
     faster = sum(ratio > MIN_GAIN for ratio in prefill)
@@ -122,10 +127,10 @@ def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
 
 
 def undecided(before: Sequence[Round], after: Sequence[Round]) -> bool:
-    """Whether another round could turn the outcome.
+    """Whether another round could change the outcome.
 
-    It could where the rounds disagree, and where nothing but slow writing speaks against a change: that may
-    be somebody else's use of the memory, and shows in more rounds.
+    It could where the rounds disagree. It also could where only slow generation speaks against a change:
+    another program may be using the memory, which more rounds would show.
     """
     if len(before) < MIN_ROUNDS:
         return True
@@ -139,7 +144,7 @@ def undecided(before: Sequence[Round], after: Sequence[Round]) -> bool:
 
 
 def median(rounds: Sequence[Round]) -> Round:
-    """Each figure's median."""
+    """The median of each figure."""
     return Round(
         near=statistics.median(r.near for r in rounds),
         far=statistics.median(r.far for r in rounds),
@@ -148,7 +153,7 @@ def median(rounds: Sequence[Round]) -> Round:
 
 
 class Outcome(StrEnum):
-    """What became of a change."""
+    """The result of trying a change."""
 
     WON = "won"
     SLOWER = "slower"
@@ -157,7 +162,7 @@ class Outcome(StrEnum):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A finished comparison: `key` names the change and what it changes, ratios are after/before."""
+    """A finished comparison: `key` names the change and what it changes; ratios are after/before."""
 
     key: str
     outcome: Outcome
@@ -167,7 +172,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TuningPlan(msgspec.Struct, frozen=True):
-    """What a search tries. `held` tokens are read before reading far on is measured."""
+    """What a search tries. `held` tokens are evaluated before `far` is measured."""
 
     layouts: tuple[Layout, ...] = LAYOUTS
     threads: tuple[int, ...] = ()
@@ -185,7 +190,7 @@ class TuningPlan(msgspec.Struct, frozen=True):
 
 
 def thread_counts(real: int, logical: int) -> tuple[int, ...]:
-    """Worth trying: all real cores, one fewer, half of them, one, and all logical ones."""
+    """Thread counts worth trying: all physical cores, one fewer, half of them, one, and all logical ones."""
     counts = (real, real - 1, real // 2, 1, logical)
     return tuple(sorted({n for n in counts if n >= 1}, reverse=True))
 
@@ -195,8 +200,9 @@ def layouts_for(
 ) -> Iterator[tuple[Layout, str]]:
     """The layouts to try and the keys of their steps; `row` is the length of the model's rows.
 
-    `steps` tells what is known when the next is wanted. The layout that the file has already (`current`, as
-    llama.cpp numbers it), and one as narrow as another that lost too much, are left out.
+    `steps` is called before each layout and returns the finished steps. The file's own layout (`current`,
+    llama.cpp's number) is left out. So is an untried layout with as few bits as one that lost too much, and
+    one whose rows do not fit.
     """
     for layout in plan.layouts:
         if row % layout.row or layout.ftype == current:

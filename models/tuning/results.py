@@ -1,4 +1,4 @@
-"""`tuned.toml`: what was found to be the fastest for a model on a machine, and the file made for it."""
+"""`tuned.toml`: the fastest settings found for each model and machine, and the re-quantised files."""
 
 import tomllib
 from collections.abc import Callable
@@ -27,10 +27,11 @@ _MARK = ".tuned-"
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """The result for one model. `file` is the name of the re-quantised file, empty where there is none.
+    """The result for one model on one machine.
 
-    `fingerprint` is that of the file as downloaded; ratios are after/before. `kept` says that it is used,
-    `thorough` that more than layouts was tried.
+    `file` is the name of the re-quantised file, empty where there is none. `fingerprint` is that of the file
+    as downloaded. Ratios are after/before. `kept` says that the result is used, `thorough` that more than
+    layouts was tried.
     """
 
     machine: str
@@ -51,7 +52,7 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """The steps of a search that were finished, for one model on one machine.
+    """The finished steps of a search for one model on one machine.
 
     `perplexity` is that of the file as downloaded, on the first `perplexity_tokens` of the fixed text.
     """
@@ -65,16 +66,16 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Everything(msgspec.Struct, frozen=True):
-    """The whole file."""
+    """The contents of the whole file."""
 
     tuned: tuple[Tuned, ...] = ()
     search: tuple[Measured, ...] = ()
 
 
 class TunedStore:
-    """The results of one models folder. Every call reads the file anew: two processes may share it.
+    """The results of one models folder. Every call reads the file again, so two processes may share it.
 
-    `machine` names processor, cores and build, so that a result means nothing anywhere else.
+    `machine` names processor, cores and build, so that a result applies nowhere else.
     """
 
     def __init__(self, folder: Path, machine: Callable[[], str] | None = None) -> None:
@@ -86,8 +87,11 @@ class TunedStore:
         return self._machine()
 
     def result(self, model: str, fingerprint: str | None = None) -> Tuned | None:
-        """What is known of a model on this machine; None also when its file is another one now, or the
-        re-quantised one is gone."""
+        """The result for a model on this machine, or None.
+
+        It is also None when the model's file has another `fingerprint`, or the re-quantised file is missing
+        or has another size.
+        """
         machine = self.machine
         for found in self._read().tuned:
             if (found.machine, found.model) != (machine, model):
@@ -100,14 +104,14 @@ class TunedStore:
         return None
 
     def for_file(self, model: str, path: Path) -> Tuned | None:
-        """The result that is in use for a model whose file is `path`; None also when the file has changed."""
+        """The result in use for a model whose file is `path`; None also when the file has changed."""
         found = self.result(model)
         if found is None or not found.kept or found.fingerprint != fingerprint(path):
             return None
         return found
 
     def search(self, model: str, fingerprint: str) -> Measured:
-        """How far the search for a model has come on this machine."""
+        """The progress of the search for a model on this machine."""
         blank = Measured(self.machine, model, fingerprint)
         return next((one for one in self._read().search if _same(one, blank)), blank)
 
@@ -119,7 +123,7 @@ class TunedStore:
         self._change(change)
 
     def remember(self, value: Tuned) -> None:
-        """Takes the place of an earlier result for the model on this machine."""
+        """Stores a result in place of an earlier one for the same model and machine."""
 
         def change(all_: Everything) -> Everything:
             others = tuple(o for o in all_.tuned if (o.machine, o.model) != (value.machine, value.model))
@@ -128,7 +132,7 @@ class TunedStore:
         self._change(change)
 
     def forget(self, model: str) -> tuple[Path, ...]:
-        """Removes all results for a model, of every machine, and the files made for it; returns those."""
+        """Removes a model's results for every machine and the files made for it; returns those files."""
         gone = [self.folder / one.file for one in self._read().tuned if one.model == model and one.file]
 
         def change(all_: Everything) -> Everything:
@@ -145,7 +149,7 @@ class TunedStore:
         return tuple(deleted)
 
     def verify(self, model: str, *, report: Report = silent, cancelled: Cancelled = never) -> None:
-        """Reads the re-quantised file again, if there is one. Raises `WrongChecksum`."""
+        """Checks the re-quantised file, if there is one, against its checksum. Raises `WrongChecksum`."""
         found = self.result(model)
         if found is None or not found.file:
             return
@@ -155,21 +159,21 @@ class TunedStore:
             raise WrongChecksum(path, found.sha256, digest)
 
     def target(self, model: str, layout: str) -> Path:
-        """Where the model's file in that layout lies."""
+        """Path of the model's file in that layout."""
         return self.folder / f"{model}{_MARK}{layout}.gguf"
 
     def part(self, model: str, layout: str) -> Path:
-        """Where it is made: a name that nothing takes for a model."""
+        """Path of the unfinished file: a name that is not taken for a model."""
         return self.folder / f".{model}{_MARK}{layout}.part"
 
     def remove_parts(self, model: str) -> None:
-        """Deletes what an earlier search left unfinished."""
+        """Deletes unfinished files of earlier searches."""
         for path in self.folder.glob(f".*{_MARK}*.part"):
             if path.name.startswith(f".{model}{_MARK}"):
                 path.unlink(missing_ok=True)
 
     def _read(self) -> Everything:
-        """Results that cannot be read are results that are not there: they can be found again."""
+        """The file's contents; empty when it is unreadable, because results can be found again."""
         try:
             raw: dict[str, Any] = tomllib.loads((self.folder / TUNED_NAME).read_text(encoding="utf-8"))
             return msgspec.convert(raw, Everything, strict=False)
@@ -188,18 +192,18 @@ class TunedStore:
 
 
 def tuned_words(value: Tuned) -> str:
-    """What tuning brought, in figures."""
+    """The gain from tuning, in figures."""
     loss = (value.perplexity_ratio - 1) * 100
     return f"prefill {value.prefill_ratio:.1f} x, perplexity {loss:+.1f} %"
 
 
 def is_tuned_file(path: Path) -> bool:
-    """Whether a file was made by tuning, so that it is no model of its own."""
+    """Whether a file was made by tuning and is therefore not a separate model."""
     return _MARK in path.name
 
 
 def this_machine() -> str:
-    """Names the processor, its cores and the build of llama.cpp."""
+    """Name of the processor, numbers of its cores and version of llama-cpp-python."""
     import psutil
 
     real, logical = psutil.cpu_count(logical=False), psutil.cpu_count()

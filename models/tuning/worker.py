@@ -1,6 +1,6 @@
-"""The process that tries out ways of running a model: one that faults costs this process, nothing else.
+"""The process that tests ways to run a model, so that a fault ends only this process.
 
-It may read the file that its first argument names, write in the folder that its second does, and no more.
+It may read the file that its first argument names, write in the folder that its second names, and no more.
 """
 
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TuningWorker:
-    """Answers one request after the other."""
+    """Answers requests in order."""
 
     def __init__(self) -> None:
         self._bench: Bench | None = None
@@ -29,7 +29,7 @@ class TuningWorker:
         self._unfinished: list[Path] = []
 
     def listen(self, source: BinaryIO) -> None:
-        """Queues requests. When the input ends so does the process, whatever it is doing."""
+        """Queues requests. At the end of the input, deletes unfinished files and exits at once."""
         try:
             for line in source:
                 self._requests.put(bench.decode_request(line))
@@ -39,7 +39,7 @@ class TuningWorker:
             os._exit(0)
 
     def next_answer(self) -> bench.Answer:
-        """Waits for a request and answers it; what goes wrong becomes an answer too."""
+        """Waits for a request and answers it; errors become answers too."""
         request = self._requests.get()
         part = bench.part_of(request)
         self._unfinished = [part] if part is not None else []
@@ -47,7 +47,7 @@ class TuningWorker:
             return self._answer(request)
         except ModelFileError as error:
             return bench.Refused(error.detail)
-        except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
+        except Exception as error:  # noqa: BLE001 - the type is sent to the application, which reports it
             return bench.Refused(type(error).__name__)
         finally:
             self._unfinished = []
@@ -73,7 +73,7 @@ def main() -> int:
     begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = private_pipes()
-    import models.llamacpp.tuning  # noqa: F401 - what is imported later could not be read any more
+    import models.llamacpp.tuning  # noqa: F401 - later imports could not be read any more
 
     readable, *writable = map(Path, sys.argv[1:])
     settle_in([readable], writable=writable)

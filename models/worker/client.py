@@ -1,4 +1,4 @@
-"""The application's end of a worker process: started, asked, and started again when it dies."""
+"""The application's end of a worker process: starts it, sends requests, restarts it when it dies."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,8 @@ from models.worker.protocol import completion, error_of
 
 CLOSE_LIMIT_S = 2.0
 Answers = asyncio.Queue[protocol.AnyAnswer | errors.ModelsError]
-# What a worker is told besides: where its libraries are, how to use the processor and the card.
+# Further variables passed to a worker: where its libraries are, how to use the processor and the graphics
+# card.
 _ENVIRONMENT = (
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LLAMA_CPP_LIB_PATH", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
     "HIP_PATH", "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT",
@@ -44,7 +45,7 @@ class Connection:
 
     @classmethod
     async def start(cls, readable: Iterable[Path]) -> "Connection":
-        """Starts a worker that may read these files and, where the system can see to that, no others."""
+        """Starts a worker that may read these files and, where the system can enforce it, no others."""
         files = frozenset(readable)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -55,7 +56,7 @@ class Connection:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=environment(),
-            # Ctrl-C in the terminal is for the application, which then cancels what it wants to.
+            # Ctrl-C in the terminal is meant for the application, which then cancels what it wants to.
             start_new_session=True,
             limit=1024 * 1024,
         )
@@ -66,7 +67,7 @@ class Connection:
         return self._ended is None
 
     def send(self, request: protocol.AnyRequest) -> Answers:
-        """Sends a request; its answers arrive in the queue, an error of the connection too."""
+        """Sends a request; the returned queue receives its answers, and an error of the connection."""
         queue = self._waiting.setdefault(request.id, asyncio.Queue())
         if self._ended is not None:
             queue.put_nowait(self._ended)
@@ -75,9 +76,9 @@ class Connection:
         return queue
 
     async def write(self, request: protocol.AnyRequest) -> None:
-        """Sends what belongs to an earlier request, and waits until the worker can take more.
+        """Sends a part of an earlier request, and waits until the worker can take more.
 
-        An end of the worker is told in that request's queue.
+        If the worker ends, the error is put in that request's queue.
         """
         if self._ended is None:
             self._stdin.write(protocol.frame(request))
@@ -87,7 +88,7 @@ class Connection:
     async def ask(
         self, request: protocol.AnyRequest, kind: type[protocol.Answered], path: Path = Path()
     ) -> protocol.Answered:
-        """Sends a request that has one answer, and waits for it. `path` is the file that errors will name."""
+        """Sends a request that has one answer and waits for it. `path` is the file that errors name."""
         queue = self.send(request)
         try:
             return await next_answer(queue, kind, path)
@@ -132,12 +133,12 @@ class Connection:
             self.process.kill()
 
     async def end(self) -> None:
-        """Ends the process at once; when this returns, everything that waited has been told."""
+        """Kills the process; when this returns, everything that waited has received the error."""
         self.kill()
         await self._reader
 
     async def close(self) -> None:
-        """Ends the process: politely by ending its input, then not."""
+        """Ends the process by closing its input; kills it after `CLOSE_LIMIT_S` seconds."""
         self._stdin.close()
         try:
             await asyncio.wait_for(asyncio.shield(self._reader), CLOSE_LIMIT_S)
@@ -148,7 +149,7 @@ class Connection:
 async def next_answer(
     queue: Answers, kind: type[protocol.Answered], path: Path = Path()
 ) -> protocol.Answered:
-    """The next answer, which must be of a kind; raises the error that came instead."""
+    """The next answer, which must be of type `kind`; raises the error that came instead."""
     answer = await queue.get()
     if isinstance(answer, errors.ModelsError):
         raise answer
@@ -165,12 +166,13 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """What to run. `threads=0` takes all real cores, `context_length=0` the model's own, at most 8192.
+    """What to run. `threads=0` uses the tuned number or all physical cores.
 
-    `check` is called before a model is loaded and may refuse it (too little memory, a damaged file).
-    `kernels` are the fastest that this machine is known to run (see `Supervisor.load`); `need_kernels` is
-    called when only weaker ones do. `tuned` tells the settings that were found to be the fastest for a file.
-    `state_cache` is how many bytes of memory states of other prompts may take; -1 leaves it to the worker.
+    `context_length=0` uses the model's own, at most 8192. `check` is called before a model is loaded and may
+    refuse it (too little memory, a damaged file). `kernels` are the fastest that this machine is known to run
+    (see `Supervisor.load`); `need_kernels` is called when only weaker ones run. `tuned` returns the fastest
+    settings found for a file. `state_cache` is the limit in bytes for states of other prompts; -1 lets the
+    worker choose.
     """
 
     chat: Callable[[], tuple[str, Path]]
@@ -187,7 +189,7 @@ class HostSpec:
 
 
 class Supervisor:
-    """Has one worker process at a time, which may read the files in use, and numbers what it is asked."""
+    """Runs one worker process at a time, which may read the files in use, and numbers its requests."""
 
     def __init__(self, spec: HostSpec) -> None:
         self._spec = spec
@@ -199,19 +201,19 @@ class Supervisor:
 
     @property
     def connection(self) -> Connection | None:
-        """The worker that runs now."""
+        """The running worker, or None."""
         return self._connection if self._connection is not None and self._connection.alive else None
 
     def number(self) -> int:
-        """The number of a new request."""
+        """A new request number."""
         return next(self._ids)
 
     def refuse_more(self) -> None:
-        """Starts no worker from now on."""
+        """Prevents further workers from being started."""
         self._closed = True
 
     async def close(self) -> None:
-        """Ends the worker, also one that is still being started."""
+        """Ends the worker, even one that is still being started."""
         self.refuse_more()
         await self._arrived()
         if self._connection is not None:
@@ -219,7 +221,7 @@ class Supervisor:
             self._connection = None
 
     async def _connect(self, path: Path) -> Connection:
-        """The worker that runs, if it may read `path`; else a new one, for the files in use now."""
+        """The running worker if it may read `path`, else a new one for the files in use now."""
         await self._arrived()
         if self._closed:
             raise errors.WorkerCrashed(None)
@@ -228,18 +230,21 @@ class Supervisor:
                 return self._connection
             await self._connection.end()
         self._arriving = asyncio.create_task(self._started(path))
-        # Nobody may be left to hear of a failure.
+        # Retrieves the exception in case no caller is left.
         self._arriving.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._arriving)
 
     async def _arrived(self) -> None:
-        """Waits for a worker that is being started, whoever asked for it: asyncio never finishes the start of
-        a process that is cancelled half-way, and the program would hang at its end."""
+        """Waits for a worker that is being started, whoever asked for it.
+
+        asyncio never finishes the start of a process that is cancelled half-way, and the program would hang
+        at exit.
+        """
         if self._arriving is not None:
             await asyncio.wait({self._arriving})
 
     async def _started(self, path: Path) -> Connection:
-        """A new worker; one that comes too late, after `close`, is ended again."""
+        """Starts a worker; one that is ready only after `close` is ended again."""
         connection = await Connection.start({path, *await asyncio.to_thread(self._files)})
         if self._closed:
             await connection.end()
@@ -248,7 +253,7 @@ class Supervisor:
         return connection
 
     def _files(self) -> list[Path]:
-        """The models in use, as far as they are there."""
+        """Files of the models in use, as far as they can be found."""
         found = []
         for find in (self._spec.chat, self._spec.embed):
             if find is not None:
@@ -259,11 +264,11 @@ class Supervisor:
     async def load(
         self, path: Path, role: str, *, vocab_only: bool = False
     ) -> tuple[Connection, protocol.Loaded]:
-        """Loads a model and tries it out.
+        """Loads a model and tests it.
 
-        Some machines fault in some of the processor's units (see `models.tuning.kernels`). A worker that
-        dies while it tries a model is therefore started again with weaker kernels, as long as there are any.
-        If none helps, the file is at fault, and other files go on with the kernels that they had.
+        Some machines fault in some of the processor's units (see `models.tuning.kernels`). A worker that dies
+        while it tests a model is therefore restarted with weaker kernels, as long as there are any. If none
+        helps, the file is at fault, and other files keep the kernels that they had.
         """
         if not await asyncio.to_thread(path.is_file):
             raise errors.ModelFileMissing(path)
@@ -310,7 +315,7 @@ StartGeneration = Callable[
 
 
 class HostGeneration:
-    """A reply that the worker is making."""
+    """A reply that the worker is generating."""
 
     def __init__(
         self,
@@ -358,7 +363,7 @@ PIECE = 1024 * 1024
 async def stoppable(
     connection: Connection, request: protocol.AnyRequest, kind: type[protocol.Answered]
 ) -> protocol.Answered:
-    """The one answer to a request; a caller that is cancelled stops the work for it."""
+    """The one answer to a request; cancelling the caller stops the work for it."""
     queue = connection.send(request)
     done = False
     try:
@@ -372,7 +377,7 @@ async def stoppable(
 
 
 async def receive_state(connection: Connection, request: protocol.SaveState, fingerprint: str) -> ModelState:
-    """The state that was asked for. Raises `StateNotHeld`."""
+    """The requested state. Raises `StateNotHeld`."""
     queue = connection.send(request)
     done = False
     try:
@@ -392,7 +397,7 @@ async def receive_state(connection: Connection, request: protocol.SaveState, fin
 
 
 async def send_state(connection: Connection, number: int, state: ModelState, fingerprint: str) -> None:
-    """Hands a state over; when this returns the worker has it. Raises `StateRefused`."""
+    """Sends a state; when this returns the worker has it. Raises `StateRefused`."""
     if state.model != fingerprint:
         raise errors.StateRefused("model")
     announced = protocol.LoadState(number, state.model, list(state.tokens), state.size, state.sha256)
@@ -401,7 +406,7 @@ async def send_state(connection: Connection, number: int, state: ModelState, fin
     try:
         for chunk in state.chunks:
             for at in range(0, len(chunk), PIECE):
-                # An answer before the end is a refusal: then the rest need not be sent.
+                # An answer before the end is a refusal, so the rest need not be sent.
                 if queue.empty():
                     await connection.write(protocol.StatePiece(number, chunk[at : at + PIECE]))
         await next_answer(queue, protocol.StateLoaded)

@@ -1,8 +1,8 @@
-"""The process that holds llama.cpp: it reads requests on stdin and answers on stdout.
+"""The process that runs llama.cpp: reads requests on stdin and answers on stdout.
 
-It is given paths and text, never a key. It may read the files that its arguments name, and reach nothing else
-(`models.confinement`). It ends when its input ends, and on Linux the kernel ends it with the
-application, so it never outlives that.
+It is given paths and text, never a key. It may read the files that its arguments name and nothing else
+(`models.confinement`). It ends when its input ends, and on Linux the kernel kills it with the application, so
+it never outlives the application.
 """
 
 import os
@@ -35,12 +35,16 @@ if TYPE_CHECKING:
     from models.llamacpp.state_transfer import Upload
 
 EXIT_PROTOCOL = 87
-# Addresses that libraries, and the stack and heap of each thread, reserve without using the memory.
+# Bytes of address space that libraries, and the stack and heap of each thread, reserve without using the
+# memory.
 _RESERVED, _RESERVED_BY_A_THREAD = 4 << 30, 256 << 20
 
 
 class Worker:
-    """Answers requests. `send` may be called from any thread, `run` does all the work in the calling one."""
+    """Answers requests through `send`, which must be safe to call from any thread.
+
+    `accept` runs on the reading thread; the jobs run on the thread that calls `scheduler.run`.
+    """
 
     def __init__(self, send: Callable[[protocol.AnyAnswer], None]) -> None:
         from models.llamacpp.native import Interrupt
@@ -62,7 +66,7 @@ class Worker:
             self.scheduler.submit(request.id, _lane(request), self._guarded(request, received))
 
     def _arrived(self, request: protocol.LoadState | protocol.StatePiece) -> bool:
-        """Takes in a state, or a piece of it; True when it is whole, so that there is work to do."""
+        """Accepts a state or a piece of it; returns True when it is complete and can be restored."""
         from models.llamacpp.state_transfer import Upload
 
         try:
@@ -77,12 +81,12 @@ class Worker:
             return False
 
     def _guarded(self, request: protocol.AnyRequest, received: float) -> Job:
-        """The job of a request; whatever it raises becomes an answer."""
+        """The job of a request; exceptions become answers."""
         try:
             yield from self._job(request, received)
         except ModelsError as error:
             self._send(_failure(request.id, error))
-        except Exception as error:  # noqa: BLE001 - the type is told to the application, which reports it
+        except Exception as error:  # noqa: BLE001 - the type is sent to the application, which reports it
             self._send(protocol.Failed(request.id, "worker", type(error).__name__))
 
     def _job(self, request: protocol.AnyRequest, received: float) -> Job:
@@ -126,7 +130,7 @@ class Worker:
             speakers.remember_chat()
 
     def _answer(self, request: protocol.AnyRequest) -> protocol.AnyAnswer:
-        """The answer to a request that takes one step."""
+        """The answer to a request that needs one step."""
         match request:
             case protocol.Load():
                 return self._loaded(request)
@@ -145,7 +149,7 @@ class Worker:
 
     @property
     def _speakers(self) -> "ChatRuntimes":
-        """The chat model. Raises `ProtocolError` when none was loaded."""
+        """The loaded chat model. Raises `ProtocolError` when there is none."""
         if self._chat is None:
             raise ProtocolError("no chat model was loaded")
         return self._chat
@@ -158,7 +162,7 @@ class Worker:
         if load.role == "embed":
             self._embedding, loaded = loading.load_embedding(load)
             return loaded
-        # The old model goes before the new one comes: there may not be memory for both.
+        # The old model is freed first: there may not be memory for both.
         if self._chat is not None:
             self._chat.close()
             self._chat = None
@@ -193,7 +197,7 @@ def _failure(request: int, error: ModelsError) -> protocol.Failed:
 
 
 def private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Takes stdin and stdout for the protocol; whatever a library prints goes nowhere."""
+    """Takes over stdin and stdout for the protocol; anything that a library prints is discarded."""
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb", buffering=0)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -204,9 +208,9 @@ def private_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> None:
-    """Loads what is needed and then gives up every right but to these files, and to the code it consists of.
+    """Loads what is needed, then gives up access to all files but these and the installed code.
 
-    Called before there are other threads: what is given up, is by the thread that calls and those it starts.
+    Call it before other threads exist: it applies to the calling thread and those that it starts.
     """
     import sysconfig
 
@@ -219,16 +223,16 @@ def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> Non
     open_sizes()
     if not has_graphics():
         bound_memory(readable)
-    # Codecs, and what templates use, are read when they are first asked for: installed code may be read.
+    # Codecs and what templates use are loaded on first use, so installed code stays readable.
     code = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     confine([*readable, *code, Path(__file__).parents[1]], writable=writable, graphics=has_graphics())
 
 
 def bound_memory(files: Sequence[Path]) -> None:
-    """A limit of addresses (RLIMIT_AS) that no sound model meets: nothing needs more than all memory and swap
-    of the computer, its files mapped and copied once, and what libraries and threads only reserve.
+    """Sets a limit on address space (RLIMIT_AS) that no sound model reaches.
 
-    Drivers of graphics cards map far more than there is, so there is no limit with them.
+    The limit is all memory and swap of the computer, the files mapped and copied once, and what libraries and
+    threads only reserve. Drivers of graphics cards map far more than there is, so no limit is set with them.
     """
     if sys.platform != "linux":
         return
@@ -248,7 +252,7 @@ def main() -> int:
     begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
-        # A key that is pressed must not wait for the model's threads to give up the processor.
+        # A key press must not wait for the model's threads to give up the processor.
         os.nice(5)
     source, sink = private_pipes()
     sending = threading.Lock()
@@ -272,8 +276,8 @@ def main() -> int:
         except ProtocolError:
             os._exit(EXIT_PROTOCOL)
         finally:
-            # The application is gone, or wants this process gone, or memory is too short to hear of it:
-            # nothing here needs saving.
+            # The application has ended or closed the pipe, or memory ran out while reading. Nothing here
+            # needs saving.
             os._exit(0)
 
     threading.Thread(target=listen, name="listen", daemon=True).start()

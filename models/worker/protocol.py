@@ -1,4 +1,4 @@
-"""What the application and the worker say to each other: length-prefixed, validated MessagePack."""
+"""Messages between the application and the worker: length-prefixed, validated MessagePack."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -47,19 +47,18 @@ class WireParams(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Request(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """Base of what the application asks; `id` comes back in every answer to it."""
+    """Base of the application's requests; every answer to one repeats its `id`."""
 
     id: int
 
 
 class Load(Request, frozen=True):
-    """Loads a model for a role, `chat` or `embed`; with `vocab_only` it is only tried out.
+    """Loads a model for a role, `chat` or `embed`; with `vocab_only` the file is only tested.
 
-    `kernels` says which units of the processor llama.cpp may use
-    (`models.tuning.kernels.Kernels`). `batch=0`, `flash=None` and an empty `kv_type` leave it to
-    the worker how many tokens are read at once, whether the attention is a flash one,
-    and how keys and values are stored (`f16`, `q8_0`).
-    `state_cache` is how many bytes of states of other prompts may be kept; -1 lets the worker choose.
+    `kernels` says which processor units llama.cpp may use (`models.tuning.kernels.Kernels`). `batch` is the
+    number of tokens evaluated at once, `flash` says whether flash attention is used, and `kv_type` how keys
+    and values are stored (`f16`, `q8_0`); 0, None and an empty text let the worker choose. `state_cache` is
+    the limit in bytes for states of other prompts; -1 lets the worker choose.
     """
 
     path: str
@@ -86,19 +85,19 @@ class Embed(Request, frozen=True):
 
 
 class Tokenize(Request, frozen=True):
-    """Plain text to token ids, control tokens never recognised."""
+    """Converts plain text to token ids; control tokens are never recognised."""
 
     texts: list[str]
 
 
 class Render(Request, frozen=True):
-    """The exact prompt that `Generate` would evaluate."""
+    """Asks for the exact prompt that `Generate` would evaluate."""
 
     messages: list[WireMessage]
 
 
 class Prefill(Request, frozen=True):
-    """Reads messages ahead of the turn that will follow them, and keeps the state."""
+    """Evaluates messages ahead of the turn after them, and keeps the state."""
 
     messages: list[WireMessage]
 
@@ -125,19 +124,19 @@ class StatePiece(Request, frozen=True):
 
 
 class DropStates(Request, frozen=True):
-    """Forgets every prompt that was read."""
+    """Discards every evaluated prompt."""
 
 
 class Vocabulary(Request, frozen=True):
-    """Asks for everything that a tokenizer can be rebuilt from."""
+    """Asks for everything needed to rebuild the tokenizer."""
 
 
 class Cancel(Request, frozen=True):
-    """Ends the request of that id within one token."""
+    """Ends the request with that id within one token."""
 
 
 class Answer(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """Base of what the worker says; `id` is that of the request."""
+    """Base of the worker's answers; `id` is that of the request."""
 
     id: int
 
@@ -184,7 +183,7 @@ class Prefilled(Answer, frozen=True):
 
 
 class State(Answer, frozen=True):
-    """A state's tokens and size; its bytes follow in `StateChunk`s, and `StateSaved` ends it."""
+    """A state's tokens and size; its bytes follow in `StateChunk`s, then `StateSaved`."""
 
     tokens: list[int]
     size: int
@@ -209,7 +208,7 @@ class StatesDropped(Answer, frozen=True):
 
 
 class Vectors(Answer, frozen=True):
-    """Little-endian float32, one vector after the other, each of length 1."""
+    """Little-endian float32 vectors, one after the other, each of length 1."""
 
     dimension: int
     data: bytes
@@ -229,7 +228,7 @@ class Pieces(Answer, frozen=True):
 
 
 class Failed(Answer, frozen=True):
-    """`kind` names an error of `models.errors`; `numbers` and `detail` are its facts (never content)."""
+    """`kind` names an error of `models.errors`; `numbers` and `detail` are its facts, never content."""
 
     kind: str
     detail: str = ""
@@ -281,7 +280,7 @@ def frame(message: AnyRequest | AnyAnswer) -> bytes:
 
 
 def body_length(header: bytes) -> int:
-    """Bytes that follow a header. Raises `ProtocolError` when it promises more than any message has."""
+    """Number of bytes after a header. Raises `ProtocolError` unless it is from 1 to `MAX_FRAME`."""
     length = int.from_bytes(header, "big")
     if not 0 < length <= MAX_FRAME:
         raise ProtocolError(f"a frame of {length} bytes")
@@ -354,7 +353,7 @@ def completion(answer: AnyAnswer | errors.ModelsError) -> Completion:
 
 
 def error_of(failed: Failed, path: Path) -> errors.ModelsError:
-    """The worker's failure as the exception that it was there."""
+    """The exception for a failure that the worker reported."""
     kind = getattr(errors, failed.kind, None)
     if kind is errors.PromptTooLong:
         return errors.PromptTooLong(*failed.numbers)

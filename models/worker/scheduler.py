@@ -1,8 +1,8 @@
-"""Which piece of work the worker does next: small steps, the most urgent first.
+"""Schedules the worker's jobs in small steps, the most urgent first.
 
 A job is a generator that yields after every step (one token, one batch of a prompt, one text to embed). One
-thread runs the steps, so nothing in llama.cpp is ever used by two threads; a more urgent job that arrives
-waits for at most one step, and a step that reads a long prompt can be asked to give up early.
+thread runs the steps, so llama.cpp is never used by two threads. A more urgent job that arrives waits for at
+most one step, and a step that evaluates a long prompt can be asked to end early.
 """
 
 import heapq
@@ -18,7 +18,7 @@ URGENCY = {Lane.CHAT: 0, Lane.EMBED: 1, Lane.TASK: 2}
 
 
 class Switch(Protocol):
-    """What the running job's evaluation looks at: set when it shall end its step now."""
+    """A flag that the running job's evaluation checks; it is set when the step must end now."""
 
     def set(self) -> None: ...
 
@@ -34,7 +34,7 @@ class _Entry:
 
 
 class Scheduler:
-    """Jobs by urgency, then by age. `submit`, `cancel` and `close` may be called from any thread."""
+    """Runs jobs by urgency, then by age. `submit`, `cancel` and `close` may be called from any thread."""
 
     def __init__(self, switch: Switch | None = None) -> None:
         self._switch = switch
@@ -53,7 +53,10 @@ class Scheduler:
             self._turn_switch()
 
     def cancel(self, request: int) -> None:
-        """Marks a request; its job sees it at its next look. Unknown and finished requests are ignored."""
+        """Marks a request as cancelled; its job sees this at its next check.
+
+        Unknown and finished requests are ignored.
+        """
         with self._changed:
             known = {entry.id for entry in self._waiting}
             if self._current is not None:
@@ -66,7 +69,10 @@ class Scheduler:
         return request in self._cancelled
 
     def should_yield(self) -> bool:
-        """Whether the running job must end its step now: it was cancelled, or a more urgent one waits."""
+        """Whether the running job must end its step now.
+
+        It must when it was cancelled, a more urgent job waits, or the scheduler is closed.
+        """
         current = self._current
         if current is None:
             return False
@@ -82,7 +88,7 @@ class Scheduler:
             self._turn_switch()
 
     def run(self) -> None:
-        """Does all work until `close`. A job must handle its own errors."""
+        """Runs jobs until `close`. A job must handle its own errors."""
         while (entry := self._next()) is not None:
             try:
                 next(entry.job)

@@ -1,4 +1,4 @@
-"""The room's schema, one numbered step a module. A step that has been released never changes."""
+"""The room's schema: one numbered step per module. A released step never changes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -62,7 +62,7 @@ def version_of(conn: Connection) -> int:
 
 
 def migrate(conn: Connection, now: datetime, steps: Sequence[Migration] = ALL) -> list[int]:
-    """Applies the steps that are missing, each in its own transaction; returns their versions.
+    """Applies the missing steps, each in its own transaction, and returns their versions.
 
     Raises `FutureSchema` before anything is changed.
     """

@@ -24,7 +24,7 @@ _TABLES = (
         archived_at INTEGER
     ) STRICT, WITHOUT ROWID
     """,
-    # The head and the parent are checked together with the session, so a branch cannot leave its session.
+    # The keys of head and parent include the session, so a branch cannot leave its session.
     """
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
@@ -75,7 +75,7 @@ _TABLES = (
         FOREIGN KEY (parent_id, session_id) REFERENCES messages (id, session_id)
     ) STRICT
     """,
-    # An index on the id alone would hold this too, and would be one more page to write with every message.
+    # An index on the id alone would enforce this too, but is one more page to write with every message.
     """
     CREATE TRIGGER message_ids_are_unique BEFORE INSERT ON messages
     WHEN EXISTS (SELECT 1 FROM messages WHERE id = new.id)
@@ -85,7 +85,7 @@ _TABLES = (
     """,
 )
 
-# Only one index follows the time of last use: each that did would be written with every message.
+# Only one index follows the time of last use: each such index is written with every message.
 _INDICES = (
     "CREATE INDEX sessions_by_use ON sessions (updated_at DESC, id DESC) WHERE deleted_at IS NULL",
     "CREATE INDEX sessions_in_bin ON sessions (deleted_at DESC, id DESC) WHERE deleted_at IS NOT NULL",
@@ -97,8 +97,8 @@ _INDICES = (
     "CREATE INDEX session_tags_by_tag ON session_tags (tag)",
 )
 
-# A reply that is being streamed is saved many times and indexed once, when it ends: the index reads through
-# a view without the unfinished ones, and the triggers below feed it accordingly.
+# A reply is saved many times while it streams, and indexed once, when it ends. The index reads through a view
+# without unfinished messages, and the triggers below feed it accordingly.
 _FULL_TEXT = (
     "CREATE VIEW searchable AS SELECT seq, content FROM messages WHERE status <> 'streaming'",
     """
@@ -107,7 +107,7 @@ _FULL_TEXT = (
         tokenize = 'porter unicode61 remove_diacritics 2'
     )
     """,
-    # Without this FTS5 keeps the words of deleted messages in its older segments.
+    # Without this, FTS5 keeps the words of deleted messages in its older segments.
     "INSERT INTO messages_fts (messages_fts, rank) VALUES ('secure-delete', 1)",
     """
     CREATE TRIGGER messages_added_to_index AFTER INSERT ON messages WHEN new.status <> 'streaming'
@@ -121,7 +121,7 @@ _FULL_TEXT = (
         INSERT INTO messages_fts (messages_fts, rowid, content) VALUES ('delete', old.seq, old.content);
     END
     """,
-    # One trigger, because the order of two is not defined, and a row must leave the index before it returns.
+    # One trigger, because the order of two is undefined and a row must leave the index before it is added.
     """
     CREATE TRIGGER messages_reindexed AFTER UPDATE OF content, status ON messages
     WHEN new.content <> old.content OR (new.status = 'streaming') <> (old.status = 'streaming')
@@ -134,7 +134,7 @@ _FULL_TEXT = (
     """,
 )
 
-# Counting by index doubled the time of a list of 5,000 short sessions; triggers keep the number true.
+# Counting by index doubled the time to list 5,000 short sessions; triggers keep the count correct.
 _COUNTS = (
     """
     CREATE TRIGGER messages_counted AFTER INSERT ON messages

@@ -1,7 +1,7 @@
-"""A durable queue of background jobs, their remembered results, and duties that come round.
+"""A durable queue of background jobs, their stored results, and recurring duties.
 
-Jobs hold ids and numbers, never words. A remembered result may hold words, so it goes with its session.
-`jobs.again` marks a running job that was added once more.
+Jobs contain ids and numbers, never text. A stored result may contain text, so it is deleted with its session.
+`jobs.again` marks a running job that was added again.
 """
 
 from memory.storage.connection import Connection
@@ -27,7 +27,7 @@ _STATEMENTS = (
         updated_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # The same work is never queued twice.
+    # At most one job of each kind and key is in the queue.
     "CREATE UNIQUE INDEX jobs_by_key ON jobs (kind, key)",
     "CREATE INDEX jobs_by_turn ON jobs (priority, created_at) WHERE state = 'queued'",
     "CREATE INDEX jobs_by_session ON jobs (session_id) WHERE session_id IS NOT NULL",

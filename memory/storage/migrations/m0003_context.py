@@ -1,7 +1,7 @@
-"""Summaries with their sources, epochs of a prompt, and what each turn's prompt was made of.
+"""Summaries with their sources, prompt epochs, and what each turn's prompt consisted of.
 
-`messages.preface` is what was sent in front of a person's words (the time, what was recalled): with it, the
-epoch and the replies' tokens the exact prompt of every turn can be made again.
+`messages.preface` is the text sent before the user's message (the time, what was recalled). With it, the
+epoch and the replies' tokens, the exact prompt of every turn can be rebuilt.
 """
 
 from memory.storage.connection import Connection

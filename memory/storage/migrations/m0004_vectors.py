@@ -1,4 +1,4 @@
-"""Vectors of what was said, stored beside it and searched in memory; words of scripts that have no spaces."""
+"""Vectors of texts, stored beside them and searched in memory, and an index for scripts without spaces."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 from memory.storage.connection import Connection
@@ -7,8 +7,8 @@ VERSION = 4
 NAME = "vectors"
 
 _VECTORS = (
-    # `data` holds little-endian float32 numbers of a vector of length 1; `part` counts the passages of a
-    # long text; `model` is the fingerprint of the model that made it.
+    # `data`: little-endian float32 numbers of a vector of length 1; `part`: the number of the passage of a
+    # long text; `model`: the fingerprint of the model that made it.
     """
     CREATE TABLE vectors (
         kind TEXT NOT NULL CHECK (kind IN ('message', 'summary', 'memory', 'chunk')),
@@ -47,8 +47,8 @@ _VECTORS = (
     """,
 )
 
-# Scripts that are written without spaces: Thai to Khmer, kana, Han and its extensions. The word index takes a
-# whole line of them for one word. Only messages that hold some are in this one: it costs the others nothing.
+# Scripts written without spaces: Thai to Khmer, kana, Han and its extensions. The word index takes a whole
+# line of them for one word. This index contains only messages with such text: it costs the others nothing.
 _UNSPACED = (
     "*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]*"

@@ -1,9 +1,8 @@
-"""Memories: what was learned, from which words, in which versions, how it was used, what changed by itself.
+"""Memories: their sources, versions and uses, and a log of their changes, automatic ones included.
 
-A memory belongs to no session: its sources do. One that was learned from words alone goes with the last of
-them; the erasing of sessions and messages sees to that, because a foreign key cannot. What the person put
-into words outside of any conversation (`own_words`) rests on no source. `worded_at` is when the text that a
-memory has now came to be.
+A memory belongs to no session; its sources do. A memory that was learned from messages alone is deleted with
+the last of them. The code that erases sessions and messages does that, because a foreign key cannot. What the
+user wrote outside any session (`own_words`) has no source. `worded_at` is when a memory got its current text.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -68,7 +67,7 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX memory_sources_by_message ON memory_sources (session_id, message_id)",
-    # Which memories a merged one was made of.
+    # The memories that a merged one was made from.
     """
     CREATE TABLE memory_parts (
         memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
@@ -89,8 +88,8 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX memory_uses_by_reply ON memory_uses (session_id, reply_id)",
-    # What was done, and by the memories' ids how they were before and are afterwards, so that it can be
-    # undone. `forgotten` says that a part of it was erased, and so it cannot.
+    # What was done, and the memories' states before and after, by id, so that it can be undone. `forgotten`
+    # means that a part of it was erased, so it cannot be undone.
     """
     CREATE TABLE memory_changes (
         id TEXT PRIMARY KEY,
@@ -103,7 +102,7 @@ _TABLES = (
         undone_at INTEGER
     ) STRICT, WITHOUT ROWID
     """,
-    # A memory whose adding was undone is gone, and named here still.
+    # A memory whose addition was undone no longer exists, but is still named here.
     """
     CREATE TABLE memory_change_ids (
         memory_id TEXT NOT NULL,
@@ -112,7 +111,7 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX memory_change_ids_by_change ON memory_change_ids (change_id)",
-    # Up to which message (by `messages.seq`) each session has been learned from.
+    # The last message (by `messages.seq`) up to which each session has been learned from.
     """
     CREATE TABLE learned (
         session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
@@ -121,7 +120,7 @@ _TABLES = (
     """,
 )
 
-# What cannot be found is not indexed: rejected, archived and superseded memories are looked up by id alone.
+# Only findable memories are indexed: rejected, archived and superseded ones are looked up by id alone.
 _FINDABLE = "('inbox', 'kept')"
 _FULL_TEXT = tuple(
     statement

@@ -1,4 +1,4 @@
-"""Moves of sessions between rooms that are under way; drafts, and the session that a lock interrupted."""
+"""Moves of sessions between rooms in progress, drafts, and the session that a lock interrupted."""
 
 from memory.storage.connection import Connection
 
@@ -6,8 +6,8 @@ VERSION = 6
 NAME = "rooms"
 
 _STATEMENTS = (
-    # A session that has left for another room: of this room's tables no other knows it any more. Its sealed
-    # parcel is here until it has arrived there.
+    # A session that has left for another room: no other table of this room refers to it any more. Its sealed
+    # parcel stays here until it has arrived.
     """
     CREATE TABLE moves (
         session_id TEXT PRIMARY KEY,

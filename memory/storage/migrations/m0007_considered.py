@@ -1,5 +1,7 @@
-"""What was looked at for a reply's prompt: ids and parts of scores, never words. It goes with the reply, and
-with what it names."""
+"""What was considered for a reply's prompt: ids and parts of scores, never text.
+
+A row is deleted with its reply and with the item that it names.
+"""
 
 from memory.storage.connection import Connection
 

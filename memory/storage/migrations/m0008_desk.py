@@ -1,5 +1,7 @@
-"""How a person keeps conversations in order: archive, pins, categories, suggested tags, saved searches; and
-what is at hand while talking: personas, templates of prompts, and texts attached to a conversation."""
+"""Organisation of sessions (archive, pins, categories, suggested tags, saved searches) and tools for writing.
+
+The tools are personas, prompt templates, and texts attached to a session.
+"""
 
 from memory.storage.connection import Connection
 
@@ -10,7 +12,7 @@ _STATEMENTS = (
     "ALTER TABLE sessions ADD COLUMN archived_at INTEGER",
     "ALTER TABLE sessions ADD COLUMN pinned_at INTEGER",
     "ALTER TABLE sessions ADD COLUMN category TEXT NOT NULL DEFAULT ''",
-    # A category that a person gave, or took away, is never changed by a job.
+    # A category that the user set or removed is never changed by a job.
     """
     ALTER TABLE sessions ADD COLUMN category_source TEXT NOT NULL DEFAULT 'none'
     CHECK (category_source IN ('none', 'model', 'person'))
@@ -45,7 +47,7 @@ _STATEMENTS = (
         updated_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # `text` holds {variables} that are asked for when it is used.
+    # `text` contains {variables} that are asked for when it is used.
     """
     CREATE TABLE templates (
         id TEXT PRIMARY KEY,
@@ -55,7 +57,7 @@ _STATEMENTS = (
         updated_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # `text` is what was read out of the file when it was attached; the file itself is not kept.
+    # `text` was extracted from the file when it was attached; the file itself is not kept.
     """
     CREATE TABLE attachments (
         seq INTEGER PRIMARY KEY,

@@ -1,5 +1,7 @@
-"""Indices for what searches ask of messages beside their words. Each holds only the few messages that it is
-about, so that others cost nothing."""
+"""Indexes for search conditions on messages other than words.
+
+Each contains only the few messages that it is about, so the others cost nothing.
+"""
 
 from memory.storage.connection import Connection
 

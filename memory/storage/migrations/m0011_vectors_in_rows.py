@@ -1,6 +1,6 @@
-"""Vectors in a table with row numbers: a leaf holds two of them whole.
+"""Moves vectors to a table with row numbers, in which a leaf contains two whole rows.
 
-A table without row numbers keeps about one kilobyte of a row in its leaf, and the rest on a page of its own:
+A table without row numbers keeps about one kilobyte of a row in its leaf, and the rest on a separate page:
 5 kB for a vector of 1.5 kB. https://www.sqlite.org/fileformat2.html#b_tree_pages
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
@@ -21,7 +21,7 @@ _TABLE = """
         PRIMARY KEY (kind, owner_id, part, model)
     ) STRICT
 """
-# The earliest messages of a session, in their order, are asked for.
+# Queries ask for the earliest messages of a session, in order.
 _INDEX = """
     CREATE INDEX vectors_by_session ON vectors (session_id, kind, owner_id) WHERE session_id IS NOT NULL
 """
@@ -30,7 +30,7 @@ _AT_A_TIME = 256
 
 
 def apply(conn: Connection) -> None:
-    # SQLite checks what triggers refer to when a table is renamed.
+    # SQLite checks what triggers refer to when a table is renamed, so they are dropped and created again.
     triggers = conn.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'vectors~_of~_%' ESCAPE '~'"
     ).fetchall()
@@ -46,7 +46,7 @@ def apply(conn: Connection) -> None:
 
 
 def _move(conn: Connection) -> None:
-    """Some at a time, so that the pages that they leave are those that they come to."""
+    """Moves rows in batches, so that the pages freed by one batch are used by the next."""
     columns = f"{_KEY}, session_id, data"
     while True:
         last = conn.execute(

@@ -1,7 +1,7 @@
-"""The conversation in which the user kept a memory in words of their own (`/remember`).
+"""The session in which the user stored a memory in their own words (`/remember`).
 
-It rests on no message of that conversation and outlives it. When the conversation moves to another room, the
-memory goes along.
+The memory is based on no message of that session and outlives it. When the session moves to another room, the
+memory moves with it.
 """
 
 from memory.storage.connection import Connection

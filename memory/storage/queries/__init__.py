@@ -1,1 +1,1 @@
-"""Plain functions of a connection. Each is one step of a transaction that the store opens around it."""
+"""Functions on a connection. Each is one step of a transaction that the store opens around it."""

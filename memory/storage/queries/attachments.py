@@ -23,7 +23,7 @@ def _attachment(row: Any) -> Attachment:
 
 
 def insert(conn: Connection, session_id: str, new: NewAttachment, now: datetime) -> Attachment:
-    """One of the same name and text is there once. Raises `SessionNotFound`."""
+    """Attaches a text; one of the same name and text is stored once. Raises `SessionNotFound`."""
     messages.head_of(conn, session_id)
     name, text = storable(new.name), storable(new.text)
     row = conn.execute(
@@ -43,7 +43,7 @@ def insert(conn: Connection, session_id: str, new: NewAttachment, now: datetime)
 
 
 def arrive(conn: Connection, session_id: str, given: Iterable[TravellingAttachment]) -> None:
-    """Attaches those that are not there, as of the times that they say."""
+    """Attaches those that are not there yet, with the times that they state."""
     for one in given:
         insert(conn, session_id, NewAttachment(one.name, one.media_type, one.size, one.text), one.added_at)
 
@@ -71,7 +71,10 @@ def documents(conn: Connection) -> list[Document]:
 
 
 def erase(conn: Connection, session_id: str, ref: str) -> Attachment:
-    """Raises `SessionNotFound`, `AttachmentNotFound`, `AmbiguousId`."""
+    """Erases an attachment, and its text in prompts.
+
+    Raises `SessionNotFound`, `AttachmentNotFound`, `AmbiguousId`.
+    """
     messages.head_of(conn, session_id)
     gone = found_among(of_session(conn, session_id), ref)
     if gone is None:
@@ -82,7 +85,7 @@ def erase(conn: Connection, session_id: str, ref: str) -> Attachment:
 
 
 def copy(conn: Connection, source: str, target: str) -> Mapping[str, str]:
-    """Attaches all of one session to another; returns the ids of the copies by those of the originals."""
+    """Copies all attachments of one session to another; returns the ids of the copies by the original ids."""
     ids = {one.id: new_id() for one in of_session(conn, source)}
     conn.executemany(
         """

@@ -1,4 +1,4 @@
-"""Epochs of a prompt, what each turn's prompt was made of, and what was looked at for it."""
+"""Prompt epochs, what each turn's prompt consisted of, and what was considered for it."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -45,7 +45,7 @@ def _epoch(row: Any) -> Epoch:
 
 
 def insert(conn: Connection, new: NewEpoch, now: datetime) -> Epoch:
-    """Raises `SessionNotFound`, `MessageNotFound`, `SummaryStale`."""
+    """Stores a new epoch. Raises `SessionNotFound`, `MessageNotFound`, `SummaryStale`."""
     require(conn, new.session_id)
     require_in(conn, new.session_id, new.start_id)
     held = [held for part in new.parts for held in part.ids]
@@ -62,7 +62,7 @@ def insert(conn: Connection, new: NewEpoch, now: datetime) -> Epoch:
 
 
 def put(conn: Connection, epoch: Epoch) -> None:
-    """Stores an epoch as it is."""
+    """Stores an epoch unchanged."""
     conn.execute(
         f"INSERT INTO epochs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
@@ -78,7 +78,7 @@ def put(conn: Connection, epoch: Epoch) -> None:
 
 
 def of_session(conn: Connection, session_id: str, model: str | None = None) -> list[Epoch]:
-    """Oldest first, of one model's fingerprint or of all. Raises `SessionNotFound`."""
+    """Returns epochs, oldest first, of one model's fingerprint or of all. Raises `SessionNotFound`."""
     require(conn, session_id)
     rows = conn.execute(
         f"SELECT {_COLUMNS} FROM epochs WHERE session_id = ?1 AND (?2 IS NULL OR model = ?2) ORDER BY seq",
@@ -94,7 +94,7 @@ def drop(conn: Connection, session_id: str) -> int:
 
 
 def drop_holding(conn: Connection, sessions: Sequence[str], ids: Sequence[str]) -> int:
-    """Ends the epochs of these sessions whose head holds one of the ids; returns how many."""
+    """Ends the epochs of these sessions whose head contains one of the ids; returns how many."""
     changed = conn.execute(
         """
         DELETE FROM epochs WHERE session_id IN (SELECT value FROM json_each(?)) AND EXISTS (
@@ -108,7 +108,7 @@ def drop_holding(conn: Connection, sessions: Sequence[str], ids: Sequence[str]) 
 
 
 def record_turn(conn: Connection, record: TurnRecord) -> None:
-    """A second record of the same reply replaces the first. Raises `SessionNotFound`, `MessageNotFound`."""
+    """Stores a reply's record; replaces an earlier one. Raises `SessionNotFound`, `MessageNotFound`."""
     require(conn, record.session_id)
     reply = conn.execute(
         "SELECT 1 FROM messages WHERE id = ? AND session_id = ? AND role = 'assistant'",
@@ -120,7 +120,7 @@ def record_turn(conn: Connection, record: TurnRecord) -> None:
 
 
 def put_turn(conn: Connection, record: TurnRecord) -> None:
-    """Stores what a reply's prompt was made of. An epoch that has ended meanwhile is left out."""
+    """Stores what a reply's prompt consisted of. An epoch that has ended meanwhile is left out."""
     conn.execute(
         f"""
         INSERT INTO turns ({TURN_COLUMNS})
@@ -159,7 +159,7 @@ def turns_of_session(conn: Connection, session_id: str) -> list[TurnRecord]:
 
 
 def turn_of(row: Any) -> TurnRecord:
-    """A record from a row of `TURN_COLUMNS`."""
+    """Builds a record from a row of `TURN_COLUMNS`."""
     return TurnRecord(
         reply_id=row[0],
         session_id=row[1],
@@ -172,7 +172,7 @@ def turn_of(row: Any) -> TurnRecord:
 
 
 def put_considered(conn: Connection, session_id: str, reply_id: str, found: Sequence[RecallDecision]) -> None:
-    """In place of what was kept for that reply. What has gone meanwhile is left out."""
+    """Replaces what is stored for the reply. Items that have been deleted meanwhile are left out."""
     conn.execute("DELETE FROM considered WHERE reply_id = ?", (reply_id,))
     conn.executemany(
         """
@@ -198,7 +198,7 @@ def put_considered(conn: Connection, session_id: str, reply_id: str, found: Sequ
 
 
 def considered_for(conn: Connection, reply_id: str) -> list[RecallDecision]:
-    """In the order in which they were ranked."""
+    """Returns the decisions in the order of ranking."""
     rows = conn.execute(
         """
         SELECT kind, item_id, fate, score, parts FROM considered WHERE reply_id = ? ORDER BY position
@@ -212,7 +212,7 @@ def considered_for(conn: Connection, reply_id: str) -> list[RecallDecision]:
 
 
 def considered_naming(conn: Connection, item_id: str, limit: int) -> list[tuple[str, RecallDecision]]:
-    """Replies for which it was looked at, the latest first, and what became of it."""
+    """Returns the replies for which an item was considered, latest first, and what was decided."""
     rows = conn.execute(
         """
         SELECT reply_id, kind, item_id, fate, score, parts FROM considered
@@ -227,7 +227,7 @@ def considered_naming(conn: Connection, item_id: str, limit: int) -> list[tuple[
 
 
 def age_summaries(conn: Connection, message_ids: Sequence[str]) -> list[Summary]:
-    """Marks the summaries of the messages as stale and ends the epochs whose head holds one of either."""
+    """Marks the summaries of the messages as stale, and ends the epochs whose head contains one of either."""
     aged = summaries.age(conn, message_ids)
     held_in = [
         str(row[0])
@@ -241,10 +241,10 @@ def age_summaries(conn: Connection, message_ids: Sequence[str]) -> list[Summary]
 
 
 def forget_recalled(conn: Connection, ids: Collection[str], *, gone: Collection[str]) -> tuple[str, ...]:
-    """Empties the prefaces in which one of the ids was recalled or read, and ends the epochs that go on with
-    them or hold one of the ids in their head.
+    """Empties the prefaces in which one of the ids was recalled or read, and ends the epochs that use these.
 
-    Those that are `gone` are taken out of what is known of any turn as well. Returns the sessions.
+    Also ends the epochs that contain one of the ids in their head. Ids in `gone` are removed from the records
+    of all turns as well. Returns the sessions.
     """
     known, missing = set(ids), set(gone)
     touched: list[str] = []
@@ -272,12 +272,12 @@ def forget_recalled(conn: Connection, ids: Collection[str], *, gone: Collection[
 
 
 def names_one_of(text: str, ids: AbstractSet[str]) -> bool:
-    """Whether JSON names one of the ids, as a key or a value. Much faster than reading it."""
+    """Whether JSON names one of the ids, as a key or a value. Much faster than parsing it."""
     return not ids.isdisjoint(text.split('"'))
 
 
 def turns_naming(conn: Connection, ids: Collection[str]) -> list[TurnRecord]:
-    """The turns of which a part names one of the ids."""
+    """Returns the turns of which a part names one of the ids."""
     known = set(ids)
     if not known:
         return []

@@ -1,6 +1,5 @@
-"""Erasing for good, with everything that was made from what is erased."""
+"""Erases sessions, messages and memories permanently, with everything that was made from them."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
-# ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
 from collections.abc import Collection, Sequence
@@ -30,12 +29,11 @@ from memory.summaries.passages import LEAST
 def forget_titles(
     conn: Connection, session_ids: Collection[str], message_ids: Collection[str]
 ) -> tuple[str, ...]:
-    """Empties titles that rest on these messages, which are still there, of these sessions and of those that
-    were merged into them. A person's own title stays.
+    """Empties titles that are based on these messages, which must still exist, and returns their sessions.
 
-    Returns the sessions.
+    Covers these sessions and those that were merged into them. A title written by the user stays.
     """
-    # What was merged into one of them lies in the bin, under the title that its words had given it.
+    # A session that was merged into one of them is in the bin, with the title made from its own messages.
     wanted = [*session_ids, *merging.merged_into(conn, session_ids)]
     emptied = _resting(conn, wanted, message_ids, own=False)
     conn.execute(
@@ -51,7 +49,7 @@ def forget_titles(
 def own_titles(
     conn: Connection, session_ids: Collection[str], message_ids: Collection[str]
 ) -> tuple[str, ...]:
-    """The sessions whose title is a person's own and rests on these messages, which are still there."""
+    """Returns the sessions whose title is the user's and based on these messages, which must still exist."""
     return tuple(_resting(conn, session_ids, message_ids, own=True))
 
 
@@ -85,8 +83,8 @@ def _resting(
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST = " ".join(f"WHEN '{role.value}' THEN {least}" for role, least in LEAST.items())
-# Equal texts have equally many words, and how many a row has is in a small table of the full-text index: nine
-# in ten messages need not be read to see that they say something else.
+# Equal texts have equally many words, and the word count of a row is in a small table of the full-text index:
+# nine in ten messages need not be read to see that they differ.
 _EQUAL = f"""
     WITH gone AS MATERIALIZED (
         SELECT m.seq, m.content, d.sz FROM messages AS m JOIN messages_fts_docsize AS d ON d.id = m.seq
@@ -100,8 +98,10 @@ _EQUAL = f"""
 
 
 def copies_of(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> list[int]:
-    """Rows of messages, of none of these sessions and none of these themselves, that say the same as one of
-    them. Ask before they are erased, and `left` afterwards."""
+    """Returns the rows of other messages, in other sessions, with the same text as one of the given messages.
+
+    Must be called before these are erased, and `copies_left` afterwards.
+    """
     if not (session_ids or message_ids):
         return []
     names = (json.dumps(list(message_ids)), json.dumps(list(session_ids)))
@@ -109,7 +109,7 @@ def copies_of(conn: Connection, session_ids: Collection[str], message_ids: Colle
 
 
 def copies_left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
-    """The sessions in which these messages still say something, the one used last first."""
+    """Returns the sessions in which these messages still have content, latest used first."""
     return _told(
         conn,
         f"""
@@ -122,7 +122,7 @@ def copies_left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
 
 
 def titled_copies(conn: Connection, session_ids: Collection[str]) -> tuple[Copy, ...]:
-    """Those of the sessions that are there and have a title still."""
+    """Returns those of the sessions that still exist and have a title, latest used first."""
     return _told(
         conn,
         f"""
@@ -150,20 +150,20 @@ _COUNTED = {
 
 
 def erase_session(conn: Connection, session_id: str) -> Erased:
-    """As `erase_sessions`, of one, and looks where else the same words stand. Raises `SessionNotFound`."""
+    """Erases one session as `erase_sessions` does, and finds copies of its text. Raises `SessionNotFound`."""
     same = copies_of(conn, [session_id], ())
     return replace(erase_sessions(conn, [session_id]), copies=copies_left(conn, same))
 
 
 def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
-    """Deletes sessions and all that belongs to them, then looks whether anything is left of them.
+    """Deletes sessions and all that belongs to them, then checks that nothing of them is left.
 
     Raises `SessionNotFound`.
     """
     own = list(dict.fromkeys(session_ids))
     for one in own:
         sessions.require(conn, one)
-    # Their titles and tags tell of what was said in the one that they were merged into.
+    # Titles and tags of the sessions merged into these reveal what was said.
     own += merging.merged_into(conn, own)
     merging.drop_note(conn, own)
     last_change.drop(conn)
@@ -179,7 +179,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     messages = [row[1] for row in said]
     known = lineage.let_go(conn, messages)
     ids = [*own, *messages, *(row[0] for row in summed)]
-    # A job of no session in particular may name one of these.
+    # A job without a session may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
     with full_text.purged(conn, "messages", len(messages)):
         conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
@@ -203,12 +203,12 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
 
 
 def forget_message(conn: Connection, message_id: str) -> list[Summary]:
-    """As `forget_messages`, of one; returns the summaries that are stale now. Raises `MessageNotFound`."""
+    """Does `forget_messages` for one; returns the summaries that are now stale. Raises `MessageNotFound`."""
     return [summaries.get(conn, one) for one in forget_messages(conn, [message_id]).stale]
 
 
 def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
-    """Empties messages and all that was made from them, then looks whether anything is left of it.
+    """Empties messages and deletes all that was made from them, then checks that nothing of it is left.
 
     Raises `MessageNotFound`.
     """
@@ -238,15 +238,15 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
         f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
         (json.dumps([*ids, *aged]),),
     ).rowcount
-    # Until it is made anew a summary says nothing: a crash in between leaves no word of what was forgotten.
+    # A stale summary is empty until it is made again: a crash in between leaves nothing that was forgotten.
     conn.execute(f"UPDATE summaries SET text = '', topics = '[]' WHERE id IN {_LISTED}", (json.dumps(aged),))
     ended = sum(epochs.drop(conn, one) for one in held_in)
-    # A remembered result may hold its words.
+    # A stored result may contain their text.
     results = conn.execute(
         f"DELETE FROM job_results WHERE session_id IN {_LISTED}", (json.dumps(held_in),)
     ).rowcount
     jobs = _drop_jobs(conn, [*ids, *known.ids, *aged])
-    # The messages are there still, and empty; an empty message has no words in the index.
+    # The messages still exist, but are empty; an empty message has no words in the index.
     words = tuple(replace(entry, kept=True) for entry in _entries("messages", said))
     return Erased(
         messages=len(ids),
@@ -267,13 +267,15 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
 
 
 def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
-    """Erases memories, what they were merged from and what was merged from them, then looks whether anything
-    is left of them. Ids of none are passed over."""
+    """Erases memories, then checks that nothing of them is left.
+
+    Includes what they were merged from and what was merged from them. Ids of no memory are ignored.
+    """
     return take_memories(conn, lineage.with_parts(conn, memory_ids))
 
 
 def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
-    """As `forget_memories`; what they were merged from comes back to the inbox."""
+    """Erases memories as `forget_memories` does, but moves those that they were merged from to the inbox."""
     known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
     recalled_in = epochs.forget_recalled(conn, known.ids, gone=known.ids)
     jobs = _drop_jobs(conn, known.ids)
@@ -294,7 +296,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
 
 
 def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
-    """Undoes a change of memories; those that it had added are gone from prompts, too.
+    """Undoes a change of memories; removes memories that it had added from prompts, too.
 
     Raises `ChangeNotFound`, `CannotUndo`.
     """
@@ -304,7 +306,7 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
 
 
 def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[str] = ()) -> int:
-    """Takes jobs that name one of the ids out of the queue; those of the sessions `without` go with these."""
+    """Deletes the jobs that name one of the ids; those of the sessions `without` are deleted with these."""
     named = erasure_check.jobs_naming(conn, ids)
     return int(
         conn.execute(

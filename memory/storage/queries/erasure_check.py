@@ -1,4 +1,4 @@
-"""Whether anything is left of what was erased: in any table, and in those beneath the full-text indices."""
+"""Checks whether anything is left of erased data, in any table or beneath the full-text indexes."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
@@ -18,7 +18,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text that stood in the full-text indices of its table; `kept` says that its row is there still."""
+    """A text that was in the full-text indexes of its table; `kept` means that its row still exists."""
 
     owner: str
     row: int
@@ -28,8 +28,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was erased: ids of messages, summaries and sessions; of memories; the texts that were indexed; the
-    sessions that went as a whole."""
+    """What was erased.
+
+    `ids` are of messages, summaries and sessions, `memories` of memories. `entries` are the texts that were
+    indexed. `sessions` were erased as wholes.
+    """
 
     ids: Collection[str]
     memories: Collection[str]
@@ -38,7 +41,7 @@ class Marks:
 
 
 def left(conn: Connection, marks: Marks) -> int:
-    """How many rows of any table still belong to what was erased, name it, or hold its words."""
+    """Returns how many rows of any table still belong to what was erased, name it, or contain its words."""
     found = _in_indices(conn, marks.entries)
     found += _owned(conn, ("memory_id", "part_id", "superseded_by"), marks.memories)
     found += _owned(conn, ("item_id",), [*marks.ids, *marks.memories])
@@ -63,7 +66,7 @@ def left(conn: Connection, marks: Marks) -> int:
 
 
 def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
-    """Jobs of which the key or the payload names one of the ids."""
+    """Returns the jobs whose key or payload names one of the ids."""
     gone = set(ids)
     return [
         job_id
@@ -73,7 +76,7 @@ def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
 
 
 def _recalled_still(conn: Connection, ids: set[str]) -> int:
-    """Turns in which one of the ids was recalled, and whose preface is not empty."""
+    """Returns the number of turns in which one of the ids was recalled and whose preface is not empty."""
     return sum(
         part.tier in TOLD and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
         for turn in epochs.turns_naming(conn, ids)
@@ -82,7 +85,7 @@ def _recalled_still(conn: Connection, ids: set[str]) -> int:
 
 
 def _owned(conn: Connection, columns: Collection[str], ids: Collection[str]) -> int:
-    """Rows of any table that name one of the ids in one of these columns."""
+    """Returns the number of rows of any table that name one of the ids in one of these columns."""
     tables = conn.execute(
         """
         SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
@@ -113,8 +116,10 @@ def _preface(conn: Connection, reply_id: str) -> bool:
 
 
 def _in_indices(conn: Connection, entries: Iterable[Entry]) -> int:
-    """How many of the texts are in a full-text index still: by the table in which it keeps the lengths of its
-    rows, and by looking up every word."""
+    """Returns how many of the texts are still in a full-text index.
+
+    Checks the table in which the index keeps the lengths of its rows, and looks up every word.
+    """
     found = 0
     held = list(entries)
     for owner in {one.owner for one in held}:
@@ -133,7 +138,7 @@ def _in_indices(conn: Connection, entries: Iterable[Entry]) -> int:
 
 
 def _pieces(word: str) -> list[str]:
-    """What the index of pieces can find a word by."""
+    """Returns the parts of a word by which the index of pieces can find it."""
     return [one for one in pieces(word) if len(one) >= _LEAST_PIECE]
 
 

@@ -1,4 +1,4 @@
-"""What recall reads of a room: entries without their words, places of words, and the words of hits."""
+"""What recall reads of a room: entries without their text, occurrences of terms, and the text of hits."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -13,13 +13,13 @@ from memory.storage.connection import Connection, columns
 from memory.storage.words import is_unspaced
 
 _MACHINE = "m.role = 'assistant' AND (m.model IS NOT NULL OR lower(m.speaker) IN ('', 'assistant'))"
-# The bytes of ? and of the full-width one.
+# The bytes of ? and of its full-width form.
 _ASKS = """
     substr(CAST(rtrim(m.content, ?1) AS BLOB), -1) = x'3f'
     OR substr(CAST(rtrim(m.content, ?1) AS BLOB), -3) = x'efbc9f'
 """
 _FINISHED = "m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''"
-# FTS5 keeps the length of a row as one variable-length number a column, and there is one column.
+# FTS5 stores the length of a row as one variable-length number per column, and there is one column.
 _ENTRY = f"""
     SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE} AS machine, m.created_at,
         m.important, {_ASKS} AS asks, hex(w.sz) AS words, hex(p.sz) AS pieces
@@ -34,7 +34,7 @@ _ENTRY_COLUMNS = (
 )  # fmt: skip
 _PIECE = 3
 
-# The vocabularies tell where each stem and each piece occurs, and how often; they hold nothing of their own.
+# The vocabularies list where each stem and each piece occurs, and how often; they store nothing themselves.
 _VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
     "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
@@ -44,7 +44,7 @@ _VOCABULARIES = (
 
 
 def know_vocabularies(conn: Connection) -> None:
-    """Lets the connection ask the full-text indices for single words."""
+    """Lets the connection query the full-text indexes for single words."""
     for statement in _VOCABULARIES:
         conn.execute(statement)
 
@@ -86,9 +86,9 @@ def session_entries(conn: Connection, ids: Collection[str] | None) -> list[Sessi
 
 
 def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
-    """None for a term that occurs nowhere, or in more than `at_most` messages."""
+    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` messages."""
     if is_unspaced(term) and len(term) < _PIECE:
-        # Shorter than the pieces of the index: the few messages in such scripts are looked through.
+        # Shorter than the pieces of the index: the few messages in such scripts are searched.
         rows = conn.execute(
             "SELECT seq FROM unspaced WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
         ).fetchall()
@@ -100,7 +100,7 @@ def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
         known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
         if known is None or known[0] > at_most:
             return None
-        # One text with all places is read several times faster than as many rows.
+        # One text with all places is read several times faster than one row for each.
         (places,) = conn.execute(
             f"SELECT json_group_array(doc) FROM temp.{kind}_places WHERE term = ?", (term,)
         ).fetchone()
@@ -144,7 +144,7 @@ def _entries(conn: Connection, which: str, parameters: Sequence[object]) -> list
 
 
 def _number(varint: str | None) -> int:
-    """SQLite's variable-length number, in hex: seven bits a byte, the highest bit says that more follow."""
+    """Decodes SQLite's variable-length number in hex: seven bits a byte, the highest set if more follow."""
     value = 0
     for byte in bytes.fromhex(varint or ""):
         value = value << 7 | byte & 0x7F

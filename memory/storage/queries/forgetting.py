@@ -1,4 +1,4 @@
-"""Forgetting whatever is meant, in one step: chosen, erased, cleared, and looked for once more."""
+"""Forgets a target in one step: selects, erases and clears it, then checks that nothing is left."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -19,7 +19,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Ids, of messages only those whose sessions stay."""
+    """Ids of what is to be forgotten; messages only of sessions that stay."""
 
     sessions: tuple[str, ...]
     messages: tuple[str, ...]
@@ -27,7 +27,10 @@ class Chosen:
 
 
 def choose(conn: Connection, target: Target) -> Chosen:
-    """Raises `SessionNotFound`, `MessageNotFound`, `MemoryNotFound`, `AmbiguousId`, `BadQuery`."""
+    """Resolves a target to ids.
+
+    Raises `SessionNotFound`, `MessageNotFound`, `MemoryNotFound`, `AmbiguousId`, `BadQuery`.
+    """
     if target.everything:
         return Chosen(_ids(conn, "sessions"), (), _ids(conn, "memories"))
     whole = [sessions.resolve(conn, ref) for ref in target.sessions]
@@ -40,7 +43,7 @@ def choose(conn: Connection, target: Target) -> Chosen:
             whole += _of_project(conn, target.project)
         said += _fitting_messages(conn, target)
         known += _fitting_memories(conn, target)
-    # What repeats it goes with what fits, whichever way that was found.
+    # What repeats a match is forgotten with it, however the match was found.
     said = with_repeats(conn, said, known)
     if target.by_criteria:
         whole += _emptied(conn, said)
@@ -58,7 +61,7 @@ def choose(conn: Connection, target: Target) -> Chosen:
 
 
 def _sort_in(conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str]) -> None:
-    """Adds what has this id, or an id that begins so. Raises `MemoryNotFound`, `AmbiguousId`."""
+    """Adds the item with this id or id prefix to its list. Raises `MemoryNotFound`, `AmbiguousId`."""
     kinds: Sequence[tuple[Callable[[Connection, str], str], list[str]]] = (
         (memories.resolve, known),
         (_message, said),
@@ -78,7 +81,7 @@ def _sort_in(conn: Connection, ref: str, known: list[str], said: list[str], whol
 
 
 def _message(conn: Connection, ref: str) -> str:
-    """The id of a message. Raises `MessageNotFound`, `AmbiguousId`."""
+    """Returns the id of a message. Raises `MessageNotFound`, `AmbiguousId`."""
     span = id_range(ref)
     if span is None:
         raise MessageNotFound(ref)
@@ -93,8 +96,11 @@ def _message(conn: Connection, ref: str) -> str:
 
 
 def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]) -> list[str]:
-    """The messages, the other variants of each, the answers that say something that only they say, and later
-    replies that repeat a name or a number that only they hold."""
+    """Returns the messages and what repeats them.
+
+    That is the other variants of each, the answers that say something that only they say, and later replies
+    that repeat a name or a number that only they contain.
+    """
     kin = conn.execute(
         f"""
         SELECT DISTINCT v.id FROM messages AS m JOIN messages AS v
@@ -127,7 +133,7 @@ def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Col
 
 
 def _answers(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Session and text of each answer to one of the messages that is none of them itself."""
+    """Returns session and text of each answer to one of the messages that is not among them itself."""
     ids = json.dumps(list(message_ids))
     rows = conn.execute(
         f"""
@@ -144,8 +150,10 @@ def _answers(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[
 def _later_replies(
     conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]
 ) -> dict[str, tuple[str, str]]:
-    """Session and text of each reply for which the model may have read the messages or the memories: those
-    that followed in the same sessions, and those for which one was recalled."""
+    """Returns session and text of each reply for which the model may have read the messages or memories.
+
+    These are the later replies in the same sessions, and the replies for which one was recalled.
+    """
     ids = json.dumps(list(message_ids))
     resting = lineage.resting_on(conn, message_ids).going
     told = [turn.reply_id for turn in epochs.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
@@ -198,7 +206,7 @@ def _fitting_memories(conn: Connection, target: Target) -> list[str]:
         where.append("m.project_id = (SELECT id FROM projects WHERE name = ?)")
         parameters.append(storable(target.project))
     if target.since or target.before:
-        # What was learned from words goes with them; these are known without any.
+        # Memories learned from messages are deleted with these; this selects the ones without a source.
         where.append("m.id NOT IN (SELECT memory_id FROM memory_sources)")
         _in_time(target, where, parameters)
     rows = conn.execute(
@@ -219,7 +227,7 @@ def _in_time(target: Target, where: list[str], parameters: list[object]) -> None
 
 
 def _emptied(conn: Connection, message_ids: Collection[str]) -> list[str]:
-    """Sessions of which no message that says something is left."""
+    """Returns the sessions of which no message with content is left."""
     rows = conn.execute(
         """
         SELECT session_id FROM messages WHERE content <> ''
@@ -236,10 +244,10 @@ def _ids(conn: Connection, table: str) -> tuple[str, ...]:
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
 SHOWN = 20
-"""Of each kind so many are named."""
+"""Excerpts that are shown of each kind."""
 LENGTH = 80
 
-# What is left of a room when no session and no memory is.
+# What is left of a room that has no session and no memory.
 _EVERYTHING = (
     "vectors",
     "summaries",
@@ -262,7 +270,7 @@ _EVERYTHING = (
 
 
 def forget(conn: Connection, target: Target) -> Affected:
-    """Raises as `choose`."""
+    """Erases the target and reports what was affected. Raises the errors of `choose`."""
     chosen = choose(conn, target)
     held_in = conn.execute(
         f"SELECT DISTINCT session_id FROM messages WHERE id IN {_LISTED}", (json.dumps(chosen.messages),)
@@ -305,7 +313,7 @@ def forget(conn: Connection, target: Target) -> Affected:
 
 
 def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
-    """Clears what else speaks of it; where words were taken away by time or project, the others stay."""
+    """Clears other mentions of the subject; they stay if the target is limited by time or project."""
     if target.project is not None or target.since is not None or target.before is not None:
         return erased
     cleared = text_matches.clear(conn, target.about)
@@ -321,7 +329,7 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
 
 
 def _drop_project(conn: Connection, project: str) -> None:
-    """Erases a project to which nothing belongs any more."""
+    """Deletes a project that has no sessions and memories any more."""
     conn.execute(
         """
         DELETE FROM projects WHERE name = ?
@@ -344,7 +352,7 @@ def _nothing_left(conn: Connection, erased: Erased) -> Erased:
 
 
 def combined(done: Sequence[Erased]) -> Erased:
-    """The sums; verified when all are. What was touched and is gone by the end is left out."""
+    """Returns the sums; verified if all are. Each session is in `recalled_in` once."""
     total = NOTHING
     for one in done:
         total = Erased(

@@ -1,4 +1,4 @@
-"""A new session that begins with a copy of another one's branch, and what the copy takes along."""
+"""Forks: new sessions that begin with a copy of another one's branch and of what was derived from it."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from memory.storage.values import new_id, one_line
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept for the prompts of one session, each list in the order of storing."""
+    """What is stored for the prompts of one session, each list in the order of storing."""
 
     summaries: Sequence[Summary]
     epochs: Sequence[Epoch]
@@ -26,12 +26,12 @@ class Kept:
 def copied(
     kept: Kept, target: str, messages: Mapping[str, str], outside: Collection[str], new_id: Callable[[], str]
 ) -> Kept:
-    """Copies for the session `target`, under new ids; texts and times stay.
+    """Returns copies for the session `target`, under new ids; texts and times stay.
 
-    `messages` leads from the ids of the branch to those of its copies; `outside` are the source's other
-    messages. A summary is copied when all that it covers is; an epoch when it begins in the branch and its
-    head holds nothing of the source that is not copied, so that the copy goes on with the very prompt that a
-    model has read; a turn with its reply.
+    `messages` maps the ids of the branch to those of its copies; `outside` are the source's other messages. A
+    summary is copied if all that it covers is. An epoch is copied if it begins in the branch and its head
+    contains nothing of the source that is not copied, so that the copy continues with exactly the prompt that
+    a model has read. A turn is copied with its reply.
     """
     taken = [one for one in kept.summaries if all(message_id in messages for message_id in one.covers)]
     ids = dict(messages) | {one.id: new_id() for one in taken}
@@ -83,7 +83,7 @@ def _parts(parts: Sequence[TierUse], ids: Mapping[str, str]) -> tuple[TierUse, .
 
 
 def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
-    """Returns the new session's id; without a title it has that of the other one.
+    """Creates the fork and returns its id; without a title it has that of the other session.
 
     Raises `SessionNotFound`, `MessageNotFound`.
     """
@@ -97,7 +97,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
     for message in branch:
         _copy_message(conn, message, target, ids)
     sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
-    # It is learned from where it was said; but it says the same, and goes on to when that is forgotten.
+    # Only the originals are learned from. The copies are sources too, in case an original is forgotten.
     sessions.count_as_learned(conn, target)
     _copy_sources(conn, target, ids)
 
@@ -110,7 +110,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
     outside = {str(row[0]) for row in rows}.difference(ids)
     held = attachments.copy(conn, session_id, target)
     taken = copied(kept, target, {**ids, **held}, outside, new_id)
-    # A narrow summary points to the wider one, which is stored after it.
+    # A narrow summary refers to the wider one, which is stored after it.
     conn.execute("PRAGMA defer_foreign_keys = ON")
     for summary in taken.summaries:
         summaries.put(conn, summary)
@@ -148,7 +148,7 @@ def _copy_session(conn: Connection, source: str, target: str, title: str | None,
 
 def _copy_message(conn: Connection, message: Message, target: str, ids: Mapping[str, str]) -> None:
     status = message.status
-    if status is MessageStatus.STREAMING:  # nobody goes on writing at the copy
+    if status is MessageStatus.STREAMING:  # nothing continues to write the copy
         status = MessageStatus.PARTIAL if message.content else MessageStatus.FAILED
     conn.execute(
         """
@@ -170,7 +170,7 @@ def _copy_message(conn: Connection, message: Message, target: str, ids: Mapping[
 
 
 def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None:
-    """What was learned from the messages rests on their copies, too."""
+    """Adds the copies as sources of what was learned from the originals."""
     conn.execute(
         """
         INSERT INTO memory_sources (memory_id, message_id, session_id, quote)

@@ -1,4 +1,4 @@
-"""Many texts at once, taken into the full-text indices or out of them."""
+"""Adds many texts to the full-text indexes, or deletes many from them, at once."""
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,10 @@ _TRIGGERS = ("messages_added_to_index", "messages_added_to_pieces")
 
 @contextmanager
 def many(conn: Connection) -> Iterator["Many"]:
-    """To be used within a transaction. `Many.added` is told of each message that is stored meanwhile."""
+    """Indexes all messages that are stored meanwhile at the end, instead of one by one by trigger.
+
+    To be used within a transaction. `Many.added` must be called for each of these messages.
+    """
     definitions = [_definition(conn, name) for name in _TRIGGERS]
     for name in _TRIGGERS:
         conn.execute(f"DROP TRIGGER {name}")
@@ -32,13 +35,13 @@ def _definition(conn: Connection, name: str) -> str:
 
 
 class Many:
-    """Which of the messages hold letters of scripts without spaces."""
+    """Collects which of the messages contain letters of scripts without spaces."""
 
     def __init__(self) -> None:
         self._unspaced: list[tuple[str, str]] = []
 
     def added(self, session_id: str, messages: Sequence[tuple[str, str]]) -> None:
-        """Ids and contents of finished messages of one session."""
+        """Takes the ids and contents of finished messages of one session."""
         self._unspaced += [
             (session_id, message_id)
             for message_id, content in messages
@@ -46,7 +49,7 @@ class Many:
         ]
 
     def index(self, conn: Connection, before: int) -> None:
-        """What the triggers would have done for the messages behind `before`."""
+        """Does what the triggers would have done for the messages stored after `before`."""
         conn.execute(
             """
             INSERT INTO messages_fts (rowid, content)
@@ -64,16 +67,16 @@ class Many:
 
 
 MANY = 25
-"""Texts. Fewer are taken out of an index word by word sooner than the whole index is written anew."""
+"""Texts. Fewer are deleted from an index word by word sooner than the whole index is rewritten."""
 
 
 @contextmanager
 def purged(conn: Connection, owner: str, texts: int) -> Iterator[None]:
-    """While inside, deleting so many texts from the indices of `owner` (messages, memories) is fast; at the
-    end nothing of them is in these.
+    """Makes it fast to delete `texts` texts from the indexes of `owner` (messages, memories) while inside.
 
-    FTS5's own secure deletion looks every word of every row up in the index. For many rows it is some twenty
-    times faster to mark them as deleted and then merge the whole index, which leaves the marked out.
+    At the end nothing of them is in these. FTS5's own secure deletion looks up every word of every row in the
+    index. For many rows it is some twenty times faster to mark them as deleted and then merge the whole
+    index, which leaves the marked ones out.
     """
     if texts < MANY:
         yield

@@ -45,7 +45,7 @@ def add(
     not_before: datetime,
     now: datetime,
 ) -> Job:
-    """Inserts the job, or brings the one of this kind and key up to the new wish (see `JobStore.add`)."""
+    """Inserts the job, or updates the one of this kind and key (see `JobStore.add`)."""
     _require_session(conn, session_id)
     values = {
         "id": new_id(),
@@ -112,7 +112,7 @@ def _list_of(kinds: Collection[str] | None) -> str | None:
 
 def finish(conn: Connection, job_id: str, now: datetime) -> None:
     conn.execute("DELETE FROM jobs WHERE id = ? AND state = 'running' AND again = 0", (job_id,))
-    # Behind its equals: what is added again and again must not keep the others waiting.
+    # Behind its equals: a job that is added again and again must not keep the others waiting.
     again = "state = 'queued', attempts = 0, error = NULL, created_at = :now"
     _end_run(conn, job_id, again, now, {})
 
@@ -172,7 +172,7 @@ def next_at(conn: Connection, kinds: Collection[str] | None, now: datetime) -> d
 
 
 def recover(conn: Connection) -> int:
-    """Queues the running jobs. The attempt that died counts: it may be what ended the process."""
+    """Queues the running jobs; returns how many. The attempt counts: it may have ended the process."""
     changed = conn.execute("UPDATE jobs SET state = 'queued', again = 0 WHERE state = 'running'").rowcount
     return int(changed)
 

@@ -1,4 +1,4 @@
-"""The last change of marks, remembered so that it can be undone. It holds ids, tags and names of projects."""
+"""The last change of marks, kept so that it can be undone: ids, tags and names of projects."""
 
 import json
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ class _Kept(NamedTuple):
 
 
 def keep(conn: Connection, changes: Sequence[Organised], at: datetime) -> None:
-    """Without titles, which undoing does not need."""
+    """Stores the changes without titles, which undoing does not need."""
     packed = [[one.session_id, _packed(one.before), _packed(one.after)] for one in changes]
     value = json.dumps({"at": micros(at), "changes": packed})
     conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, value))
 
 
 def when(conn: Connection) -> datetime | None:
-    """When what is kept was changed."""
+    """Returns when the kept change was made."""
     kept = _read(conn)
     return None if kept is None else moment(kept.at)
 
 
 def take(conn: Connection) -> list[Organised]:
-    """What was kept; it is kept no longer."""
+    """Deletes and returns the kept changes."""
     kept = _read(conn)
     drop(conn)
     return [] if kept is None else [_unpacked(one) for one in kept.changes]
@@ -49,7 +49,7 @@ def _read(conn: Connection) -> _Kept | None:
     if row is None:
         return None
     value = json.loads(row[0])
-    # Earlier versions kept no time: theirs is older than any that has one.
+    # Earlier versions stored no time: those changes are older than any with one.
     return _Kept(0, value) if isinstance(value, list) else _Kept(value["at"], value["changes"])
 
 

@@ -1,4 +1,4 @@
-"""What rests on which words, and the erasing of memories with all that was made of them."""
+"""Finds what is based on which messages, and erases memories with everything made from them."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -14,7 +14,7 @@ from memory.storage.queries.erasure_check import Entry
 
 @dataclass(frozen=True, slots=True)
 class Resting:
-    """Memories with a source among some messages: those that go with these, and those that only lose it."""
+    """Memories with a source among some messages: those erased with these, and those that only lose it."""
 
     going: tuple[str, ...]
     losing: tuple[str, ...]
@@ -22,7 +22,7 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Memories that are erased (`ids`), those that only lost a source, and how much went with them."""
+    """Memories that are erased (`ids`), those that only lost a source, and how much was erased with them."""
 
     ids: tuple[str, ...] = ()
     losing: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ _RESTING = """
 
 
 def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
-    """Parts the memories that these messages, which are still there, are sources of.
+    """Divides the memories that have one of these messages, which must still exist, as a source.
 
-    What the person put into words outside of any conversation stays, and so does what other sources say too.
+    What the user wrote outside any session stays, and so does what other sources say too.
     """
     ids = json.dumps(list(message_ids))
     gone, left = _words(conn, ids, gone=True), _words(conn, ids, gone=False)
@@ -60,7 +60,7 @@ def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
 
 
 def _words(conn: Connection, ids: str, *, gone: bool) -> dict[str, list[str]]:
-    """By memory, what its sources among the messages (or its other ones) say."""
+    """Returns, by memory, the text of its sources among the messages (or of its other ones)."""
     found: dict[str, list[str]] = {}
     for memory_id, quote, content in conn.execute(_RESTING, {"ids": ids, "gone": int(gone)}):
         found.setdefault(memory_id, []).extend((quote, content))
@@ -75,7 +75,7 @@ def _rests(conn: Connection, memory_id: str, gone: list[str], left: list[str]) -
 
 
 def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
-    """Erases what rests on these messages, which are still there: memories, earlier versions, quotes."""
+    """Erases what is based on these messages, which must still exist: memories, earlier versions, quotes."""
     resting = resting_on(conn, message_ids)
     ids = json.dumps(list(message_ids))
     going = with_merged(conn, resting.going)
@@ -94,7 +94,7 @@ def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
 
 
 def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
-    """Drops what a memory said earlier in words of these messages; returns how many versions."""
+    """Deletes earlier versions of a memory that are based on these messages; returns how many."""
     said = [
         [
             text
@@ -124,7 +124,7 @@ def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
 
 
 def with_parts(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
-    """The memories, and those that they were merged from."""
+    """Returns the memories and those that they were merged from."""
     rows = conn.execute(
         """
         WITH RECURSIVE whole (id) AS (
@@ -139,7 +139,7 @@ def with_parts(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]
 
 
 def with_merged(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
-    """The memories, and those merged from them that say something only they said."""
+    """Returns the memories and those merged from them that say something that only they said."""
     going = list(dict.fromkeys(memory_ids))
     while more := [one for one in _merged_from(conn, going) if one not in going]:
         going += more
@@ -164,8 +164,11 @@ def _merged_from(conn: Connection, going: Collection[str]) -> list[str]:
 
 
 def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
-    """Erases memories with their versions, uses, vectors, full text and part in the change log; what they
-    stood for holds again. Prompts are not looked at, and ids of none are passed over."""
+    """Erases memories with their versions, uses, vectors, full text and part in the change log.
+
+    What they replaced or were merged from returns to the inbox. Prompts are not searched. Ids of no memory
+    are ignored.
+    """
     rows = conn.execute(
         "SELECT seq, id, subject, text, state FROM memories WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(memory_ids)),),
@@ -183,7 +186,7 @@ def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
         """,
         (ids,),
     ).rowcount
-    # What was replaced by or merged into a memory that is forgotten was not forgotten with it.
+    # A memory that was replaced by or merged into a forgotten one was not itself forgotten.
     conn.execute(
         """
         UPDATE memories SET state = 'inbox', superseded_by = NULL

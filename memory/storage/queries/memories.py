@@ -1,4 +1,4 @@
-"""Memories as rows: how they are found, stored, changed and used. Nothing here writes the change log."""
+"""Memories as rows: lookup, storage, changes and uses. Nothing here writes the change log."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -38,10 +38,11 @@ _LEAST_PIECE = 3
 
 
 def containing(text: str) -> tuple[str, list[object]]:
-    """A condition on `memories AS m`, and its parameters: every word of `text` begins a word of the memory.
+    """Returns a condition on `memories AS m`: every word of `text` begins a word of the memory.
 
-    Words of scripts without spaces may stand anywhere. The index of pieces leads to the few memories that are
-    looked at; those that are not in it, because nothing finds them any more, are all looked at.
+    Also returns its parameters. Words of scripts without spaces may be anywhere. The index of pieces leads to
+    the few memories that are checked. Memories that are not in it, because they are no longer findable, are
+    all checked.
     """
     words = beginnings(text)
     if not words:
@@ -65,7 +66,7 @@ def containing(text: str) -> tuple[str, list[object]]:
 
 
 def said_at(conn: Connection, memory_ids: Collection[str]) -> dict[str, datetime]:
-    """When the newest message was said that each rests on."""
+    """Returns, by memory, when the newest message that it is based on was written."""
     rows = conn.execute(
         """
         SELECT s.memory_id, max(m.created_at) FROM memory_sources AS s
@@ -124,7 +125,7 @@ def _micros(value: datetime | None) -> int | None:
 
 
 def resolve(conn: Connection, ref: str) -> str:
-    """The full id that `ref` (an id or a unique prefix of one) stands for.
+    """Returns the full id for `ref` (an id or a unique prefix of one).
 
     Raises `MemoryNotFound`, `AmbiguousId`.
     """
@@ -142,7 +143,7 @@ def resolve(conn: Connection, ref: str) -> str:
 
 
 def get(conn: Connection, memory_id: str) -> Memory:
-    """Raises `MemoryNotFound`."""
+    """Returns one memory. Raises `MemoryNotFound`."""
     row = conn.execute(f"SELECT {_COLUMNS} FROM {_FROM} WHERE m.id = ?", (memory_id,)).fetchone()
     if row is None:
         raise MemoryNotFound(memory_id)
@@ -156,7 +157,7 @@ def require(conn: Connection, memory_id: str) -> None:
 
 
 def get_many(conn: Connection, ids: Sequence[str]) -> list[Memory]:
-    """In the order asked for; those that are gone are left out."""
+    """Returns memories in the order asked for; deleted ones are left out."""
     found = {
         one.id: one for one in _where(conn, "m.id IN (SELECT value FROM json_each(?))", json.dumps(list(ids)))
     }
@@ -164,7 +165,7 @@ def get_many(conn: Connection, ids: Sequence[str]) -> list[Memory]:
 
 
 def select(conn: Connection, wanted: MemoryFilter, limit: int | None, offset: int) -> list[Memory]:
-    """Pinned ones first, then the latest changed first."""
+    """Returns memories, pinned ones first, then the latest changed first."""
     where: list[str] = []
     parameters: list[object] = []
     for column, values in (("state", wanted.states), ("kind", wanted.kinds), ("tier", wanted.tiers)):
@@ -207,7 +208,7 @@ def learned_from(conn: Connection, message_ids: Collection[str]) -> list[Memory]
 
 
 def parts(conn: Connection, memory_id: str) -> list[Memory]:
-    """What a merged memory was made of, oldest first. Raises `MemoryNotFound`."""
+    """Returns what a merged memory was made from, oldest first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     where = "m.id IN (SELECT part_id FROM memory_parts WHERE memory_id = ?) ORDER BY m.seq"
     return _where(conn, where, memory_id)
@@ -237,10 +238,9 @@ def counts(conn: Connection) -> MemoryCounts:
 
 
 def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | None = None) -> str:
-    """Stores a memory with its sources and parts, and its project when that is new; returns the id, a new one
-    if none is given.
+    """Stores a memory with its sources and parts, and its project if that is new; returns the memory's id.
 
-    Raises `MessageNotFound`.
+    A new id is made if none is given. Raises `MessageNotFound`.
     """
     memory_id, at = memory_id or new_id(), micros(now)
     project = None
@@ -280,7 +280,7 @@ def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | 
         "INSERT OR IGNORE INTO memory_parts (memory_id, part_id) VALUES (?, ?)",
         [(memory_id, part) for part in new.parts],
     )
-    # A session that is gone by now keeps nothing from being kept.
+    # A session that has been deleted by now does not prevent the memory from being stored.
     conn.execute(
         "INSERT INTO memory_kept_in (memory_id, session_id) SELECT ?, id FROM sessions WHERE id = ?",
         (memory_id, new.kept_in),
@@ -289,7 +289,7 @@ def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | 
 
 
 def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource]) -> int:
-    """Returns how many were new. Raises `MessageNotFound`."""
+    """Adds sources and returns how many were new. Raises `MessageNotFound`."""
     added = 0
     for source in sources:
         known = conn.execute(
@@ -308,7 +308,7 @@ def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource
 
 
 def set_columns(conn: Connection, memory_ids: Collection[str], changes: dict[str, object]) -> None:
-    """Column names come from this package, never from data."""
+    """Sets columns, whose names come from this package, never from data."""
     if changes:
         assignments = ", ".join(f"{column} = ?" for column in changes)
         conn.execute(
@@ -318,7 +318,7 @@ def set_columns(conn: Connection, memory_ids: Collection[str], changes: dict[str
 
 
 def sources(conn: Connection, memory_id: str) -> list[MemorySource]:
-    """Oldest message first. Raises `MemoryNotFound`."""
+    """Returns the sources of a memory, oldest message first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     rows = conn.execute(
         """
@@ -332,7 +332,7 @@ def sources(conn: Connection, memory_id: str) -> list[MemorySource]:
 
 
 def versions(conn: Connection, memory_id: str) -> list[MemoryVersion]:
-    """What it said before, the oldest first. Raises `MemoryNotFound`."""
+    """Returns the earlier versions of a memory, oldest first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     rows = conn.execute(
         """
@@ -351,7 +351,7 @@ KEPT_VERSIONS = 10
 
 
 def apply(conn: Connection, memory_id: str, patch: MemoryPatch, now: datetime) -> None:
-    """Changes what the patch gives; nothing, when it is so already. Raises `MemoryNotFound`."""
+    """Applies the patch; does nothing if it changes nothing. Raises `MemoryNotFound`."""
     memory = get(conn, memory_id)
     changes = _columns(memory, patch)
     if not changes:
@@ -379,7 +379,7 @@ def apply(conn: Connection, memory_id: str, patch: MemoryPatch, now: datetime) -
 
 
 def _columns(memory: Memory, patch: MemoryPatch) -> dict[str, object]:
-    """The columns that will hold something else."""
+    """Returns the columns whose values change."""
     changes: dict[str, object] = {}
     for name in ("kind", "tier", "state"):
         value = getattr(patch, name)
@@ -415,7 +415,7 @@ def use(
     how: UseKind,
     now: datetime,
 ) -> None:
-    """Memories that are gone are left out. Raises `MessageNotFound`."""
+    """Records a use; deleted memories are left out. Raises `MessageNotFound`."""
     reply = conn.execute(
         "SELECT 1 FROM messages WHERE id = ? AND session_id = ?", (reply_id, session_id)
     ).fetchone()
@@ -423,7 +423,7 @@ def use(
         raise MessageNotFound(reply_id)
     ids = json.dumps(list(memory_ids))
     if how is not UseKind.RECALLED:
-        # Counted before it is noted: once a reply, however often it was of use there.
+        # Counted before it is recorded: once per reply, however often it was used there.
         conn.execute(
             """
             UPDATE memories SET uses = uses + 1, used_at = ?
@@ -445,7 +445,7 @@ def use(
 
 
 def uses(conn: Connection, memory_id: str) -> list[MemoryUse]:
-    """The latest first. Raises `MemoryNotFound`."""
+    """Returns the uses of a memory, latest first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     rows = conn.execute(
         """
@@ -459,7 +459,7 @@ def uses(conn: Connection, memory_id: str) -> list[MemoryUse]:
     ]
 
 
-# A place in the index is passed over without a look at its row.
+# Index entries up to `seq` are skipped without reading their rows.
 _SAID_SINCE = """
     SELECT m.seq, m.id FROM messages AS m
     WHERE m.session_id = ? AND m.seq > ? AND m.role = 'user' AND m.status IN ('complete', 'partial')
@@ -468,7 +468,7 @@ _SAID_SINCE = """
 
 
 def unlearned(conn: Connection, limit: int, session: str | None) -> list[Unlearned]:
-    """The session that was used last first."""
+    """Returns the unlearned messages of sessions, the latest used session first."""
     places = conn.execute(
         """
         SELECT s.id, coalesce(l.seq, 0) FROM sessions AS s LEFT JOIN learned AS l ON l.session_id = s.id
@@ -488,7 +488,7 @@ def unlearned(conn: Connection, limit: int, session: str | None) -> list[Unlearn
 
 
 def mark_learned(conn: Connection, session_id: str, seq: int) -> None:
-    """Raises `SessionNotFound`."""
+    """Marks a session as learned from up to `seq`. Raises `SessionNotFound`."""
     sessions.require(conn, session_id)
     conn.execute(
         """

@@ -1,6 +1,6 @@
-"""The change log of memories: what was and what is, so that a change can be undone.
+"""The change log of memories: their states before and after, so that a change can be undone.
 
-How a memory is: its columns (without those of its use), its sources, and what it was made of.
+The state of a memory is its columns (without those of its use), its sources, and what it was made from.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -44,7 +44,7 @@ _SELECT = """
     FROM memory_changes AS c
 """
 State = Mapping[str, Any] | None
-"""How one memory is; None for one that is not there."""
+"""The state of one memory; None for one that does not exist."""
 
 
 def states(conn: Connection, ids: Collection[str]) -> dict[str, State]:
@@ -79,7 +79,7 @@ def record(
     *,
     automatic: bool,
 ) -> None:
-    """Notes what has become of the memories of `before`; nothing when nothing has."""
+    """Records how the memories have changed since the states in `before`; nothing if none has."""
     changed = [key for key, state in states(conn, before).items() if state != before[key]]
     if not changed:
         return
@@ -106,7 +106,7 @@ def record(
 
 
 def select(conn: Connection, limit: int, memory_id: str | None) -> list[MemoryChange]:
-    """The latest first."""
+    """Returns changes, latest first."""
     rows = conn.execute(
         f"""
         {_SELECT}
@@ -133,7 +133,7 @@ def _change(row: Any) -> MemoryChange:
 
 
 def undo(conn: Connection, ref: str, now: datetime) -> tuple[MemoryChange, list[str]]:
-    """The change, and the memories that are gone with it. Raises `ChangeNotFound`, `CannotUndo`."""
+    """Undoes a change; returns it and the memories deleted with it. Raises `ChangeNotFound`, `CannotUndo`."""
     change_id = _resolve(conn, ref)
     before, after, undone, forgotten = conn.execute(
         "SELECT before, after, undone_at, forgotten FROM memory_changes WHERE id = ?", (change_id,)
@@ -148,7 +148,7 @@ def undo(conn: Connection, ref: str, now: datetime) -> tuple[MemoryChange, list[
         if state is not None:
             _put_back(conn, change_id, key, state)
     conn.execute("UPDATE memory_changes SET undone_at = ? WHERE id = ?", (micros(now), change_id))
-    # Words of what is gone are kept nowhere.
+    # The text of deleted memories is kept nowhere.
     strip(conn, added)
     return _change(conn.execute(f"{_SELECT} WHERE c.id = ?", (change_id,)).fetchone()), added
 
@@ -198,8 +198,10 @@ def _put_back(conn: Connection, change_id: str, memory_id: str, state: Mapping[s
 
 
 def strip(conn: Connection, ids: Collection[str]) -> None:
-    """Empties every change that tells how something was in which one of these ids (of memories, messages or
-    sessions) occurs. It stays in the log, and cannot be undone."""
+    """Empties every change whose states name one of these ids (of memories, messages or sessions).
+
+    The change stays in the log, and cannot be undone.
+    """
     gone = set(ids)
     changes = conn.execute("SELECT id, before, after FROM memory_changes WHERE after <> '{}'")
     empty = [
@@ -217,7 +219,7 @@ def strip(conn: Connection, ids: Collection[str]) -> None:
 
 
 def drop_names(conn: Connection, memory_ids: Collection[str]) -> None:
-    """Takes memories out of the list of what was changed, with the changes that were of them alone."""
+    """Removes memories from the lists of what was changed, and deletes changes that were of them alone."""
     names = json.dumps(list(memory_ids))
     changed = conn.execute(
         """

@@ -1,8 +1,7 @@
-"""Sessions that become one, and come apart again: messages keep their ids, and all that was made from them
-goes with them.
+"""Merges sessions and takes them apart again. Messages keep their ids, and all derived data moves with them.
 
-A message must be stored before those below it, so what is appended is numbered anew. While its number changes
-a message counts as being written: that takes it out of the full-text indices, and puts it back afterwards.
+A message must be stored before its children, so appended messages are renumbered. While its number changes, a
+message has the status `streaming`: that removes it from the full-text indexes, and adds it again afterwards.
 """
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
@@ -26,8 +25,11 @@ _KEY = "merged:"
 
 @dataclass(frozen=True, slots=True)
 class MergeNote:
-    """Ids of what a session gave away: its messages in order, those without one above, its head, its
-    attachments. `tags` are digests of those that the other session was given with it: not their words."""
+    """Ids of what a session gave away.
+
+    These are its messages in order, those without a parent, its head and its attachments. `tags` are digests,
+    not the text, of the tags that the other session received with it.
+    """
 
     into: str
     messages: tuple[str, ...]
@@ -49,7 +51,7 @@ def keep_note(conn: Connection, session_id: str, note: MergeNote) -> None:
 
 
 def take_note(conn: Connection, session_id: str) -> MergeNote | None:
-    """The note on a session, which is there no longer; None when there is none."""
+    """Deletes and returns the note on a session; None if there is none."""
     note = look_at_note(conn, session_id)
     drop_note(conn, [session_id])
     return note
@@ -65,14 +67,17 @@ def look_at_note(conn: Connection, session_id: str) -> MergeNote | None:
 
 
 def now_in(conn: Connection, session_id: str) -> str:
-    """The session that holds now what this one held: itself, unless it was merged into another one."""
+    """Returns the session that now contains this one's messages: itself unless it was merged into another."""
     while (note := look_at_note(conn, session_id)) is not None:
         session_id = note.into
     return session_id
 
 
 def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
-    """Whether a message of `holder`, which holds what the session held, was the session's own."""
+    """Returns a function that tells whether a message of `holder` was the session's own.
+
+    `holder` is the session that now contains the session's messages.
+    """
     note = look_at_note(conn, session_id)
     others = {
         message
@@ -91,7 +96,7 @@ def drop_note(conn: Connection, session_ids: Collection[str]) -> None:
 
 
 def merged_into(conn: Connection, session_ids: Collection[str]) -> list[str]:
-    """Sessions that were merged into these, or into such ones."""
+    """Returns the sessions that were merged into these, directly or indirectly."""
     found: list[str] = []
     wanted = list(session_ids)
     while wanted:
@@ -112,9 +117,10 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 
 def take_apart(conn: Connection, session_id: str) -> None:
-    """Does nothing to a session that was not merged. What was said since the merging stays where it was said.
+    """Moves the messages of a merged session back to it; does nothing to a session that was not merged.
 
-    Summaries that stand for messages of both sides go: they are made anew from what each has.
+    Messages since the merge stay where they were written. Summaries that cover messages of both sides are
+    deleted, and made again from what each side has.
     """
     note = take_note(conn, session_id)
     if note is None:
@@ -155,7 +161,7 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
     summed = conn.execute("SELECT id FROM summaries WHERE session_id = ?", (session_id,)).fetchall()
     owners = json.dumps([*own, *(row[0] for row in summed)])
     move_vectors(conn, session_id, f"session_id = ? AND owner_id IN {_LISTED}", source, owners)
-    # What has been said since goes on from where the other one's words began.
+    # Messages since the merge continue from where the other session's messages began.
     conn.execute(
         f"""
         UPDATE messages SET parent_id = ? WHERE session_id = ?
@@ -176,14 +182,14 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
         "DELETE FROM session_tags WHERE session_id = ? AND tag = ?",
         [(source, tag) for (tag,) in own_tags if digest(tag) in note.tags],
     )
-    # A remembered result may rest on words of both.
+    # A stored result may be based on messages of both sessions.
     conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))
     for one in (session_id, source):
         epochs.drop(conn, one)
 
 
 def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
-    """Tables of which each row goes with one message, and the column that names it."""
+    """Returns the tables whose rows each belong to one message, and the column that names it."""
     return [
         (name, key.columns[0])
         for name, table in tables(conn).items()
@@ -193,7 +199,7 @@ def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
 
 
 def _part_summaries(conn: Connection, session_id: str, source: str, ids: str) -> None:
-    """Those of these messages alone go along; those of both go for good."""
+    """Moves the summaries of these messages alone, and permanently deletes those that cover others too."""
     mixed = """
         SELECT summary_id FROM summary_messages WHERE session_id = ?1
         GROUP BY summary_id
@@ -209,7 +215,7 @@ def _part_summaries(conn: Connection, session_id: str, source: str, ids: str) ->
         """,
         (source, ids, session_id),
     )
-    # What was merged into a summary that is gone stands for itself again.
+    # A summary that was merged into a deleted one is current again.
     conn.execute(
         """
         UPDATE summaries SET state = 'current'
@@ -241,7 +247,7 @@ def _settle_apart(
 
 
 def move_vectors(conn: Connection, target: str, where: str, *parameters: str) -> None:
-    """Gives vectors to another session. They come anew, so that whoever holds them in memory hears of it."""
+    """Assigns vectors to another session; inserts the rows again, so that copies in memory are updated."""
     rows = conn.execute(
         f"SELECT kind, owner_id, part, model, data FROM vectors WHERE {where}", parameters
     ).fetchall()
@@ -253,8 +259,7 @@ def move_vectors(conn: Connection, target: str, where: str, *parameters: str) ->
 
 
 def rename_in_log(conn: Connection, old: str, new: str, messages: Sequence[str] | None = None) -> None:
-    """In what is known of how memories were: their sources are in another session now. With `messages` only
-    sources that are among these."""
+    """Renames the session of memory sources in the change log; with `messages`, only of these sources."""
     changes = conn.execute(
         "SELECT id, before, after FROM memory_changes WHERE instr(before, ?1) OR instr(after, ?1)",
         (f'"{old}"',),
@@ -284,11 +289,11 @@ _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}
     | {"jobs", "moves"}
 )
-"""What is looked after one by one, or stays with the session that is emptied."""
+"""Tables that are handled one by one, or whose rows stay with the emptied session."""
 
 
 def merge(conn: Connection, session_id: str, others: Sequence[str], now: datetime) -> Merged:
-    """Raises `SessionNotFound`, `CannotMerge`."""
+    """Appends the messages of other sessions to one. Raises `SessionNotFound`, `CannotMerge`."""
     _check(conn, [session_id, *others])
     conn.execute("PRAGMA defer_foreign_keys = ON")
     moved = sum(_take_in(conn, session_id, one, now) for one in others)
@@ -348,7 +353,7 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
 
 
 def _ends(conn: Connection, target: str, other: str) -> tuple[str | None, list[str]]:
-    """The end of the session that takes in, and the tags that it is given with the other one."""
+    """Returns the head of the receiving session, and the tags that it is given from the other one."""
     (head,) = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (target,)).fetchone()
     tags = conn.execute(
         """
@@ -382,7 +387,10 @@ def _renumber(
 
 
 def _learned(conn: Connection, target: str, other: str, said: Sequence[str]) -> None:
-    """Nothing that was not learned from is passed over: then some is read once more, and known already."""
+    """Sets up to where the target counts as learned from, so that nothing unlearned is skipped.
+
+    Some messages may therefore be read again; what they say is already known.
+    """
     up_to = {
         one: (conn.execute("SELECT seq FROM learned WHERE session_id = ?", (one,)).fetchone() or (-1,))[0]
         for one in (target, other)
@@ -404,7 +412,7 @@ def _learned(conn: Connection, target: str, other: str, said: Sequence[str]) -> 
 
 
 def _settle(conn: Connection, target: str, other: str, moved: int, now: datetime) -> None:
-    """Counts, ends and marks of both; the other one goes to the bin."""
+    """Combines the counts, heads and marks of both, and moves the other session to the bin."""
     conn.execute(
         """
         UPDATE sessions SET

@@ -22,7 +22,7 @@ WIDTH = 15
 
 
 def message_of(row: Any) -> Message:
-    """A message from a row that begins with `COLUMNS`."""
+    """Builds a message from a row that begins with `COLUMNS`."""
     return Message(
         id=row[0],
         session_id=row[1],
@@ -43,7 +43,7 @@ def message_of(row: Any) -> Message:
 
 
 def get(conn: Connection, message_id: str) -> Message:
-    """Raises `MessageNotFound`."""
+    """Returns one message. Raises `MessageNotFound`."""
     row = conn.execute(f"SELECT {COLUMNS} FROM messages AS m WHERE m.id = ?", (message_id,)).fetchone()
     if row is None:
         raise MessageNotFound(message_id)
@@ -60,7 +60,7 @@ def require_in(conn: Connection, session_id: str, message_id: str) -> None:
 
 
 def head_of(conn: Connection, session_id: str) -> str | None:
-    """Raises `SessionNotFound`."""
+    """Returns the id of a session's head, or None if it has none. Raises `SessionNotFound`."""
     row = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
@@ -70,7 +70,7 @@ def head_of(conn: Connection, session_id: str) -> str | None:
 def insert(
     conn: Connection, session_id: str, parent_id: str | None, new: NewMessage, now: datetime
 ) -> Message:
-    """Stores a message below `parent_id` and makes it its session's head and last use."""
+    """Stores a message below `parent_id`; makes it the session's head and its time the session's last use."""
     message = Message(
         id=new_id(),
         session_id=session_id,
@@ -106,7 +106,7 @@ def insert(
 
 
 def update(conn: Connection, message_id: str, patch: MessagePatch, now: datetime) -> Message:
-    """Changes the fields that are given; a change of status counts as a use of the session.
+    """Changes the given fields; a change of status counts as a use of the session.
 
     Raises `MessageNotFound`.
     """
@@ -143,11 +143,10 @@ def branch(
     since: Collection[str] = (),
     newest: int | None = None,
 ) -> list[Message]:
-    """From the root, or the newest of `since` on the way, to `leaf_id`, oldest first; at most `newest` (≥ 1).
+    """Returns the messages from the root, or the newest of `since` on the way, to `leaf_id`, oldest first.
 
-    Empty when the session has no such message.
-
-    A parent is always stored before its children; the walk insists on it, so even a damaged tree ends it.
+    At most `newest` (≥ 1) messages. Empty if the session has no such message. A parent is always stored
+    before its children. The walk requires that, so it ends even in a damaged tree.
     """
     rows = conn.execute(
         f"""
@@ -166,7 +165,10 @@ def branch(
 
 
 def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
-    """Every message of a session as stored, with so many first characters. Raises `SessionNotFound`."""
+    """Returns all messages of a session as stored, with their first `excerpt` characters.
+
+    Raises `SessionNotFound`.
+    """
     head_of(conn, session_id)
     roles = {role.value: role for role in Role}
     if excerpt:
@@ -177,7 +179,7 @@ def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
             (excerpt, session_id),
         )
         return [Node(row[0], row[1], roles[row[2]], row[3]) for row in rows]
-    # Many in one row: between two rows whatever else the process computes has its turn.
+    # Many nodes per row: between two rows, other work of the process gets its turn.
     rows = conn.execute(
         """
         SELECT json_group_array(json_array(id, parent_id, role) ORDER BY seq)
@@ -193,7 +195,7 @@ def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
 
 
 def variants(conn: Connection, message: Message) -> list[Message]:
-    """The message and its siblings of the same role, oldest first."""
+    """Returns the message and its siblings of the same role, oldest first."""
     rows = conn.execute(
         f"""
         SELECT {COLUMNS} FROM messages AS m
@@ -205,7 +207,7 @@ def variants(conn: Connection, message: Message) -> list[Message]:
 
 
 def settle_interrupted(conn: Connection) -> int:
-    """Marks replies that a crash cut off `partial`, or `failed` when they are empty. Returns how many."""
+    """Marks replies that a crash cut off as `partial`, or as `failed` if empty. Returns how many."""
     changed = conn.execute(
         """
         UPDATE messages SET status = CASE WHEN content = '' THEN 'failed' ELSE 'partial' END

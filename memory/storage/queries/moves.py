@@ -1,4 +1,4 @@
-"""Sessions that move between rooms, as parcels: packed, kept until they have arrived, unpacked."""
+"""Moves sessions between rooms as parcels: packed, stored until they have arrived, unpacked."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
@@ -25,7 +25,10 @@ _KEY = "parcel_key"
 
 
 def sealing_key(conn: Connection) -> bytes:
-    """Made at the first call. Not the room's own key, which may be changed while a parcel waits."""
+    """Returns the key that seals parcels, made at the first call.
+
+    It is not the room's own key, which may be changed while a parcel waits.
+    """
     row = conn.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
     if row is not None:
         return bytes.fromhex(row[0])
@@ -48,7 +51,7 @@ def waiting(conn: Connection) -> list[Move]:
 
 
 def parcel(conn: Connection, session_id: str) -> bytes:
-    """Raises `SessionNotFound`."""
+    """Returns the sealed parcel of a session. Raises `SessionNotFound`."""
     row = conn.execute("SELECT parcel FROM moves WHERE session_id = ?", (session_id,)).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
@@ -66,7 +69,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 class Parcel(msgspec.Struct, frozen=True):
     """Rows by table, each with the names of its columns, in the order in which they are to be stored.
 
-    `learned_from` is the newest message that was learned from: the room counts its messages by itself.
+    `learned_from` is the newest message that was learned from: each room numbers its messages itself.
     """
 
     session_id: str
@@ -86,10 +89,10 @@ def decode(data: bytes) -> Parcel:
 
 
 def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
-    """Takes the session with all that goes with it out of the room. Raises `SessionNotFound`.
+    """Takes the session with all that belongs to it out of the room. Raises `SessionNotFound`.
 
-    Memories go with it that would be erased with it (those that no other source speaks for), and those that
-    were kept in it.
+    Includes the memories that are erased with it (those without another source), and those that were stored
+    in it.
     """
     known = tables(conn)
     session = _session_rows(conn, known, session_id)
@@ -142,7 +145,7 @@ def _memories_of(conn: Connection, session_id: str) -> set[str]:
 
 
 def _kept_in(conn: Connection, session_id: str) -> set[str]:
-    """Memories that the user put into words in the session, and that no other session speaks for."""
+    """Returns the memories that the user wrote in the session and that have no source in another session."""
     rows = conn.execute(
         """
         SELECT k.memory_id FROM memory_kept_in AS k JOIN memories AS m ON m.id = k.memory_id
@@ -197,7 +200,7 @@ def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
 
 
 def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> None:
-    """A project whose last session leaves goes with it: its name tells of it."""
+    """Deletes those of the projects that nothing belongs to any more: the name would reveal the session."""
     users = [
         (table.name, key.columns[0])
         for table in known.values()
@@ -213,12 +216,14 @@ def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: It
             conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
 
 
-# --- what does not go -------------------------------------------------------------------------------
+# --- what does not move -----------------------------------------------------------------------------
 
 
 def _keep_own_words(rows: dict[str, list[Row]]) -> None:
-    """Takes out what prompts hold of anything that stays: it would be out of the reach of forgetting there,
-    or in the reach of people who must not see it."""
+    """Removes from prompts all content of anything that stays.
+
+    In the other room it would be out of reach of forgetting, or in reach of users who must not see it.
+    """
     owners = ("sessions", "messages", "summaries", "memories", "attachments")
     own = {row["id"] for name in owners for row in rows.get(name, [])}
     asked = {row["id"]: row["parent_id"] for row in rows["messages"]}
@@ -232,7 +237,7 @@ def _keep_own_words(rows: dict[str, list[Row]]) -> None:
         if message["id"] in emptied:
             message["preface"] = ""
     rows["considered"] = [row for row in rows["considered"] if row["item_id"] in own]
-    # An epoch goes on with the prefaces of its session, as they were.
+    # An epoch continues its session with the prefaces as they were.
     rows["epochs"] = [
         epoch
         for epoch in rows["epochs"]
@@ -245,7 +250,7 @@ def _own_part(part: TierUse, own: Collection[str]) -> TierUse:
 
 
 def _cut_what_points_out(rows: dict[str, list[Row]], known: dict[str, Table]) -> None:
-    """Until every row refers only to what is in the parcel: other rows go, or refer to nothing."""
+    """Removes rows, or clears optional references, until every row refers only to rows in the parcel."""
     changed = True
     while changed:
         changed = False
@@ -274,19 +279,19 @@ def _select(conn: Connection, table: Table, where: str, value: str) -> list[Row]
     return [dict(zip(table.columns, row, strict=True)) for row in rows]
 
 
-# Work that is done anew where it is wanted, and results that another session may have led to already.
+# Jobs are added again where they are wanted, and another session may have led to the same results already.
 _EITHER = ("jobs", "job_results")
 
 
 def unpack(conn: Connection, parcel: Parcel) -> bool:
-    """False, and nothing is stored, when the session is here."""
+    """Stores a parcel. Returns False, and stores nothing, if the session is already here."""
     if conn.execute("SELECT 1 FROM sessions WHERE id = ?", (parcel.session_id,)).fetchone() is not None:
         return False
     known = tables(conn)
     projects = {row["id"]: _project(conn, known["projects"], row) for row in parcel.rows("projects")}
-    # Heads, parents and merged summaries point both ways.
+    # Heads, parents and merged summaries refer in both directions.
     conn.execute("PRAGMA defer_foreign_keys = ON")
-    # Triggers count a session's messages: it comes first, and without any.
+    # Triggers count a session's messages: it is inserted first, with a count of 0.
     _insert(
         conn, known["sessions"], [{**row, "message_count": 0} for row in parcel.rows("sessions")], projects
     )
@@ -305,12 +310,12 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
 
 
 def _settled(name: str, row: Row) -> Row:
-    """A job that was under way when its session left is begun again."""
+    """Returns the row to store: a job that was running when its session left is queued again."""
     return {**row, "state": "queued"} if name == "jobs" and row["state"] == "running" else row
 
 
 def _project(conn: Connection, table: Table, row: Row) -> str:
-    """The id here of the project of that name, in any capitals, which is made when there is none."""
+    """Returns the id in this room of the project of that name, ignoring case; made if there is none."""
     found = projects.project_id(conn, row["name"])
     if found is None:
         _insert(conn, table, [row], {})

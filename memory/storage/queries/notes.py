@@ -33,7 +33,7 @@ _ALL = 2**62
 
 
 def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
-    """`kind` is memory or summary."""
+    """Returns up to `limit` notes of a kind (memory or summary), in order, after row `after`."""
     if kind == "memory":
         rows = conn.execute(f"{_MEMORIES} AND k.seq > ? ORDER BY k.seq LIMIT ?", (after, max(limit, 0)))
         return [_memory(row) for row in rows]
@@ -42,7 +42,7 @@ def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
 
 
 def standing(conn: Connection, kind: str) -> list[Note]:
-    """All of a kind, but for those of sessions in the bin."""
+    """Returns all notes of a kind, except those whose sessions are all in the bin."""
     binned = {row[0] for row in conn.execute("SELECT id FROM sessions WHERE deleted_at IS NOT NULL")}
     found = notes(conn, kind, 0, _ALL)
     return [one for one in found if not one.sessions or not binned.issuperset(one.sessions)]

@@ -1,4 +1,4 @@
-"""What sessions are kept in order by: marks, suggestions, and links to others."""
+"""Organisation of sessions: marks, suggestions, and links to other sessions."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -35,7 +35,7 @@ _SELECT = """
 
 
 def marks_of(conn: Connection, session_id: str) -> tuple[str, Marks]:
-    """The session's title and marks. Raises `SessionNotFound`."""
+    """Returns the session's title and marks. Raises `SessionNotFound`."""
     row = conn.execute(_SELECT, (session_id,)).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
@@ -53,14 +53,14 @@ def marks_of(conn: Connection, session_id: str) -> tuple[str, Marks]:
 
 
 def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: datetime) -> list[Organised]:
-    """Raises `SessionNotFound`."""
+    """Applies the patch to each session and keeps the changes for undo. Raises `SessionNotFound`."""
     known = {fold(row[0]): row[0] for row in conn.execute("SELECT DISTINCT tag FROM session_tags")}
     made = []
     for session_id in dict.fromkeys(session_ids):
         title, before = marks_of(conn, session_id)
         after = patched(before, patch, known, now)
         _put(conn, session_id, before, after, now)
-        # A project that was there in other capitals is that one.
+        # Read again, because a project that exists with other capitals is used as it is spelled.
         made.append(Organised(session_id, title, before, marks_of(conn, session_id)[1]))
     changed = [one for one in made if one.changed]
     if changed:
@@ -69,7 +69,7 @@ def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: 
 
 
 def patched(before: Marks, patch: MarksPatch, known: dict[str, str], now: datetime) -> Marks:
-    """The marks with the patch put over them; `known` leads from a folded tag to how it is spelt here."""
+    """Returns the marks with the patch applied; `known` maps a folded tag to its spelling in this room."""
     gone = {fold(one_line(tag)) for tag in patch.remove_tags}
     tags = {fold(tag): tag for tag in before.tags if fold(tag) not in gone}
     for tag in map(one_line, patch.add_tags):
@@ -93,7 +93,7 @@ def patched(before: Marks, patch: MarksPatch, known: dict[str, str], now: dateti
 
 
 def _since(before: datetime | None, wanted: bool | None, now: datetime) -> datetime | None:  # noqa: FBT001 - a field
-    """Since when it is so; what is so already stays as it is."""
+    """Returns since when a mark is set; a mark that is set already keeps its time."""
     if wanted is None or wanted == (before is not None):
         return before
     return moment(micros(now)) if wanted else None
@@ -161,14 +161,14 @@ def _put_tags(conn: Connection, session_id: str, before: Sequence[str], after: S
         [(session_id, tag) for tag in new],
     )
     conn.executemany(
-        # What was suggested waits behind the tag: undoing brings both back as they were.
+        # Open suggestions stay, hidden behind the tag: undoing brings both back as they were.
         "DELETE FROM tag_suggestions WHERE session_id = ? AND tag = ? AND rejected = 1",
         [(session_id, tag) for tag in new],
     )
 
 
 def _move(conn: Connection, session_id: str, project: str | None, now: datetime) -> str | None:
-    """The id of the project that the session is in from now on, with what rests on it alone."""
+    """Returns the id of the session's new project; memories based on the session alone move there."""
     target = None
     if project is not None:
         found = projects.project_id(conn, project)
@@ -179,11 +179,11 @@ def _move(conn: Connection, session_id: str, project: str | None, now: datetime)
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _CHARACTERS = 500
-"""Of a message so many are looked at."""
+"""Characters of a message that are read."""
 
 
 def suggest(conn: Connection, session_id: str, scores: Mapping[str, float]) -> list[TagSuggestion]:
-    """Raises `SessionNotFound`."""
+    """Replaces the session's open suggestions and returns them. Raises `SessionNotFound`."""
     sessions.require(conn, session_id)
     conn.execute("DELETE FROM tag_suggestions WHERE session_id = ? AND rejected = 0", (session_id,))
     conn.executemany(
@@ -211,7 +211,7 @@ def suggestions(conn: Connection, session_id: str | None) -> list[TagSuggestion]
 
 
 def reject(conn: Connection, session_id: str, tags: Collection[str]) -> int:
-    """Raises `SessionNotFound`."""
+    """Rejects tags and returns how many of them were suggested. Raises `SessionNotFound`."""
     sessions.require(conn, session_id)
     waiting = {one.tag for one in suggestions(conn, session_id)}
     conn.executemany(
@@ -225,7 +225,7 @@ def reject(conn: Connection, session_id: str, tags: Collection[str]) -> int:
 
 
 def file(conn: Connection, session_id: str, category: str) -> bool:
-    """Raises `SessionNotFound`."""
+    """Sets a category that the program found; False if the user has decided. Raises `SessionNotFound`."""
     sessions.require(conn, session_id)
     changed = conn.execute(
         """
@@ -238,7 +238,7 @@ def file(conn: Connection, session_id: str, category: str) -> bool:
 
 
 def release(conn: Connection, session_id: str) -> None:
-    """Raises `SessionNotFound`."""
+    """Removes the category, so that the program decides on it again. Raises `SessionNotFound`."""
     sessions.set_columns(conn, session_id, {"category": "", "category_source": "none"})
 
 
@@ -257,7 +257,7 @@ def to_file(conn: Connection, limit: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which sessions, and how much of each: vectors of so many messages, words of so many of the person's."""
+    """Which sessions, and how much of each: vectors of `depth` messages, text of `messages` user messages."""
 
     limit: int
     offset: int
@@ -291,7 +291,7 @@ def filed(
 
 def _filed(conn: Connection, row: Any, model: str | None, page: Page) -> Filed:
     own, title, category, locked, tags, rejected = row
-    # The first words lie where no message is above them; for more all have to be put in order.
+    # The first message is one without a parent; for more, all have to be sorted.
     first = "AND parent_id IS NULL" if page.messages == 1 else ""
     said = conn.execute(
         f"""
@@ -312,7 +312,7 @@ def _filed(conn: Connection, row: Any, model: str | None, page: Page) -> Filed:
 
 
 def centroid(conn: Connection, session_id: str, model: str, depth: int) -> bytes | None:
-    """The mean of the vectors of a session's earliest messages, of length 1; None without any."""
+    """Returns the mean of the vectors of a session's earliest messages, of length 1; None without any."""
     import numpy as np
 
     rows = conn.execute(
@@ -330,7 +330,7 @@ def centroid(conn: Connection, session_id: str, model: str, depth: int) -> bytes
     return (total / length).astype("<f4").tobytes() if length > 0 else None
 
 
-# Everything that ties a memory to a session, learned or served.
+# All relations of memories to sessions: learned from, or used in.
 _TIES = """
     SELECT memory_id, session_id FROM memory_sources
     UNION SELECT memory_id, session_id FROM memory_uses WHERE how <> 'recalled'
@@ -339,7 +339,7 @@ _MOST = 500
 
 
 def shared_memories(conn: Connection, session_id: str) -> list[SharedMemory]:
-    """What merely was recalled ties nothing: most of what is recalled is not used."""
+    """Returns memories shared with other sessions. Recall alone is no link: most of it is not used."""
     rows = conn.execute(
         f"""
         WITH own (memory_id) AS (

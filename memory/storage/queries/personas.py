@@ -1,4 +1,4 @@
-"""Personas and templates of prompts as rows."""
+"""Personas and prompt templates as rows."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ def all_personas(conn: Connection) -> list[Persona]:
 
 
 def persona(conn: Connection, ref: str) -> Persona:
-    """Raises `PersonaNotFound`, `AmbiguousId`."""
+    """Returns one persona. Raises `PersonaNotFound`, `AmbiguousId`."""
     found = found_among(all_personas(conn), ref)
     if found is None:
         raise PersonaNotFound(ref)
@@ -29,7 +29,7 @@ def persona(conn: Connection, ref: str) -> Persona:
 
 
 def put_persona(conn: Connection, old: Persona | None, new: NewPersona, now: datetime) -> Persona:
-    """Stores a new one, or other content of an `old` one. Raises `NameTaken`, `ValueError`."""
+    """Stores a new persona, or new content of an `old` one. Raises `NameTaken`, `ValueError`."""
     others = all_personas(conn)
     name, text = required(
         storable(new.name), storable(new.system_prompt), others, None if old is None else old.id
@@ -61,7 +61,7 @@ def all_templates(conn: Connection) -> list[Template]:
 
 
 def template(conn: Connection, ref: str) -> Template:
-    """Raises `TemplateNotFound`, `AmbiguousId`."""
+    """Returns one template. Raises `TemplateNotFound`, `AmbiguousId`."""
     found = found_among(all_templates(conn), ref)
     if found is None:
         raise TemplateNotFound(ref)
@@ -69,7 +69,7 @@ def template(conn: Connection, ref: str) -> Template:
 
 
 def put_template(conn: Connection, old: Template | None, new: NewTemplate, now: datetime) -> Template:
-    """Stores a new one, or other content of an `old` one. Raises `NameTaken`, `ValueError`."""
+    """Stores a new template, or new content of an `old` one. Raises `NameTaken`, `ValueError`."""
     others = all_templates(conn)
     name, text = required(storable(new.name), storable(new.text), others, None if old is None else old.id)
     made = Template(

@@ -1,4 +1,4 @@
-"""Projects as rows, and what goes with a session that changes its project."""
+"""Projects as rows, and what moves with a session that changes its project."""
 
 import json
 from datetime import datetime
@@ -14,7 +14,7 @@ from memory.storage.values import id_range, new_id, one_line
 
 
 def project_id(conn: Connection, name: str) -> str | None:
-    """The id of the project of that name, in any capitals."""
+    """Returns the id of the project of that name, ignoring case; None if there is none."""
     wanted = one_line(name)
     row = conn.execute("SELECT id FROM projects WHERE name = ?", (wanted,)).fetchone()
     if row is None:
@@ -25,7 +25,7 @@ def project_id(conn: Connection, name: str) -> str | None:
 
 
 def resolve(conn: Connection, ref: str) -> str:
-    """The id of the project that `ref` names: by name, id, or a unique prefix of one.
+    """Returns the id of the project that `ref` names: by name, id, or a unique prefix of one.
 
     Raises `ProjectNotFound`, `AmbiguousId`.
     """
@@ -46,9 +46,9 @@ def resolve(conn: Connection, ref: str) -> str:
 
 
 def follow(conn: Connection, session_id: str, target: str | None, now: datetime) -> None:
-    """Memories of the session's project that rest on it alone go with it to another one.
+    """Moves the memories of the session's project that are based on the session alone to another project.
 
-    The end that an archived project had given them ends with that.
+    Removes the expiry that an archived project had given them.
     """
     conn.execute(
         """
@@ -93,7 +93,7 @@ def get(conn: Connection, own_id: str, room: RoomKind) -> Project:
 
 
 def create(conn: Connection, name: str, now: datetime) -> str:
-    """Returns its id. Raises `ProjectExists`."""
+    """Creates a project and returns its id. Raises `ProjectExists`."""
     found = project_id(conn, name)
     if found is not None:
         raise ProjectExists(found)
@@ -105,7 +105,7 @@ def create(conn: Connection, name: str, now: datetime) -> str:
 
 
 def rename(conn: Connection, ref: str, name: str) -> str:
-    """Returns its id. Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`."""
+    """Renames a project; returns its id. Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`."""
     own, wanted = resolve(conn, ref), one_line(name)
     taken = conn.execute(
         "SELECT id FROM projects WHERE (name = ? OR fold(name) = ?) AND id <> ?", (wanted, fold(wanted), own)
@@ -113,13 +113,16 @@ def rename(conn: Connection, ref: str, name: str) -> str:
     if taken is not None:
         raise ProjectExists(taken[0])
     conn.execute("UPDATE projects SET name = ? WHERE id = ?", (wanted, own))
-    # What is remembered of the last change goes by names.
+    # The last change that is kept refers to projects by name.
     last_change.drop(conn)
     return own
 
 
 def set_archived(conn: Connection, ref: str, at: datetime | None) -> str:
-    """Returns its id. Raises `ProjectNotFound`, `AmbiguousId`."""
+    """Archives a project, or restores it if `at` is None; returns its id.
+
+    A project that is archived already keeps its time. Raises `ProjectNotFound`, `AmbiguousId`.
+    """
     own = resolve(conn, ref)
     if at is None:
         conn.execute("UPDATE projects SET archived_at = NULL WHERE id = ?", (own,))
@@ -131,7 +134,7 @@ def set_archived(conn: Connection, ref: str, at: datetime | None) -> str:
 
 
 def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned: bool) -> ProjectDeleted:
-    """Raises `ProjectNotFound`, `AmbiguousId`."""
+    """Deletes a project, and bins its sessions if `binned`. Raises `ProjectNotFound`, `AmbiguousId`."""
     own = resolve(conn, ref)
     project = get(conn, own, room)
     held = conn.execute(
@@ -153,7 +156,7 @@ def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned:
 
 
 def _drop_days(conn: Connection, own_id: str) -> None:
-    """The days for which the project's conversations were kept, if it had any of its own."""
+    """Deletes the project's own retention period in days, if it has one."""
     row = conn.execute("SELECT value FROM meta WHERE key = 'retention'").fetchone()
     days = json.loads(row[0]) if row is not None else {}
     if days.pop(own_id, None) is not None:

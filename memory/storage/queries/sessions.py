@@ -1,4 +1,4 @@
-"""Sessions as rows: creation, lists, changes, and finding one by a reference."""
+"""Sessions as rows: creation, lists, changes, and lookup by reference."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -58,7 +58,7 @@ def _session(row: Any, room: RoomKind) -> Session:
 
 
 def resolve(conn: Connection, ref: str) -> str:
-    """The full id that `ref` (an id, a unique prefix of one, or `last`) stands for.
+    """Returns the full id for `ref`: an id, a unique prefix of one, or `last`.
 
     Raises `SessionNotFound`, `AmbiguousId`.
     """
@@ -86,7 +86,7 @@ def resolve(conn: Connection, ref: str) -> str:
 
 
 def get(conn: Connection, session_id: str, room: RoomKind) -> Session:
-    """Raises `SessionNotFound`."""
+    """Returns one session. Raises `SessionNotFound`."""
     row = conn.execute(f"SELECT {_COLUMNS} FROM {_FROM} WHERE s.id = ?", (session_id,)).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
@@ -100,7 +100,7 @@ def require(conn: Connection, session_id: str) -> None:
 
 
 def insert(conn: Connection, new: NewSession, now: datetime) -> str:
-    """Stores a session without messages, and its project when that is new; returns the session's id."""
+    """Stores a session without messages, and its project if that is new; returns the session's id."""
     session_id = new_id()
     project_id = None
     if new.project is not None:
@@ -127,7 +127,7 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
 
 
 def project_named(conn: Connection, name: str, now: datetime) -> str:
-    """The id of a project, which is made when there is none of that name."""
+    """Returns the id of the project of that name; creates it if there is none."""
     name = one_line(name)
     row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
     if row is not None:
@@ -149,8 +149,11 @@ def select(
     containing: str,
     archived: bool | None = False,
 ) -> list[Session]:
-    """Pinned ones first, each kind most recently used first. Every word of `containing` must be in the title,
-    or all in one message; then archived ones are among them, as when `archived` is None."""
+    """Returns sessions, pinned ones first, each group latest used first.
+
+    Every word of `containing` must be in the title, or all of them in one message. Archived sessions are
+    included with `containing`, or if `archived` is None.
+    """
     where = ["s.deleted_at IS NOT NULL" if binned else "s.deleted_at IS NULL"]
     parameters: list[object] = []
     if archived:
@@ -164,7 +167,7 @@ def select(
     left, skip = -1 if limit is None else max(limit, 0), max(offset, 0)
     if binned or archived:
         return _page(conn, room, where, parameters, left, skip)
-    # The pinned ones have an index of their own, and sorting by it would cost the others theirs.
+    # Pinned sessions have a separate index, and sorting by it would keep the others from using theirs.
     pinned = _page(conn, room, [*where, "s.pinned_at IS NOT NULL"], parameters, -1, 0, _FROM_PINNED)
     found = pinned[skip:] if left < 0 else pinned[skip : skip + left]
     if 0 <= left <= len(found):
@@ -209,7 +212,7 @@ def _containing(text: str) -> tuple[str, list[object]]:
 
 
 def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
-    """Changes the fields that are given; the time of last use stays. Raises `SessionNotFound`."""
+    """Changes the given fields; the time of last use stays. Raises `SessionNotFound`."""
     changes: dict[str, object] = {}
     if patch.title is not None:
         changes["title"] = one_line(patch.title)
@@ -218,7 +221,7 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
     if patch.memory_mode is not None:
         changes["memory_mode"] = patch.memory_mode.value
         if patch.memory_mode is MemoryMode.NORMAL:
-            # What was said while nothing was to be added to memory is not learned from afterwards either.
+            # What was said while nothing was to be added to memory is not learned from later either.
             count_as_learned(conn, session_id, but_in="normal")
     if patch.system_prompt is not None:
         changes["system_prompt"] = storable(patch.system_prompt)
@@ -232,7 +235,7 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
 
 
 def count_as_learned(conn: Connection, session_id: str, *, but_in: str = "") -> None:
-    """Nothing will be learned from what the session holds now, unless it is in that memory mode."""
+    """Marks the session's current messages as learned from, unless its memory mode is `but_in`."""
     conn.execute(
         """
         INSERT INTO learned (session_id, seq)
@@ -245,7 +248,7 @@ def count_as_learned(conn: Connection, session_id: str, *, but_in: str = "") -> 
 
 
 def set_columns(conn: Connection, session_id: str, changes: dict[str, object]) -> None:
-    """Column names come from this package, never from data. Raises `SessionNotFound`."""
+    """Sets columns, whose names come from this package, never from data. Raises `SessionNotFound`."""
     assignments = ", ".join(f"{column} = ?" for column in changes) or "id = id"
     changed = conn.execute(
         f"UPDATE sessions SET {assignments} WHERE id = ?", (*changes.values(), session_id)
@@ -255,7 +258,7 @@ def set_columns(conn: Connection, session_id: str, changes: dict[str, object]) -
 
 
 def untitled(conn: Connection, limit: int) -> list[str]:
-    """Ids of sessions with a finished reply whose title still is their first words, last used first."""
+    """Returns ids of sessions with a finished reply and their first words as title, latest used first."""
     rows = conn.execute(
         """
         SELECT s.id FROM sessions AS s

@@ -1,4 +1,4 @@
-"""What a room tells of its own use, counted where it lies. What is in the bin counts nowhere."""
+"""Statistics of a room's use, computed in the database. What is in the bin is not counted."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import hashlib
@@ -14,7 +14,7 @@ from memory.insights import DayCount, Growth, Stored, Timed, Topic, Totals, Used
 from memory.storage.connection import Connection
 
 _QUARTER = 900_000_000
-"""Of an hour: days begin at such a moment in every zone, and at a full hour not in all."""
+"""Microseconds. Days begin at such a quarter of an hour in every zone, but not at a full hour in all."""
 _TOPICS = (
     ("tag", "session_tags AS t ON t.session_id = s.id", "t.tag"),
     ("project", "projects AS t ON t.id = s.project_id", "t.name"),
@@ -43,7 +43,10 @@ def totals(conn: Connection) -> Totals:
 
 
 def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[DayCount]:
-    """By the quarter of an hour first: only the zone knows which of them make a day."""
+    """Returns the counts of each day.
+
+    Counts by quarter of an hour first: only the zone defines which of them make a day.
+    """
     begin = 0 if since is None else micros(since)
     found: dict[date, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     day = _days_of(zone)
@@ -59,12 +62,11 @@ def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[
 
 
 def _days_of(zone: tzinfo | None) -> Callable[[int], date]:
-    """The day of a quarter of an hour since 1970; each is asked for once."""
+    """Returns a cached function that maps a quarter of an hour since 1970 to its day."""
     return cache(lambda quarter: moment(quarter * _QUARTER).astimezone(zone).date())
 
 
-# By the quarter of an hour, without what is in the bin. Nothing but numbers leaves the database: words would
-# take longer.
+# By quarter of an hour, without what is in the bin. Only numbers leave the database: text would take longer.
 _QUARTERLY = (
     (
         ("messages", "questions", "characters", "tokens_written"),
@@ -87,7 +89,7 @@ _QUARTERLY = (
 
 
 def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
-    """By the quarter of an hour. A reply's id begins with the milliseconds at which it was stored."""
+    """Returns counts by quarter of an hour. A reply's id begins with the milliseconds of its storing."""
     found: Counter[int] = Counter()
     for reply, read in conn.execute(
         """
@@ -102,7 +104,7 @@ def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
 
 
 def _sessions_of_days(conn: Connection, begin: int, day: Callable[[int], date]) -> Counter[date]:
-    """In how many sessions something was said. Most are of one day; only the others are looked into."""
+    """Returns the number of sessions with messages by day. Only those of several days are searched."""
     found: Counter[date] = Counter()
     longer = []
     for own, first, last in conn.execute(
@@ -193,7 +195,7 @@ def most_used(conn: Connection, limit: int) -> list[Used]:
 
 # --- storage ---------------------------------------------------------------------------------------
 
-# What a kind takes by its own bytes; what is large is measured by some of its rows.
+# The size of a kind is that of its own bytes; large kinds are estimated from a sample of rows.
 _ESTIMATED = (
     (
         "messages",
@@ -202,7 +204,7 @@ _ESTIMATED = (
         "messages",
     ),
     *(
-        # An index lists the pages that its words lie in.
+        # An index lists the pages that contain its words.
         ("full_text", f"SELECT count(*) FROM {index}_idx", "length(block)", f"{index}_data")
         for index in ("messages_fts", "messages_pieces", "memories_fts", "memories_pieces")
     ),
@@ -224,13 +226,16 @@ _KINDS = (
 _SAMPLE = 300
 _PAGE = 4096
 _IDS = 90
-"""What a vector's row holds beside the numbers and the model's name."""
+"""Bytes of a vector's row besides the numbers and the model's name."""
 _FILLED = 1.4
-"""Leaves of an index are filled to about seven tenths."""
+"""Leaves of an index are about seven tenths full."""
 
 
 def storage(conn: Connection) -> list[Stored]:
-    """The largest first; `other` is what is left of the file: turns, jobs, indices, free pages."""
+    """Returns the bytes of each kind, largest first.
+
+    `other` is the rest of the file: turns, jobs, indexes, free pages.
+    """
     sizes: dict[str, int] = defaultdict(int)
     rows: dict[str, int | None] = {}
     for kind, counting, measure, table in _ESTIMATED:
@@ -250,7 +255,7 @@ def storage(conn: Connection) -> list[Stored]:
 
 
 def _vectors(conn: Connection, messages: int) -> tuple[int, int]:
-    """Bytes and rows: how many passages a message has is seen by some of them."""
+    """Returns bytes and rows; the number of passages per message is estimated from a sample."""
     passages = _typical(
         conn, "messages", "(SELECT count(*) FROM vectors WHERE kind = 'message' AND owner_id = messages.id)"
     )
@@ -263,8 +268,10 @@ def _vectors(conn: Connection, messages: int) -> tuple[int, int]:
 
 
 def _with_keys(data: int, model: int) -> float:
-    """What a row takes: a part of a leaf, or what one too long has on pages of its own; and its keys,
-    which lie in two indices.
+    """Returns the bytes that a row takes.
+
+    That is its part of a leaf, the separate pages of one that is too long, and its keys, which are in two
+    indexes.
 
     https://www.sqlite.org/fileformat2.html#payload; SQLCipher keeps 80 bytes of each page to itself.
     """
@@ -280,7 +287,7 @@ def _with_keys(data: int, model: int) -> float:
 
 
 def _typical(conn: Connection, table: str, measure: str) -> float:
-    """The mean over rows that lie at even distances."""
+    """Returns the mean over rows at even distances."""
     last = conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0
     first = conn.execute(f"SELECT min(rowid) FROM {table}").fetchone()[0] or 0
     step = max((last - first) // _SAMPLE, 1)
@@ -321,7 +328,7 @@ def note_timing(conn: Connection, session_id: str, timed: Timed) -> None:
 
 
 def timings(conn: Connection, since: int | None, limit: int) -> list[Timed]:
-    """The latest `limit`, the earliest first; of sessions outside the bin."""
+    """Returns the latest `limit` timings of sessions outside the bin, earliest first."""
     rows = conn.execute(
         """
         SELECT result, created_at FROM job_results

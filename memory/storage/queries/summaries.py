@@ -22,7 +22,7 @@ _COLUMNS = """
 
 
 def _summary(row: Any, ids: dict[str, str] | None = None) -> Summary:
-    """`ids` shares them among the summaries that are read with it: each level covers what those below do."""
+    """Builds a summary; `ids` shares id strings among summaries, as each level covers what those below do."""
     covers = json.loads(row[4])
     return Summary(
         id=row[0],
@@ -46,7 +46,7 @@ def _topics(topics: Sequence[str]) -> str:
 
 
 def get(conn: Connection, summary_id: str) -> Summary:
-    """Raises `SummaryNotFound`."""
+    """Returns one summary. Raises `SummaryNotFound`."""
     row = conn.execute(f"SELECT {_COLUMNS} FROM summaries AS s WHERE s.id = ?", (summary_id,)).fetchone()
     if row is None:
         raise SummaryNotFound(summary_id)
@@ -54,7 +54,7 @@ def get(conn: Connection, summary_id: str) -> Summary:
 
 
 def resolve(conn: Connection, ref: str) -> str:
-    """The full id that `ref` (an id or a unique prefix of one) stands for.
+    """Returns the full id for `ref` (an id or a unique prefix of one).
 
     Raises `SummaryNotFound`, `AmbiguousId`.
     """
@@ -72,7 +72,7 @@ def resolve(conn: Connection, ref: str) -> str:
 
 
 def of_session(conn: Connection, session_id: str) -> list[Summary]:
-    """Oldest first. Raises `SessionNotFound`."""
+    """Returns a session's summaries, oldest first. Raises `SessionNotFound`."""
     require(conn, session_id)
     rows = conn.execute(
         f"SELECT {_COLUMNS} FROM summaries AS s WHERE s.session_id = ? ORDER BY s.seq", (session_id,)
@@ -82,7 +82,7 @@ def of_session(conn: Connection, session_id: str) -> list[Summary]:
 
 
 def insert(conn: Connection, session_id: str, new: NewSummary, now: datetime) -> Summary:
-    """Stores a summary and marks those that it replaces. Raises as `ContextStore.add_summary`."""
+    """Stores a summary and marks those that it replaces. Raises the errors of `ContextStore.add_summary`."""
     require(conn, session_id)
     missing = conn.execute(
         """
@@ -124,7 +124,7 @@ def insert(conn: Connection, session_id: str, new: NewSummary, now: datetime) ->
 
 
 def put(conn: Connection, summary: Summary) -> None:
-    """Stores a summary as it is."""
+    """Stores a summary unchanged."""
     conn.execute(
         """
         INSERT INTO summaries
@@ -164,7 +164,7 @@ def rewrite(
     edited: bool,
     model: str | None,
 ) -> Summary:
-    """Replaces the text; a stale summary takes the state back that it had. Raises `SummaryNotFound`."""
+    """Replaces the text; a stale summary gets its previous state back. Raises `SummaryNotFound`."""
     conn.execute(
         """
         UPDATE summaries SET
@@ -198,7 +198,7 @@ def age(conn: Connection, message_ids: Sequence[str]) -> list[Summary]:
 
 
 def to_improve(conn: Connection, limit: int) -> list[Summary]:
-    """Fallback and stale summaries that no person has edited, oldest first."""
+    """Returns fallback and stale summaries that the user has not edited, oldest first."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS} FROM summaries AS s

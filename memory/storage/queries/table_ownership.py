@@ -1,4 +1,4 @@
-"""What the rows of every table go with, by its columns: no table is forgotten when a session moves."""
+"""Derives from its columns what the rows of a table belong to: a session that moves leaves none behind."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from memory.storage.connection import Connection
 
 
 class Lineage(StrEnum):
-    """Whom a table's rows go with.
+    """What the rows of a table move with.
 
-    session: the session that is named in them; memory: the memory that is; project: the sessions of the
-    project, by its name; room: nobody, they stay.
+    session: the session that they name; memory: the memory that they name; project: the sessions of the
+    project, by its name; room: nothing, they stay.
     """
 
     SESSION = "session"
@@ -24,17 +24,17 @@ _NAMED = {
     "sessions": Lineage.SESSION,
     "memories": Lineage.MEMORY,
     "projects": Lineage.PROJECT,
-    # What the room keeps of itself, its duties, what was shown last, and the parcels that wait in it.
+    # The room's own records: schema, duties, what was shown last, and the parcels that wait in it.
     "meta": Lineage.ROOM,
     "schema_migrations": Lineage.ROOM,
     "duties": Lineage.ROOM,
     "left_open": Lineage.ROOM,
     "moves": Lineage.ROOM,
-    # What is at hand in this room, whatever conversation is shown.
+    # Available in this room, whatever session is shown.
     "saved_searches": Lineage.ROOM,
     "personas": Lineage.ROOM,
     "templates": Lineage.ROOM,
-    # What can be undone is undone where it was done: a change names memories and projects that stay.
+    # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
 }
@@ -42,7 +42,7 @@ _NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """`optional` says that a row without what it refers to stays, and refers to nothing."""
+    """A foreign key. If `optional`, a row stays without the row that it refers to, and refers to none."""
 
     columns: tuple[str, ...]
     parent: str
@@ -52,7 +52,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`order` is the column in whose order rows are stored; the room that they come to numbers them anew."""
+    """A table. Rows are stored in the order of the column `order`, which the receiving room numbers again."""
 
     name: str
     columns: tuple[str, ...]
@@ -62,7 +62,7 @@ class Table:
 
 
 def tables(conn: Connection) -> dict[str, Table]:
-    """All ordinary tables by name. One whose rows go with nobody known has no lineage."""
+    """Returns all ordinary tables by name. `lineage` is None if it is unknown what the rows belong to."""
     names = conn.execute(
         """
         SELECT name FROM pragma_table_list

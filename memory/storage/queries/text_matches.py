@@ -1,4 +1,4 @@
-"""Which texts speak of something, by its words in any form; and what besides messages and memories does."""
+"""Finds texts that contain given words in any form, and clears those outside messages and memories."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -13,9 +13,9 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 
 def asked(text: str) -> list[Term]:
-    """The words of `text`, all of which a text must hold to speak of it. Only `word*` is a beginning.
+    """Returns the words of `text`, all of which a text must contain to match. Only `word*` is a prefix.
 
-    Raises `BadQuery` when there is none.
+    Raises `BadQuery` if there is none.
     """
     found = [Term(term.text, prefix=term.prefix and f"{term.text}*" in text) for term in terms(text)]
     if not found:
@@ -24,7 +24,7 @@ def asked(text: str) -> list[Term]:
 
 
 def condition(text: str) -> tuple[str, list[object]]:
-    """A condition on `messages AS m`, and its parameters."""
+    """Returns a condition on `messages AS m` and its parameters."""
     spaced, unspaced = _parted(text)
     conditions = ["instr(fold(m.content), ?) > 0"] * len(unspaced)
     parameters: list[object] = list(unspaced)
@@ -35,8 +35,10 @@ def condition(text: str) -> tuple[str, list[object]]:
 
 
 def holding(conn: Connection, texts: Iterable[tuple[str, ...]], text: str) -> list[str]:
-    """The keys of those texts, of (key, text, text …), that hold the words: by the tokenizer of the index of
-    messages, on a table in memory that is there for as long."""
+    """Returns the keys of those texts, given as (key, text, text …), that contain the words.
+
+    Uses the tokenizer of the message index, on a temporary table in memory.
+    """
     spaced, unspaced = _parted(text)
     begins = _beginnings(text)
     rows = [
@@ -67,7 +69,7 @@ def holding(conn: Connection, texts: Iterable[tuple[str, ...]], text: str) -> li
 
 
 def _readable(text: str) -> str:
-    """JSON with its letters as they are: some of it is kept with all but ASCII escaped."""
+    """Returns JSON with its letters unescaped: some of it is stored with all but ASCII escaped."""
     if "\\u" not in text or text[:1] not in ("{", "["):
         return text
     try:
@@ -77,13 +79,13 @@ def _readable(text: str) -> str:
 
 
 def _beginnings(text: str) -> list[str]:
-    """The first two letters of each word asked for, which stemming never changes."""
+    """Returns the first two letters of each wanted word, which stemming never changes."""
     words = [word.text[:2].lower() for word in asked(text) if not is_unspaced(word.text)]
     return [word for word in words if word.isascii()]
 
 
 def _may_hold(text: str, begins: Sequence[str]) -> bool:
-    """A quick look that spares the index most texts."""
+    """A quick check that keeps most texts from being indexed."""
     if not text.strip():
         return False
     lowered = text.lower()
@@ -91,7 +93,7 @@ def _may_hold(text: str, begins: Sequence[str]) -> bool:
 
 
 def _parted(text: str) -> tuple[str, list[str]]:
-    """An expression for the words of scripts with spaces, and the others."""
+    """Returns an FTS5 expression for the words of scripts with spaces, and the other words, folded."""
     words = asked(text)
     spaced = " AND ".join(word.fts() for word in words if not is_unspaced(word.text))
     return spaced, [fold(word.text) for word in words if is_unspaced(word.text)]
@@ -99,26 +101,29 @@ def _parted(text: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What else spoke of it: sessions without a title now, summaries without a word, earlier versions of
-    memories, sessions in whose prompts the words stood."""
+    """What else mentioned the subject.
+
+    These are sessions now without a title, emptied summaries, the number of earlier versions of memories, and
+    sessions whose prompts contained the words.
+    """
 
     untitled: tuple[str, ...]
     stale: tuple[str, ...]
     versions: int
     told_in: tuple[str, ...]
     places: tuple[str, ...] = ()
-    """Where else the words stood, a name for each: tag, persona, project …"""
+    """Where else the words were, one name for each place: tag, persona, project …"""
 
 
-# Where a person's or a model's words stand besides: (what it is, what is looked through, what becomes of it).
-# What has no name is part of something that has one.
+# Other places with text of the user or of a model: (name, query that is searched, change that is made). A
+# place without a name is part of one that has a name.
 _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "instructions",
         "SELECT id, system_prompt FROM sessions WHERE system_prompt IS NOT NULL",
         f"UPDATE sessions SET system_prompt = NULL WHERE id IN {_LISTED}",
     ),
-    # What an import wrote down as an id may be a file's name.
+    # What an import stored as an id may be the name of a file.
     (
         "",
         "SELECT id, external_id FROM sessions WHERE external_id IS NOT NULL",
@@ -153,7 +158,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "category",
         "SELECT DISTINCT category, category FROM sessions WHERE category <> ''",
-        # Looked at once: it is not found again.
+        # Marked as decided, so that no category is looked for again.
         f"UPDATE sessions SET category = '', category_source = 'model' WHERE category IN {_LISTED}",
     ),
     (
@@ -164,7 +169,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "project",
         "SELECT id, name FROM projects",
-        # Its number tells it apart from others without a name.
+        # Part of its id tells it apart from other projects without a name.
         f"UPDATE projects SET name = 'Project ' || substr(id, -12) WHERE id IN {_LISTED}",
     ),
     (
@@ -183,7 +188,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         f"DELETE FROM templates WHERE id IN {_LISTED}",
     ),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
-    # A change of memories of which none speaks of it any more; that one of them did cannot be undone.
+    # The log may mention it where the memories no longer do. An emptied change cannot be undone.
     (
         "",
         "SELECT id, before, after FROM memory_changes",
@@ -286,8 +291,10 @@ WORDLESS: Mapping[str, str] = {
     "turns.prompt_hash": "a digest",
     "vectors.data": "numbers made from a text, deleted with it",
 }
-"""Columns of text and bytes, by table and name, that hold no words of a person or a reply, and why not. All
-others are looked through after `memory forget --about`, those that a later schema adds as well."""
+"""Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.
+
+All others are searched after `memory forget --about`, including those that a later schema adds.
+"""
 
 _COLUMNS = """
     SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
@@ -298,12 +305,12 @@ _COLUMNS = """
 
 
 def columns(conn: Connection) -> list[tuple[str, str]]:
-    """Table and name of each column that can hold words; the full-text indices are made from them."""
+    """Returns table and name of each column that can contain text; full-text indexes are made from them."""
     return [(table, column) for table, column in conn.execute(_COLUMNS)]
 
 
 def still_in(conn: Connection, text: str) -> list[str]:
-    """The columns, by table and name, that hold the words still."""
+    """Returns the columns, as `table.column`, that still contain the words."""
     found = []
     for table, column in columns(conn):
         name = f"{table}.{column}"
@@ -321,9 +328,11 @@ def still_in(conn: Connection, text: str) -> list[str]:
 
 
 def clear(conn: Connection, text: str) -> Cleared:
-    """Takes the words out of all that is neither message nor memory: titles (a person's own, too), summaries,
-    tags, categories, names of projects, saved searches, attachments, personas, templates, drafts, what
-    memories said earlier."""
+    """Clears all texts with the words that are neither messages nor memories.
+
+    These are titles (also the user's own), summaries, tags, categories, names of projects, saved searches,
+    attachments, personas, templates, drafts, and earlier versions of memories.
+    """
 
     def found(query: str) -> list[str]:
         return holding(conn, conn.execute(query).fetchall(), text)
@@ -353,7 +362,7 @@ def clear(conn: Connection, text: str) -> Cleared:
 
 
 def told_in(conn: Connection, text: str) -> tuple[str, ...]:
-    """Empties the prefaces that hold the words, and ends the epochs that hold them or go on with those.
+    """Empties the prefaces that contain the words, and ends the epochs that contain them or follow on those.
 
     Returns the sessions.
     """

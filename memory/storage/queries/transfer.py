@@ -1,4 +1,4 @@
-"""Sessions that come in with ids of their own, and go out with them."""
+"""Imports and exports sessions and memories with the ids that they bring along."""
 
 import json
 import re
@@ -39,8 +39,8 @@ _INSERT_MESSAGE = """
 def take(
     conn: Connection, given: Sequence[TravellingSession], *, learn: bool = True
 ) -> list[Arrival | Refused]:
-    """Stores sessions one after another; one that does not hold together is left out whole."""
-    # A log that is folded into the file every four megabytes writes most pages of a large import twice.
+    """Stores sessions one after another; an inconsistent one is left out as a whole."""
+    # Checkpoints every four megabytes would write most pages of a large import twice.
     if len(given) > 1:
         conn.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_IN_LOG}")
     if sum(len(session.messages) for session in given) < _MANY:
@@ -50,7 +50,7 @@ def take(
 
 
 def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival | Refused]:
-    """What `take` would come to, each session by itself; nothing is stored."""
+    """Returns what `take` would return, each session considered by itself; stores nothing."""
     weighed: list[Arrival | Refused] = []
     for session in given:
         found = _find(conn, session)
@@ -66,7 +66,7 @@ def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What is there of a session: its id and time of last use, and its messages' ids by their origin's."""
+    """What exists of a session: its id, time of last use, and messages' ids by those of their origin."""
 
     session_id: str | None
     used: int
@@ -87,14 +87,14 @@ def _find(conn: Connection, session: TravellingSession) -> _Found:
     if session_id != row[0]:
         (used,) = conn.execute("SELECT updated_at FROM sessions WHERE id = ?", (session_id,)).fetchone()
     rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (session_id,))
-    # In a session that was merged only what came from its own origin goes by that one's ids.
+    # In a merged session, only messages of its own origin are known by that origin's ids.
     own_ids = merging.own_messages(conn, row[0], session_id)
     ids = {external or own: own for own, external in rows if own_ids(own)}
     return _Found(str(session_id), int(used), ids)
 
 
 def _missing(session: TravellingSession, found: _Found) -> str | None:
-    """The first parent, or else the head, that is none of the messages."""
+    """Returns the first parent, or else the head, that is none of the messages."""
     seen = set(found.ids)
     for message in session.messages:
         if message.id in seen:
@@ -140,7 +140,7 @@ def _take_one(
 
 
 def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession:
-    """Raises `SessionNotFound`."""
+    """Returns a session for export. Raises `SessionNotFound`."""
     session = sessions.get(conn, session_id, room)
     row = conn.execute("SELECT meta FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if row is None:
@@ -200,7 +200,7 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
 
 
 def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
-    """Which of them are not here, neither by id nor by their words; one that comes twice is new once."""
+    """Returns which memories are not here, by id or by text; one that occurs twice is new once."""
     seen: set[tuple[str, str]] = set()
     new = []
     for one in given:
@@ -211,7 +211,7 @@ def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> lis
 
 
 def take_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
-    """Stores those that are not here, under their own ids where these are free; returns which they were."""
+    """Stores the memories that are not here, under their own ids where free; returns which these were."""
     new = []
     for one in given:
         known = _known_memory(conn, one)
@@ -241,7 +241,7 @@ def take_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[b
 
 
 def evidence(conn: Connection, memory_id: str) -> list[TravellingEvidence]:
-    """The oldest message first."""
+    """Returns the evidence of a memory, oldest message first."""
     rows = conn.execute(
         """
         SELECT coalesce(s.external_id, s.id), coalesce(m.external_id, m.id), e.quote
@@ -259,7 +259,7 @@ def _is_memory(conn: Connection, memory_id: str) -> bool:
 
 
 def _known_memory(conn: Connection, one: TravellingMemory) -> str | None:
-    """The id of what is the same memory, or says the same of the same."""
+    """Returns the id of the same memory, or of one with the same kind, subject and text; None without any."""
     row = conn.execute(
         """
         SELECT id FROM memories
@@ -273,7 +273,7 @@ def _known_memory(conn: Connection, one: TravellingMemory) -> str | None:
 
 
 def _sources(conn: Connection, given: Sequence[TravellingEvidence]) -> Iterator[MemorySource]:
-    """Those whose message is here and holds the quote."""
+    """Yields the sources whose message is here and contains the quote."""
     for one in given:
         row = conn.execute(
             """
@@ -287,7 +287,7 @@ def _sources(conn: Connection, given: Sequence[TravellingEvidence]) -> Iterator[
 
 
 def all_ids(conn: Connection) -> list[str]:
-    """By what travels with them, so that a copy of the room gives the same order."""
+    """Returns session ids, ordered by exported data, so that a copy of the room has the same order."""
     rows = conn.execute(
         """
         SELECT id FROM sessions WHERE deleted_at IS NULL
@@ -303,7 +303,7 @@ def is_own_id(travelling_id: str) -> bool:
 
 
 def _identity(conn: Connection, table: str, travelling_id: str) -> tuple[str, str | None]:
-    """An id of this program's own making stays the id; any other is remembered beside a new one."""
+    """Returns id and external id: an id made by this program stays; any other is kept beside a new one."""
     if is_own_id(travelling_id):
         taken = conn.execute(f"SELECT 1 FROM {table} WHERE id = ?", (travelling_id,))  # noqa: S608 - constant
         if taken.fetchone() is None:
@@ -373,5 +373,5 @@ def _row(
 
 
 def _ascii(meta: str) -> str:
-    """JSON text without letters beyond ASCII: half of a pair of surrogates cannot be stored otherwise."""
+    """Returns JSON in ASCII, because half of a surrogate pair cannot be stored otherwise."""
     return meta if meta == "{}" else json.dumps(json.loads(meta), ensure_ascii=True)

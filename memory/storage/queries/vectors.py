@@ -10,13 +10,12 @@ from memory.storage.connection import Connection, columns
 from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorPage
 
 _Row = tuple[str, str, int, str | None, bytes, int]
-"""Kind, owner, part, session, vector, and its place in the table."""
+"""Kind, owner, part, session, vector, and row number."""
 _COLUMNS = "kind, owner_id, part, session_id, data, rowid"
 
 KINDS = ("message", "summary", "memory", "chunk")
 
-# Memories and summaries come before all messages in the order of storing: they are few, and what is looked
-# for first.
+# Offsets that put memories and summaries before all messages: they are few, and wanted first.
 _MEMORIES_FROM = 2**61
 _SUMMARIES_FROM = 2**60
 
@@ -24,7 +23,7 @@ _SUMMARIES_FROM = 2**60
 def unembedded(
     conn: Connection, model: str, *, limit: int, before: int | None, session: str | None
 ) -> list[Unembedded]:
-    """Memories, then summaries, then messages, without a vector of `model`, the latest first."""
+    """Returns memories, then summaries, then messages, without a vector of `model`, latest first."""
     place, most = 2**62 if before is None else before, max(limit, 0)
     found = _memories(conn, model, most, place - _MEMORIES_FROM, session) if place > _MEMORIES_FROM else []
     if place > _SUMMARIES_FROM:
@@ -90,7 +89,7 @@ def _messages(conn: Connection, model: str, limit: int, before: int, session: st
 
 
 def put(conn: Connection, model: str, made: Sequence[Embedded]) -> int:
-    """Stores the passages of each text that still is what was embedded. Returns how many texts those are."""
+    """Stores the passages of each text that is unchanged since it was embedded; returns how many texts."""
     taken = 0
     for one in made:
         source = one.source
@@ -132,8 +131,8 @@ def _still_says(conn: Connection, source: Unembedded) -> bool:
 
 
 def scan(conn: Connection, model: str, after: int, limit: int) -> VectorPage:
-    # In the order of the file: each page of it is read and decrypted once. By its index SQLite would jump
-    # about, and it would sort all that is left for every page if the index were not forbidden.
+    # In the order of the file, each page is read and decrypted once. By its index SQLite would jump about,
+    # and without NOT INDEXED it would sort all remaining rows for every page.
     rows = f"SELECT {_COLUMNS} FROM vectors NOT INDEXED WHERE rowid > ? AND model = ? ORDER BY rowid LIMIT ?"
     names = ("kind", "owner_id", "part", "session_id", "rowid")
     (kinds, owners, parts, sessions, places), data = columns(
@@ -141,7 +140,7 @@ def scan(conn: Connection, model: str, after: int, limit: int) -> VectorPage:
     )
     if not places:
         return VectorPage()
-    # The same strings as in what recall knows of the room: looked up by identity, which is faster.
+    # The same string objects as in recall's data of the room: lookup by identity is faster.
     owners = [intern(owner) for owner in owners]
     projects = _projects(conn, kinds, owners, sessions)
     return VectorPage(kinds, owners, parts, sessions, projects, data, last=places[-1])
@@ -181,8 +180,7 @@ def drop_others(conn: Connection, model: str) -> int:
 def _projects(
     conn: Connection, kinds: Sequence[str], owners: Sequence[str], sessions: Sequence[str | None]
 ) -> list[str | None]:
-    """The names of the projects that rows belong to: by their session; memories have a project of their
-    own."""
+    """Returns the names of the projects of rows: that of their session; a memory has its own project."""
     memories = {owner for kind, owner in zip(kinds, owners, strict=True) if kind == "memory"}
     rows = conn.execute(
         """

@@ -1,1 +1,1 @@
-"""Finding in a room: conditions become SQL, words are looked up in the full-text indices, hits are ranked."""
+"""Search in a room: compiles conditions to SQL, looks words up in the full-text indexes and ranks hits."""

@@ -1,8 +1,8 @@
-"""Gathers messages that fit a query, in as little time as the query allows.
+"""Gathers the messages that match a query, as fast as the query allows.
 
-An index tells in a moment where a word stands last, and takes long to tell all of many places; rows that lie
-scattered over the file cost far more than places in an index. So the latest places are taken first, and what
-is asked of sessions decides whether the index is followed or the sessions themselves are read.
+An index finds the latest occurrence of a word at once, but takes long to list many. Rows scattered over the
+file cost far more than index entries. So the latest places are taken first, and the conditions on sessions
+decide whether the index is followed or the sessions themselves are read.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
@@ -28,9 +28,9 @@ from memory.storage.search.ranking import Surface, Typed, plain
 from memory.storage.search.sql import TRUE, Compiler, Sql, only_texts
 
 LOADED = 4000
-"""Characters of a message that ranking looks at."""
+"""Leading characters of a message that ranking reads."""
 FEW = 1_000
-"""Messages of the sessions that are asked for, up to which these are read and the index is left alone."""
+"""Messages in the wanted sessions, up to which these are read instead of the index."""
 _WHOLE = 2**31 - 1
 _READ_CLOSELY = 400
 _MOST_PLACES = 5_000
@@ -45,7 +45,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A message that fits, with the beginning of its text."""
+    """A matching message with the beginning of its text."""
 
     seq: int
     session_id: str
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`complete` says that there are no others; otherwise all that fit from place `low` on are there."""
+    """The gathered messages: all matches if `complete`, otherwise all matches from place `low` on."""
 
     rows: list[Row]
     complete: bool
@@ -63,7 +63,7 @@ class Gathered:
 
 
 class Gatherer:
-    """For one query in one state of a room."""
+    """Gathers messages for one query in one state of a room."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Gatherer:
         binned: bool = False,
         each: int | None = None,
     ) -> None:
-        """With `each` sessions are what counts: so many messages of one are enough."""
+        """With `each`, sessions are counted instead of messages, and `each` messages of one are enough."""
         self._conn = conn
         self._compiler = compiler
         self._lens = lens
@@ -86,17 +86,19 @@ class Gatherer:
         self._exact = any(told_by_surface(one) for one in parts.words)
         self._held: int | None = None
         self._each = each
-        # Asked session by session, the index would put together all places of a word for each of them.
+        # Evaluated per session, the index would collect all occurrences of a word for each session.
         self._texts = () if compiler.whole else tuple(one for one in parts.others if only_texts(one))
 
     @property
     def has_index(self) -> bool:
-        """Whether an index answers for any of the words."""
+        """Whether an index answers any of the words."""
         return bool(self.parts.indexed or self.parts.unspaced)
 
     def gather(self, want: int, least: int = 0) -> Gathered:
-        """So many messages (or sessions, when these count), and more of them until `least` are there, the
-        latest first. What more are gathered comes after what fewer would be."""
+        """Returns the latest `want` matches (or sessions, if these count), or more to reach `least` matches.
+
+        A larger result begins with the smaller one.
+        """
         stream, left = stream_of(self.parts)
         if stream is None or self._few():
             return self._walked(max(least, min(want, _READ_CLOSELY)))
@@ -108,14 +110,14 @@ class Gatherer:
         return found
 
     def look_into(self, session_id: str, below: int | None = None) -> list[Row]:
-        """A few messages of a session that fit; with `below` only of those stored before that place."""
+        """Returns a few matching messages of a session; with `below`, only those stored before that place."""
         where = Sql("s.id = ?", (session_id,))
         if below is not None:
             where = where & Sql("m.seq < ?", (below,))
         return list(islice(self._walk(where), _ENOUGH))
 
     def lacks(self, session_id: str, words: Condition) -> bool:
-        """Whether no message of the session holds them."""
+        """Whether no message of the session contains the words."""
         found = self._conn.execute(
             "SELECT content FROM messages WHERE session_id = ? AND status <> 'streaming'", (session_id,)
         )
@@ -128,7 +130,7 @@ class Gatherer:
         return True
 
     def among(self, message_ids: Collection[str]) -> list[Row]:
-        """Those of these messages that fit."""
+        """Returns those of these messages that match."""
         where = Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(message_ids)),))
         return list(self._walk(where, _FROM_MESSAGES))
 
@@ -157,8 +159,10 @@ class Gatherer:
         return sorted((Row(*one) for one in found), key=lambda row: -row.seq)
 
     def _allowed(self) -> Sql | None:
-        """The places of the messages that may be found, when these are so few that the others should be
-        passed over within the index."""
+        """Returns SQL for the places that the conditions on sessions allow.
+
+        None unless these are so few that it pays to skip the others within the index.
+        """
         if self._sessions == TRUE:
             return None
         (newest,) = self._conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
@@ -176,7 +180,7 @@ class Gatherer:
         return self._sessions != TRUE and self._allowed_messages() <= FEW
 
     def _allowed_messages(self) -> int:
-        """How many messages the sessions hold that may be found."""
+        """Returns how many messages the allowed sessions contain."""
         if self._held is not None:
             return self._held
         (self._held,) = self._conn.execute(
@@ -210,7 +214,7 @@ class Gatherer:
         return Gathered(rows, complete=True)
 
     def _walk(self, where: Sql, source: str = _FROM_SESSIONS) -> Iterator[Row]:
-        """The messages that fit, of those of which `where` is true; `source` says where to begin with it."""
+        """Yields the matching messages among those for which `where` is true; `source` is the join order."""
         where = (
             Sql(f"{self._there} AND m.status <> 'streaming'")
             & where
@@ -229,8 +233,10 @@ class Gatherer:
             at_once = min(4 * at_once, _AT_ONCE)
 
     def _sure_first(self, rows: list[Row], wanted: tuple[Condition, ...]) -> Iterator[Row]:
-        """Those whose texts fit what is wanted of words: what is plain to see comes before the lens is asked
-        for the others, which takes longer than all the rest."""
+        """Yields the rows whose texts satisfy the conditions about words.
+
+        Certain matches come before the lens is asked about the others, which takes longer than all the rest.
+        """
         likely = [row for row in rows if not wanted or _may_fit(row.text, self._surfaces, exact=self._exact)]
         asked = tuple(one for one in wanted if not told_by_surface(one))
         if not asked:
@@ -249,12 +255,12 @@ class Gatherer:
             yield from (row for at, row in enumerate(others) if at in fit)
 
     def _fitting(self, rows: list[Row], wanted: tuple[Condition, ...]) -> list[Row]:
-        """As `_sure_first`, the latest stored first."""
+        """Returns the rows of `_sure_first`, latest stored first."""
         return sorted(self._sure_first(rows, wanted), key=lambda row: -row.seq)
 
 
 def _fits(text: str, sure: Sequence[Sequence[Typed]] | None) -> bool:
-    """Whether a text fits for sure, as `plainly` tells."""
+    """Whether a text matches for certain, as `plainly` defines it."""
     if sure is None or not text.isascii():
         return False
     folded = plain(text)

@@ -1,7 +1,7 @@
-"""Looks closely at a few texts: which of them hold what is wanted, and where in them it stands.
+"""Matches words against a few given texts and locates them.
 
-A small full-text index in memory, with the tokenizer of the room's own, answers for the texts that are put in
-and is emptied again. In the room's index a look at one row costs as much as at a thousand.
+Uses a small in-memory full-text index with the tokenizer of the room's index. It is filled with the texts for
+each query and emptied again. In the room's index, checking one row costs as much as checking a thousand.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -16,12 +16,12 @@ from memory.storage.search.sql import expression
 from memory.storage.words import pieces
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
-# They are not characters, and what is not may stand in a text all the same.
+# Both are Unicode noncharacters, which may occur in a text all the same.
 _HARMLESS = str.maketrans({_BEGIN: " ", _END: " ", "\x00": " "})
 
 
 class Lens:
-    """Belongs to one thread."""
+    """An in-memory index over a few texts. Belongs to one thread."""
 
     def __init__(self) -> None:
         self._conn: Connection = open_memory()
@@ -32,7 +32,7 @@ class Lens:
         self._stems: dict[str, list[str]] = {}
 
     def stems(self, text: str) -> list[str]:
-        """The words of `text` as the index has them, in order."""
+        """Returns the stems of the words of `text`, in order, as the index stores them."""
         if text not in self._stems:
             if len(self._stems) > 1000:
                 self._stems.clear()
@@ -43,7 +43,7 @@ class Lens:
         return self._stems[text]
 
     def fitting(self, texts: Sequence[str], wanted: Condition) -> set[int]:
-        """The places in `texts` of those that fit a condition about words alone."""
+        """Returns the positions in `texts` of those that match a condition about words alone."""
         self._fill(texts)
         try:
             return self._fitting(texts, wanted)
@@ -51,7 +51,7 @@ class Lens:
             self._conn.execute("ROLLBACK")
 
     def marks(self, texts: Sequence[str], wanted: Sequence[Words]) -> list[Ranges]:
-        """Where the words stand in each of the texts: ranges in order and apart from one another."""
+        """Returns, for each text, the ranges of the words, in order and disjoint."""
         found: list[list[tuple[int, int]]] = [[] for _ in texts]
         spaced = [one for one in wanted if not is_unspaced(one.text)]
         if spaced:
@@ -100,7 +100,7 @@ class Lens:
 
 
 def _ranges(marked: str) -> list[tuple[int, int]]:
-    """Where the marks stand in the text without them."""
+    """Returns the highlighted ranges as offsets into the text without marks."""
     found: list[tuple[int, int]] = []
     at = begin = 0
     for piece in marked.split(_BEGIN)[:1]:
@@ -114,7 +114,7 @@ def _ranges(marked: str) -> list[tuple[int, int]]:
 
 
 def occurrences(text: str, wanted: str) -> list[tuple[int, int]]:
-    """Where it stands in the text, without regard to case where that keeps the places."""
+    """Returns the ranges of `wanted` in `text`; ignores case where that does not change the offsets."""
     lower, sought = text.lower(), wanted.lower()
     if len(lower) != len(text):
         lower, sought = text, wanted

@@ -1,4 +1,4 @@
-"""A page of messages."""
+"""Finds, ranks and scores the messages that match a query, and makes their snippets."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -19,7 +19,7 @@ from memory.storage.search.ranking import Sought, rarity, scores
 from memory.storage.search.sql import Compiler
 
 WINDOW = 600
-"""So many of the latest messages that fit are ranked; when no more fit, that is all of them."""
+"""Newest matching messages that are ranked; all of them if no more match."""
 _COUNTED = 5_000
 
 
@@ -51,7 +51,7 @@ def among(
 def rank(
     conn: Connection, lens: Lens, parts: Parts, rows: Sequence[Row], order: Order
 ) -> list[tuple[float, Row]]:
-    """With their scores, best or latest first."""
+    """Returns the rows with their scores, best first, or latest first if asked for or without words."""
     scored = list(zip(score(conn, lens, parts, rows), rows, strict=True))
     if order is Order.RECENT or not parts.looks_for_words:
         return sorted(scored, key=lambda one: (one[1].created_at, one[1].seq), reverse=True)
@@ -67,7 +67,7 @@ def score(conn: Connection, lens: Lens, parts: Parts, rows: Sequence[Row]) -> li
 
 
 def _rarities(conn: Connection, looked_for: Collection[Words]) -> Mapping[Words, float]:
-    """Of whole words; how often a beginning occurs would take long to find out."""
+    """Returns the rarity of whole words only: counting how often a prefix occurs would take long."""
     (documents,) = conn.execute(
         "SELECT count(*) FROM (SELECT 1 FROM messages LIMIT ?)", (_COUNTED,)
     ).fetchone()
@@ -87,7 +87,7 @@ def _rarities(conn: Connection, looked_for: Collection[Words]) -> Mapping[Words,
 def hits_of(
     conn: Connection, lens: Lens, room: RoomKind, query: Query, scored: Sequence[tuple[float, Row]]
 ) -> list[MessageHit]:
-    """In the same order."""
+    """Returns the hits in the order of `scored`."""
     messages = messages_at(conn, [row.seq for _, row in scored])
     of: dict[str, Session] = {}
     for message in messages.values():
@@ -112,6 +112,3 @@ def messages_at(conn: Connection, seqs: Sequence[int]) -> dict[int, Message]:
         (json.dumps(list(seqs)),),
     )
     return {row[-1]: message_of(row) for row in rows}
-
-
-# Counted in indices alone: those that are neither in the bin nor archived, and those in the bin.

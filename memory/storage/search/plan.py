@@ -1,4 +1,4 @@
-"""How a query is looked up: what the full-text index answers, and what is looked at message by message."""
+"""Plans a query: what the full-text index answers, and what is checked message by message."""
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 from collections.abc import Iterable
@@ -17,17 +17,20 @@ from memory.storage.values import storable
 _SAMPLE = 300
 _FREQUENT = 2_000
 _CHEAP = 15_000
-"""Places of a beginning that the index puts together in a few milliseconds; it does so before the first is
-returned, so that of a common beginning the texts themselves are looked at, where it is soon found."""
+"""Occurrences of a prefix that the index merges in a few milliseconds.
+
+It merges them before it returns the first one. For a common prefix the texts themselves are read instead,
+where a match is found soon.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The conditions of a query, all of which must hold.
+    """The conditions of a query, all of which must hold, by how they are evaluated.
 
-    `sessions` are about whole sessions. Words are `indexed` when the index answers for them, `close` when the
-    texts have to be looked at, `unspaced` of scripts without spaces, `excluded` when no text may hold them,
-    and `absent` when no text of a session may. `others` are about messages.
+    `sessions` are about whole sessions. Words are `indexed` if the index answers them, `close` if the texts
+    have to be read, `unspaced` if they are of scripts without spaces, `excluded` if no matching text may
+    contain them, and `absent` if no text of the session may. `others` are about messages.
     """
 
     sessions: tuple[Condition, ...] = ()
@@ -40,7 +43,7 @@ class Parts:
 
     @property
     def words(self) -> tuple[Condition, ...]:
-        """All that a text can be asked about."""
+        """All conditions that can be evaluated on a text."""
         return (*self.indexed, *self.close, *self.unspaced, *(Not(one) for one in self.excluded))
 
     @property
@@ -53,7 +56,7 @@ class Parts:
 
 
 def parts_of(conn: Connection, where: Condition | None, *, whole: bool) -> Parts:
-    """`whole` as in `Compiler`."""
+    """Groups the conditions of a query. `whole` has the meaning that it has in `Compiler`."""
     given = where.parts if isinstance(where, All) else () if where is None else (where,)
     groups: dict[str, list[Condition]] = {name: [] for name in Parts.__dataclass_fields__}
     for part in given:
@@ -69,7 +72,7 @@ def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
     if of_sessions(part):
         return "sessions"
     if whole and isinstance(part, Not):
-        # A set of all sessions that hold a common word is long in the making.
+        # Building the set of all sessions that contain a common word takes long.
         return "absent" if only_words(part.part) and _is_frequent(conn, part.part) else "sessions"
     if isinstance(part, Not) and only_words(part.part):
         return "excluded"
@@ -92,7 +95,7 @@ def _is_frequent(conn: Connection, words: Condition) -> bool:
 
 
 def _is_common(conn: Connection, beginning: Words) -> bool:
-    """Whether so many messages hold it that the index would take long; judged by the newest ones."""
+    """Whether so many messages contain the prefix that the index is slow; judged by the newest ones."""
     (newest,) = conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
     if newest <= _CHEAP:
         return False
@@ -106,17 +109,17 @@ def _is_common(conn: Connection, beginning: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """SQL that gives the places (`seq`) of messages that an index finds, the latest stored first.
+    """SQL that returns the places (`seq`) of messages that an index finds, latest stored first.
 
-    `{allowed}` is where a condition on them goes; the last parameter is the most that are wanted.
+    `{allowed}` is where a condition on them is inserted. The last parameter is the limit.
     """
 
     sql: str
     parameters: tuple[object, ...]
 
     def read(self, conn: Connection, most: int, allowed: Sql | None = None) -> list[int]:
-        """At most so many, of `allowed` (SQL that gives places)."""
-        # The plus keeps the index from being asked for each of the allowed by itself.
+        """Returns at most `most` places, only of those that `allowed` (SQL that returns places) contains."""
+        # The unary plus keeps SQLite from querying the full-text index for each allowed place.
         within = Sql("") if allowed is None else Sql(f"AND +{{seq}} IN ({allowed.text})", allowed.parameters)
         sql = self.sql.replace("{allowed}", within.text.replace("{seq}", self._place))
         rows = conn.execute(sql, (*self.parameters, *within.parameters, most)).fetchall()
@@ -128,7 +131,7 @@ class Stream:
 
 
 def stream_of(parts: Parts) -> tuple[Stream | None, tuple[Condition, ...]]:
-    """The stream that answers for the most of the words, and those words that it does not answer for."""
+    """Returns the stream that answers most of the words, and the words that it does not answer."""
     if parts.indexed:
         wanted = expression(All(parts.indexed) if len(parts.indexed) > 1 else parts.indexed[0])
         if parts.excluded:
@@ -159,7 +162,7 @@ def _full_text(table: str, wanted: str) -> Stream:
 
 
 def surfaces(parts: Parts, lens: Lens) -> list[list[Surface]]:
-    """Of each condition about words the surfaces of which a text must have one."""
+    """Returns, for each condition about words, the surfaces of which a text must have one."""
     found = []
     for part in (*parts.indexed, *parts.close, *parts.unspaced):
         for one in part.parts if isinstance(part, All) else (part,):
@@ -172,15 +175,17 @@ def surfaces(parts: Parts, lens: Lens) -> list[list[Surface]]:
 
 @lru_cache(maxsize=16)
 def plainly(part: Condition) -> list[list[Typed]] | None:
-    """Words: a text in ASCII that has one of each list fits for sure; it may fit without. None when words as
-    they are typed do not tell."""
+    """Returns lists of words: an ASCII text that has one of each list matches for certain.
+
+    It may match without them. None if the words as typed do not decide it.
+    """
     match part:
         case All(parts):
             each = [plainly(one) for one in parts]
             return None if None in each else [choice for one in each for choice in one or ()]
         case AnyOf(parts):
             found = [plainly(one) for one in parts]
-            # What must hold together is no choice.
+            # Words that must occur together are not alternatives.
             if any(one is None or len(one) != 1 for one in found):
                 return None
             return [[words for one in found for choice in one or () for words in choice]]
@@ -192,7 +197,7 @@ def plainly(part: Condition) -> list[list[Typed]] | None:
 
 
 def told_by_surface(part: Condition) -> bool:
-    """Whether a text that has the surface of it fits."""
+    """Whether every text that has the surface of the condition matches it."""
     return isinstance(part, Words) and (is_unspaced(part.text) or (part.prefix and " " not in part.text))
 
 
@@ -207,7 +212,7 @@ def surface_of(words: Words, lens: Lens) -> Surface:
 
 
 def conjunction(compiler: Compiler, given: Iterable[Condition]) -> Sql:
-    """SQL that is true of the messages `m` (of sessions `s`) for which all of it holds."""
+    """Returns SQL that is true for the messages `m` (of sessions `s`) for which all conditions hold."""
     found = TRUE
     for part in given:
         found = found & compiler.on_message(part)
@@ -215,7 +220,7 @@ def conjunction(compiler: Compiler, given: Iterable[Condition]) -> Sql:
 
 
 def session_conjunction(compiler: Compiler, parts: Parts) -> Sql:
-    """What must hold of a session for a message of it to be found."""
+    """Returns what must hold for a session so that a message of it can match."""
     found = TRUE
     for part in parts.sessions:
         found = found & compiler.on_session(part)

@@ -1,7 +1,7 @@
-"""How well messages fit the words that are looked for. Pure.
+"""Scores how well messages match the wanted words. Pure functions.
 
-BM25 (Robertson and Zaragoza, 2009) with how often each word stands in a text counted on its surface, by what
-all of its forms begin with, and a bonus for words that stand together as they were typed.
+BM25 (Robertson and Zaragoza, 2009). The frequency of a word is counted on its surface, by the prefix that all
+of its forms share. Words that occur together as typed get a bonus.
 """
 
 import math
@@ -22,44 +22,47 @@ _BEFORE_WORDS = (" ", "\n", "(", '"', "'", "*", "`", "-")
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What is plain of words that stand one after the other in a text: `roots` are the beginnings that all of
-    their forms have, `pattern` says how they follow one another. Other texts may look the same."""
+    """The visible form of consecutive words in a text.
+
+    `roots` are the prefixes that all of their forms share; `pattern` describes how they follow one another.
+    Other texts may look the same.
+    """
 
     roots: tuple[str, ...]
     pattern: re.Pattern[str]
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text, in the form of `plain`, holds all roots; several times faster than `is_in`."""
+        """Whether a text, in the form of `plain`, contains all roots; several times faster than `is_in`."""
         return all(root in text for root in self.roots)
 
     def is_in(self, text: str) -> bool:
         if not self.may_be_in(text):
             return False
-        # Most words stand behind a space, where they are found many times faster.
+        # Most words follow a space, where they are found many times faster.
         if len(self.roots) == 1 and f" {self.roots[0]}" in text:
             return True
         return self.pattern.search(text) is not None
 
     def count(self, text: str) -> int:
-        """How often it seems to be there."""
+        """Returns the estimated number of occurrences."""
         return min(_count(root, text) for root in self.roots)
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One thing that is looked for, and how rare it is (the higher the rarer)."""
+    """One wanted word or phrase and its rarity (higher is rarer)."""
 
     surface: Surface
     rarity: float = 1.0
 
 
 def _count(root: str, text: str) -> int:
-    """At the beginning of words; what stands behind other signs than the usual is not counted."""
+    """Counts occurrences at the beginning of words; those after characters not listed are not counted."""
     return text.startswith(root) + sum(text.count(sign + root) for sign in _BEFORE_WORDS)
 
 
 def plain(text: str) -> str:
-    """Text as patterns see it: lower case and without marks on letters."""
+    """Returns the text as patterns see it: in lower case and without combining marks."""
     if text.isascii():
         return text.lower()
     spread = unicodedata.normalize("NFKD", text.casefold())
@@ -67,7 +70,7 @@ def plain(text: str) -> str:
 
 
 def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Surface:
-    """Of stems; with `prefix` of words as they are typed, the last of which may be a beginning."""
+    """Returns the surface of stems; with `prefix`, of words as typed, the last of which may be a prefix."""
     if unspaced:
         root = "".join(plain(one) for one in words)
         return Surface((root,), re.compile(re.escape(root)))
@@ -79,23 +82,25 @@ def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Su
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Words as they are typed, one after the other. Where they stand so in a text in ASCII the index finds
-    them; it finds other forms of them too."""
+    """Consecutive words as typed.
+
+    The index finds every ASCII text that contains them in this form; it finds other forms too.
+    """
 
     words: tuple[str, ...]
     together: str
     pattern: re.Pattern[str]
 
     def is_in(self, text: str) -> bool:
-        """`text` is in the form of `plain`."""
+        """Whether `text`, in the form of `plain`, contains the words."""
         if not all(word in text for word in self.words):
             return False
-        # Most words stand between spaces, where they are found many times faster.
+        # Most words are between spaces, where they are found many times faster.
         return self.together in text or self.pattern.search(text) is not None
 
 
 def typed(text: str) -> Typed | None:
-    """None for words that the index may read otherwise."""
+    """Returns the words as typed; None if the index may read them differently."""
     words = tuple(text.lower().split())
     if not words or not text.isascii():
         return None
@@ -104,7 +109,7 @@ def typed(text: str) -> Typed | None:
 
 
 def _root(stem: str) -> str:
-    """What of a stem is in every word that it is made of: pony and ponies are poni, hoping is hope."""
+    """Returns the part of a stem that all its words share: pony and ponies have stem poni, hoping hope."""
     if any(char.isdigit() for char in stem):
         return stem
     if len(stem) <= _SHORT:
@@ -117,8 +122,10 @@ def rarity(documents: int, holders: int) -> float:
 
 
 def scores(texts: Sequence[str], sought: Sequence[Sought], together: str) -> list[float]:
-    """One for each text, higher for better. `together` are all the words one after the other as they were
-    typed, or empty."""
+    """Returns one score for each text, higher is better.
+
+    `together` is all words one after the other as typed, or empty.
+    """
     if not texts or not sought:
         return [0.0] * len(texts)
     folded = [plain(text) for text in texts]
@@ -134,6 +141,6 @@ def scores(texts: Sequence[str], sought: Sequence[Sought], together: str) -> lis
             total += one.rarity * count * (K1 + 1) / (count + norm)
         if phrase and phrase in text:
             total *= 1 + _TOGETHER
-        # The index has found it, though its surface may be another one.
+        # The index has found the text, though its surface may differ.
         found.append(max(total, 1e-6))
     return found

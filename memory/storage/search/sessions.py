@@ -1,4 +1,4 @@
-"""Which sessions fit a query, in the order in which they are shown, and a page of them."""
+"""Finds the sessions that match a query, in display order, one page at a time."""
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 import json
@@ -30,7 +30,7 @@ from memory.storage.search.plan import conjunction, parts_of, session_conjunctio
 from memory.storage.search.sql import FALSE, Compiler, Sql
 
 WINDOW = 600
-"""Messages that fit, the latest stored first, from which sessions are found at once."""
+"""Newest matching messages from which sessions are derived before sessions are searched one by one."""
 COUNTED = 1_000
 _MOST_LOOKED_INTO = 150
 _MOST_WALKED = 2_000
@@ -38,12 +38,12 @@ _MOST_PASSED = 3_000
 _EACH = 3
 _RANKED = 60
 _TITLE = 0.5
-"""What a title that fits is worth beside the best message."""
+"""Score that a matching title adds to that of the session's best message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session that fits, with those of its messages that are known to."""
+    """A matching session and those of its matching messages that are known."""
 
     id: str
     updated_at: int
@@ -52,7 +52,7 @@ class Found:
 
 
 class Candidates:
-    """Of one query, which is not empty, in one state of a room."""
+    """The sessions that match one non-empty query in one state of a room."""
 
     def __init__(
         self, conn: Connection, lens: Lens, room: RoomKind, where: Condition, *, binned: bool
@@ -67,7 +67,7 @@ class Candidates:
         self._allowed = Sql(there) & session_conjunction(self._compiler, self._parts)
 
     def find(self, order: Order, end: int) -> tuple[list[Found], bool]:
-        """At least the first `end` of them and one more, if there are so many; and whether that is all."""
+        """Returns at least `end` + 1 matching sessions, if there are that many, and whether these are all."""
         source: Iterable[Found]
         most: int | None = None
         complete = True
@@ -85,7 +85,7 @@ class Candidates:
             if not complete:
                 most = end + 1
         if self._parts.absent:
-            # Sessions are looked into one by one: no more of them than are shown.
+            # Sessions are searched one by one here, so no more of them than are shown.
             looked_into = list(islice(source, _MOST_LOOKED_INTO + 1))
             complete = complete and len(looked_into) <= _MOST_LOOKED_INTO
             source, most = filter(self._lacks, looked_into[:_MOST_LOOKED_INTO]), end + 1
@@ -93,7 +93,7 @@ class Candidates:
         return found, complete and (most is None or len(found) < most)
 
     def every(self) -> list[Found]:
-        """All that fit, the latest used first, however long it takes. Of their messages none is known."""
+        """Returns all matching sessions, latest used first, however long it takes, without their messages."""
         where = self._allowed
         for words in self._parts.absent:
             where = where & self._compiler.on_session(Not(words))
@@ -109,7 +109,7 @@ class Candidates:
         return [Found(session_id, updated_at) for session_id, updated_at in rows]
 
     def best_row(self, found: Found) -> tuple[float, Row] | None:
-        """That of its messages which fits best, of those that are known, and its score."""
+        """Returns the best of a session's known messages with its score; None if none is known."""
         self.score([found])
         scored = [(self._scores[row.seq], row) for row in found.rows]
         return max(scored, key=lambda one: (one[0], one[1].seq), default=None)
@@ -118,12 +118,12 @@ class Candidates:
 
     def _gathered(self, order: Order) -> Gathered:
         if order is Order.RECENT and not self._gatherer.has_index:
-            # One message tells enough of a session: they are looked into one by one.
+            # One message per session is enough, so sessions are searched one by one.
             return Gathered([], complete=False)
         return self._gatherer.gather(WINDOW if self._gatherer.has_index else _RANKED)
 
     def count(self) -> int | None:
-        """How many fit, when no text has to be read for that; else None."""
+        """Returns the number of matching sessions; None if text would have to be read for that."""
         parts = self._parts
         told = all(isinstance(one, SaidBy | When) for one in parts.others)
         if parts.looks_for_words or parts.absent or not told:
@@ -135,7 +135,7 @@ class Candidates:
         return int(found)
 
     def _filter(self) -> Sql:
-        """What is asked of sessions and of messages other than by words."""
+        """Returns the condition for everything asked of sessions and messages except words."""
         where = self._allowed
         if others := self._parts.others:
             titled, said = self._titled(), conjunction(self._compiler, others)
@@ -151,7 +151,7 @@ class Candidates:
         return where
 
     def _filtered(self) -> Iterator[Found]:
-        """All that fit what is not asked by words, the latest used first."""
+        """Yields all sessions that satisfy the conditions other than words, latest used first."""
         where = self._filter()
         rows = self._conn.execute(
             f"""
@@ -164,8 +164,10 @@ class Candidates:
             yield Found(session_id, updated_at, titled=True)
 
     def _in_order(self, gathered: Gathered) -> Iterator[Found]:
-        """Goes through all sessions, the latest used first, and looks into those that the latest messages do
-        not tell about."""
+        """Yields the matching sessions, latest used first.
+
+        Searches single sessions only where the gathered (newest) messages do not cover them.
+        """
         of = _by_session(gathered.rows)
         titled = self._titled()
         every = self._conn.execute(
@@ -188,7 +190,7 @@ class Candidates:
                 yield Found(session_id, updated_at, rows, bool(has_title))
 
     def _begins_before(self, session_id: str, low: int | None) -> bool:
-        """Whether it holds messages that the latest that were gathered do not tell about."""
+        """Whether the session has messages stored before `low` (not gathered); True if `low` is None."""
         if low is None:
             return True
         (first,) = self._conn.execute(
@@ -197,7 +199,7 @@ class Candidates:
         return first is not None and first < low
 
     def _best(self, gathered: Gathered) -> Iterator[Found]:
-        """Those that the latest messages tell about, the best first, and then the others."""
+        """Yields the sessions that the gathered messages cover, best first, then the others."""
         found = self._known(gathered)
         self.score(found)
         value = {
@@ -209,7 +211,7 @@ class Candidates:
             yield from (one for one in self._in_order(gathered) if one.id not in value)
 
     def _known(self, gathered: Gathered) -> list[Found]:
-        """The sessions of what was gathered, and those of which the title fits."""
+        """Returns the sessions of the gathered messages and those whose title matches."""
         of = _by_session(gathered.rows)
         titled = self._titled()
         named = self._conn.execute(
@@ -229,14 +231,14 @@ class Candidates:
     # --- parts ------------------------------------------------------------------------------------
 
     def _titled(self) -> Sql:
-        """True of the sessions of which the title fits what is asked of messages."""
+        """Returns a condition that is true if a session's title matches what is asked of messages."""
         given = self._parts.of_messages
         if not given:
             return FALSE
         return self._compiler.on_title(All(given) if len(given) > 1 else given[0])
 
     def _lacks(self, found: Found) -> bool:
-        """Whether it holds nothing that is to be absent."""
+        """Whether neither the title nor a message of the session contains words that must be absent."""
         for words in self._parts.absent:
             titled = self._compiler.on_title(words)
             if self._conn.execute(
@@ -249,7 +251,7 @@ class Candidates:
         return True
 
     def score(self, found: Sequence[Found]) -> None:
-        """Scores the messages of all of them against each other."""
+        """Scores the known messages of all these sessions against each other."""
         rows = [row for one in found for row in one.rows if row.seq not in self._scores]
         if rows:
             values = messages.score(self._conn, self._lens, self._parts, rows)
@@ -263,6 +265,7 @@ def _by_session(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
+# Counted from indexes alone: sessions neither in the bin nor archived, and those in the bin.
 _EVERY = """
     SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL)
         - (SELECT count(*) FROM sessions WHERE archived_at IS NOT NULL AND deleted_at IS NULL)
@@ -271,7 +274,7 @@ _BINNED = "SELECT count(*) FROM sessions WHERE deleted_at IS NOT NULL"
 
 
 class SessionSearch:
-    """One query in one state of a room."""
+    """A search for sessions: one query in one state of a room."""
 
     def __init__(
         self, conn: Connection, lens: Lens, room: RoomKind, query: Query, *, binned: bool = False
@@ -298,7 +301,7 @@ class SessionSearch:
         return Page(tuple(hits), len(found), not complete, further)
 
     def _listed(self, begin: int, end: int) -> Page[SessionHit]:
-        """All of them, as the list of sessions has them."""
+        """Returns a page of all sessions, in the order of the session list."""
         listed = sessions.select(
             self._conn, self._room, limit=end - begin, offset=begin, binned=self._binned, containing=""
         )

@@ -1,7 +1,7 @@
-"""Conditions as SQL. What is typed only ever becomes a parameter.
+"""Compiles search conditions to SQL. User input only ever becomes a parameter.
 
-Messages are `m` and their sessions `s`, unless said otherwise. Of a session its title counts like one more
-message of it, which has no other properties than those of the session.
+Messages are `m` and their sessions `s`, unless stated otherwise. A session's title counts as one more message
+of it, which has no properties other than those of the session.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -39,7 +39,7 @@ _LEAST_ROOT = 3
 
 
 def only_words(part: Condition) -> bool:
-    """Whether it is about words with spaces between them alone, so that one expression can stand for it."""
+    """Whether the condition is about space-separated words alone, so that one FTS5 expression covers it."""
     match part:
         case All(parts) | AnyOf(parts):
             return all(only_words(one) for one in parts)
@@ -50,7 +50,7 @@ def only_words(part: Condition) -> bool:
 
 
 def only_texts(part: Condition) -> bool:
-    """Whether a text alone tells if it fits, whatever its script and whatever it must not hold."""
+    """Whether a text alone decides if it matches, in any script and including exclusions."""
     match part:
         case All(parts) | AnyOf(parts):
             return all(only_texts(one) for one in parts)
@@ -61,7 +61,7 @@ def only_texts(part: Condition) -> bool:
 
 
 def expression(part: Condition) -> str:
-    """Of a condition that is `only_words`."""
+    """Returns the FTS5 expression of a condition that is `only_words`."""
     match part:
         case All(parts):
             return f"({' AND '.join(expression(one) for one in parts)})"
@@ -79,9 +79,9 @@ def expression(part: Condition) -> str:
 
 
 def _completed(text: str) -> list[str]:
-    """What a beginning may become when its ending is half typed.
+    """Returns the words that a prefix may become if its ending is half typed.
 
-    The index holds stems: running is under run, which does not begin with runni.
+    The index contains stems: "running" is stored as "run", which does not begin with "runni".
     """
     word = text.rsplit(" ", 1)[-1].lower()
     found = {
@@ -95,7 +95,7 @@ def _completed(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """A piece of SQL with its parameters in the order of their marks."""
+    """A piece of SQL with its parameters in the order of their placeholders."""
 
     text: str
     parameters: tuple[object, ...] = ()
@@ -113,7 +113,7 @@ _SESSION_FIELDS = {
 
 
 def of_sessions(part: Condition) -> bool:
-    """Whether it is about sessions alone, so that all messages of one fit or none."""
+    """Whether the condition is about sessions alone, so that all messages of one match or none."""
     match part:
         case All(parts) | AnyOf(parts):
             return all(of_sessions(one) for one in parts)
@@ -128,7 +128,10 @@ def of_sessions(part: Condition) -> bool:
 
 
 class Compiler:
-    """For one room. `whole` makes it look at sessions as wholes: what is excluded must be nowhere in them."""
+    """Compiles conditions for one room.
+
+    With `whole`, sessions are matched as wholes: what is excluded must be nowhere in them.
+    """
 
     def __init__(self, room: RoomKind, *, whole: bool) -> None:
         self._room = room
@@ -136,7 +139,7 @@ class Compiler:
         self._numbers = count(1)
 
     def on_message(self, part: Condition, m: str = "m", s: str = "s") -> Sql:
-        """True of the messages that fit."""
+        """Returns a condition that is true for the matching messages."""
         match part:
             case All(parts):
                 return _joined(" AND ", [self.on_message(one, m, s) for one in parts])
@@ -165,7 +168,7 @@ class Compiler:
                 return self._of_session(part, s)
 
     def on_title(self, part: Condition, s: str = "s") -> Sql:
-        """True of the sessions of which the title fits."""
+        """Returns a condition that is true for the sessions whose title matches."""
         match part:
             case All(parts):
                 return _joined(" AND ", [self.on_title(one, s) for one in parts])
@@ -185,9 +188,9 @@ class Compiler:
                 return self._of_session(part, s)
 
     def on_session(self, part: Condition, s: str = "s") -> Sql:
-        """True of the sessions of which the title or a message fits."""
+        """Returns a condition that is true for the sessions whose title or a message matches."""
         if of_sessions(part) or isinstance(part, When):
-            # A message of that time makes the session one that was in use then.
+            # A session with a message of that time was in use then, so its own times decide.
             return self.on_title(part, s)
         if (marked := _marked(part, s)) is not None:
             return marked
@@ -250,7 +253,10 @@ class Compiler:
 
 
 def _marked(part: Condition, s: str) -> Sql | None:
-    """True of the sessions that are, or hold, what is marked so; by an index of the marked alone."""
+    """Returns a condition for the sessions that have, or contain a message that has, a mark; None otherwise.
+
+    Uses the indexes that contain only marked messages.
+    """
     match part:
         case Is(Mark.IMPORTANT):
             return Sql(
@@ -298,7 +304,7 @@ def _in_title(text: str, s: str) -> Sql:
     words = folded.split()
     found = [Sql(f"{in_folded(f'{s}.title')} > 0", (word,)) for word in words]
     if len(words) > 1:
-        # Only for the few titles that hold each of them.
+        # Evaluated only for the few titles that contain each word.
         found.append(Sql(f"instr(spaced({s}.title), ?) > 0", (folded,)))
     return _joined(" AND ", found or [FALSE])
 

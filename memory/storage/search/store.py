@@ -1,4 +1,4 @@
-"""Search in one room by the query language."""
+"""Search in one room with the query language."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from memory.storage.values import new_id, storable
 
 
 def saved_searches(conn: Connection) -> list[SavedSearch]:
-    """By name, without regard to case."""
+    """Returns the saved searches by name, ignoring case."""
     rows = conn.execute("SELECT id, name, query, created_at FROM saved_searches ORDER BY fold(name), name")
     return [_saved(row) for row in rows]
 
 
 def save_search(conn: Connection, name: str, query: str, now: datetime) -> SavedSearch:
-    """In place of one that has the same name but for its case."""
+    """Stores a search; replaces one whose name differs at most in case."""
     kept = SavedSearch(new_id(), storable(name), storable(query), moment(micros(now)))
     conn.execute("DELETE FROM saved_searches WHERE fold(name) = ?", (fold(kept.name),))
     conn.execute(
@@ -35,7 +35,7 @@ def save_search(conn: Connection, name: str, query: str, now: datetime) -> Saved
 
 
 def remove_search(conn: Connection, name: str) -> None:
-    """Raises `SavedSearchNotFound`."""
+    """Deletes a saved search. Raises `SavedSearchNotFound`."""
     gone = conn.execute("DELETE FROM saved_searches WHERE fold(name) = ?", (fold(storable(name)),)).rowcount
     if not gone:
         raise SavedSearchNotFound(name)
@@ -55,10 +55,10 @@ class Reads(Protocol):
 
 
 class FindStore:
-    """What can be found in one room. Raises as `Store`.
+    """Search in one room. Raises the errors of `Store`.
 
-    The question of a query is not looked at here: meaning is the business of recall. Awaiting a search can be
-    cancelled: it then ends at once, and nothing waits for it.
+    Ignores the question of a query: recall handles meaning. An awaited search can be cancelled: it ends at
+    once, and nothing waits for it.
     """
 
     def __init__(self, database: Database, reads: Reads, room: RoomKind, clock: Clock) -> None:
@@ -79,11 +79,12 @@ class FindStore:
         snippets: bool = True,
         exhaustive: bool = False,
     ) -> Page[SessionHit]:
-        """Sessions of which one message, or the title, fits. What is excluded must be in no message of them.
+        """Returns the sessions of which a message or the title matches.
 
-        Archived ones are left out only of a list without any condition; pinned ones come first there. Without
-        `snippets` the hits tell no messages, which is faster. `exhaustive` is for whoever does something with
-        all of them: none that fits is left out, the latest used come first, and no messages are told.
+        What is excluded must be in none of their messages. Archived sessions are left out only if the query
+        has no condition; pinned ones come first then. Without `snippets` the hits have no messages, which is
+        faster. `exhaustive` is for callers that act on all matches: none is left out, the latest used come
+        first, and the hits have no messages.
         """
 
         def work(conn: Connection) -> Page[SessionHit]:
@@ -97,7 +98,7 @@ class FindStore:
     async def messages(
         self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
     ) -> Page[MessageHit]:
-        """Finished messages that fit, of sessions that are not in the bin."""
+        """Returns the finished messages that match, of sessions that are not in the bin."""
         return await self._reads.read(
             lambda conn: messages.find(
                 conn, self._lens(), self._room, query, limit=limit, offset=offset, order=order
@@ -105,17 +106,17 @@ class FindStore:
         )
 
     async def among(self, query: Query, message_ids: Sequence[str]) -> list[MessageHit]:
-        """Those of these messages that fit, in the order given, with the score 0."""
+        """Returns those of these messages that match, in the given order, with the score 0."""
         return await self._reads.read(
             lambda conn: messages.among(conn, self._lens(), self._room, query, message_ids)
         )
 
     async def saved(self) -> list[SavedSearch]:
-        """By name."""
+        """Returns the saved searches by name."""
         return await self._database.read(saved_searches)
 
     async def save(self, name: str, query: str) -> SavedSearch:
-        """Keeps a query under a name; an older one of that name goes."""
+        """Saves a query under a name; replaces an older one of that name."""
         now = self._clock.now()
         return await self._database.write(lambda conn: save_search(conn, name, query, now))
 
@@ -124,7 +125,7 @@ class FindStore:
         await self._database.write(lambda conn: remove_search(conn, name))
 
     def _lens(self) -> Lens:
-        """That of the thread that reads."""
+        """Returns the lens of the calling thread."""
         lens = getattr(self._local, "lens", None)
         if lens is None:
             lens = self._local.lens = Lens()
