@@ -23,6 +23,7 @@ from benchmarks.recall import METHODS, WholeQuestion
 from memory.clock import SystemClock
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.recall.engine import RecallEngine
+from memory.recall.entities import RecallQuery
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
 from memory.transfer import TravellingMessage, TravellingSession
@@ -115,7 +116,7 @@ async def places(engine: RecallEngine, asked: list[Stated], kind: str = "message
     """For each question the place of what it needs among the hits, from 0; `max(KS)` when it is not there."""
     found = []
     for one in asked:
-        hits = await engine.recall(one.question, k=max(KS), kinds=[kind], project=one.person)
+        hits = await engine.recall(RecallQuery(one.question, k=max(KS), kinds=[kind], project=one.person))
         names = [hit.source.external_id for hit in hits]
         found.append(names.index(one.name) if one.name in names else max(KS))
     return found

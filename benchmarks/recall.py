@@ -31,7 +31,7 @@ from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Entry, QueryVector, QueryVectors
+from memory.recall.entities import Entry, QueryVector, QueryVectors, RecallQuery
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
@@ -183,7 +183,7 @@ async def measure(
     for question in asked:
         plain.asked = question.text
         now = None if asked_at is None else asked_at[question.project]
-        answer = await engine.answer(question.text, k=max(KS), project=question.project, now=now)
+        answer = await engine.answer(RecallQuery(question.text, k=max(KS), project=question.project, now=now))
         order = [hit.source.external_id or "" for hit in answer.hits]
         measured.found.append(share(question.evidence, order))
         measured.took.append(answer.took_ms)
@@ -266,7 +266,7 @@ async def check(engine_of: Callable[[Recorder], RecallEngine], store: Store, ask
         for project in {question.project for question in asked}
     }
     for question in asked:
-        await engine.recall(question.text, k=1, project=question.project)
+        await engine.recall(RecallQuery(question.text, k=1, project=question.project))
         relevant = np.array([name in question.evidence for name in members[question.project]])
         cases.append((question.project, recorder.seen[-1], relevant))
     held: list[float] = []

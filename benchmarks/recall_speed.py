@@ -22,7 +22,7 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import QueryVector
+from memory.recall.entities import QueryVector, RecallQuery
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
 from memory.transfer import TravellingMessage, TravellingSession
@@ -116,15 +116,23 @@ async def main(messages: int, memories: int) -> None:
     questions = [f"what about {words.text(5)}" for _ in range(QUESTIONS)]
     both = ["message", "memory"]
     print(f"{'milliseconds':<32}{'p50':>8}{'p95':>8}{'busy p50':>12}{'p95':>8}")
-    await engine.recall(questions[0], kinds=both)
-    await timed("messages", lambda asked: engine.recall(asked), questions)
-    await timed("messages and memories", lambda asked: engine.recall(asked, kinds=both), questions)
-    await timed("of one project", lambda asked: engine.recall(asked, kinds=both, project="p3"), questions)
-    await timed("memories", lambda asked: engine.recall(asked, kinds=["memory"]), questions)
+    await engine.recall(RecallQuery(questions[0], kinds=both))
+    await timed("messages", lambda asked: engine.recall(RecallQuery(asked)), questions)
+    await timed(
+        "messages and memories", lambda asked: engine.recall(RecallQuery(asked, kinds=both)), questions
+    )
+    await timed(
+        "of one project", lambda asked: engine.recall(RecallQuery(asked, kinds=both, project="p3")), questions
+    )
+    await timed("memories", lambda asked: engine.recall(RecallQuery(asked, kinds=["memory"])), questions)
     said = words.text(12)
     await store.create_session(NewSession("now"), NewMessage(Role.USER, said))
     just_now = [" ".join(said.split()[at : at + 5]) for at in range(6)] * 10
-    await timed("said just now", lambda asked: engine.recall(asked, kinds=both, recent_first=True), just_now)
+    await timed(
+        "said just now",
+        lambda asked: engine.recall(RecallQuery(asked, kinds=both, recent_first=True)),
+        just_now,
+    )
     added = (psutil.Process().memory_info().rss - held) / 2**20
     print(f"\nresident memory: {added:.0f} MB more than the room itself, which is in memory here")
     await store.close()

@@ -11,6 +11,7 @@ import msgspec
 from atlas_desktop.cli import memory_change, memory_view, provenance
 from atlas_desktop.cli.context import Context, dumps, whole
 from atlas_desktop.errors import Exit, UsageError
+from memory.recall.entities import RecallQuery
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -147,11 +148,9 @@ async def _ask(room: "RoomServices", question: "Question", spelt: dict[str, str]
             spelt[project] = await room.projects.spelt(project) or project
         project = spelt[project]
     return await room.recall.answer(
-        question.query,
-        k=question.k,
-        kinds=question.kinds.split(","),
-        project=project,
-        session=session,
+        RecallQuery(
+            question.query, k=question.k, kinds=question.kinds.split(","), project=project, session=session
+        )
     )
 
 

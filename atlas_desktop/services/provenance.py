@@ -11,7 +11,7 @@ from memory.entities import Message
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.memories.lifetime import in_use
-from memory.recall.entities import Hit
+from memory.recall.entities import Hit, RecallQuery
 from memory.storage.store import Store
 from models.messages import Role
 
@@ -151,7 +151,7 @@ class ProvenanceService:
 
     async def _mentions(self, text: str, but: Sequence[str]) -> tuple[Hit, ...]:
         """The best message of each other session that speaks of the same."""
-        hits = await self._recall.recall(text, k=_LOOKED_AT, exclude_sessions=but)
+        hits = await self._recall.recall(RecallQuery(text, k=_LOOKED_AT, exclude_sessions=but))
         best: dict[str | None, Hit] = {}
         for hit in hits:
             near = hit.grounds.cosine is not None and hit.grounds.cosine >= _NEAR

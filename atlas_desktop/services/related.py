@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.entities import MemoryMode, Session
 from memory.organising.entities import Backlink, Filed, SharedMemory
-from memory.recall.entities import Hit, Recall
+from memory.recall.entities import Hit, Recall, RecallQuery
 from memory.storage.store import Store
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ class RelatedService:
     async def _candidates(
         self, own: Filed, session_id: str, shared: Mapping[str, Sequence[SharedMemory]]
     ) -> list[str]:
-        hits = await self._recall.recall(own.words[:ASKED], k=_HITS, exclude_sessions=[session_id])
+        hits = await self._recall.recall(
+            RecallQuery(own.words[:ASKED], k=_HITS, exclude_sessions=[session_id])
+        )
         found = [hit.source.session for hit in hits if hit.source.session is not None]
         return list(dict.fromkeys([*shared, *found]))[:_CANDIDATES]
 
@@ -122,7 +124,7 @@ class RelatedService:
         self, topic: str, *, project: str | None = None, zone: tzinfo | None = None
     ) -> Timeline:
         """By the months of `zone` (None: this computer's), the earliest first."""
-        hits = await self._recall.recall(topic, k=MOST, project=project)
+        hits = await self._recall.recall(RecallQuery(topic, k=MOST, project=project))
         kept = [hit for hit in hits if hit.source.session is not None and _speaks(hit)]
         months: dict[str, list[Hit]] = defaultdict(list)
         for hit in kept:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from atlas_desktop.services.cleaning import clean_line
 from memory.clock import LocalZone
 from memory.errors import SavedSearchNotFound
+from memory.recall.entities import RecallQuery
 from memory.search.entities import (
     All,
     MessageHit,
@@ -168,7 +169,7 @@ class FindingService:
 
 async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
     since, before = _bounds(query)
-    answer = await room.recall.answer(query.question, k=_ASKED, since=since, before=before)
+    answer = await room.recall.answer(RecallQuery(query.question, k=_ASKED, since=since, before=before))
     near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
     fitting = await room.store.find.among(Query(query.where), list(near))
     return [_near(hit, near[hit.message.id]) for hit in fitting]

@@ -13,7 +13,7 @@ from memory.context.budget import Limits
 from memory.context.decisions import Outcome, RecallDecision, considered, unrepeated
 from memory.context.entities import Epoch, NewEpoch
 from memory.entities import MemoryMode, Message, Session
-from memory.recall.entities import Hit, Recall
+from memory.recall.entities import Hit, Recall, RecallQuery
 from memory.recall.question import LONGEST_QUESTION, refers_back
 from memory.summaries.importance import is_small_talk
 from models.messages import Role
@@ -168,14 +168,16 @@ class ContextRecall:
         # A copy of a session has the same text under other ids.
         texts = {message.content for message in messages}
         found = await recall.recall(
-            asked,
-            k=LOOKED_AT,
-            kinds=KINDS,
-            project=session.project,
-            exclude_messages=shown,
-            now=messages[-1].created_at,
-            widen=True,
-            recent_first=True,
+            RecallQuery(
+                asked,
+                k=LOOKED_AT,
+                kinds=KINDS,
+                project=session.project,
+                exclude_messages=shown,
+                now=messages[-1].created_at,
+                widen=True,
+                recent_first=True,
+            )
         )
         return [hit for hit in found if hit.text not in texts]
 

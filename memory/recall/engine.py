@@ -2,21 +2,29 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memory.clock import Clock, LocalZone, micros
+from memory.clock import Clock, micros
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import KINDS, NOTES, Hit, Note, QueryVectors, RawScores, Recalled, Source, Text
+from memory.recall.entities import (
+    NOTES,
+    Hit,
+    Note,
+    QueryVectors,
+    RawScores,
+    Recalled,
+    RecallQuery,
+    Source,
+    Text,
+)
 from memory.recall.feature_builder import Question, gather, narrowed
 from memory.recall.lexical import Places
 from memory.recall.note_index import Sought, findable
 from memory.recall.question import (
-    LONGEST_QUESTION,
     QueryEmbedder,
-    RecallQuery,
+    Wanted,
     question_of,
     refers_back,
     understood,
@@ -180,71 +188,14 @@ class RecallEngine:
         self._window = Window(evidence)
         self._room = RoomView(evidence)
 
-    async def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-        recent_first: bool = False,
-    ) -> list[Hit]:
-        found = await self.answer(
-            query,
-            k=k,
-            kinds=kinds,
-            session=session,
-            project=project,
-            exclude_messages=exclude_messages,
-            exclude_sessions=exclude_sessions,
-            since=since,
-            before=before,
-            now=now,
-            widen=widen,
-            recent_first=recent_first,
-        )
-        return list(found.hits)
+    async def recall(self, query: RecallQuery) -> list[Hit]:
+        return list((await self.answer(query)).hits)
 
-    async def answer(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-        recent_first: bool = False,
-    ) -> Recalled:
+    async def answer(self, query: RecallQuery) -> Recalled:
         begun = time.perf_counter()
-        wanted = RecallQuery(
-            query[:LONGEST_QUESTION],
-            k,
-            frozenset(kinds) & (KINDS | NOTES),
-            session,
-            project,
-            frozenset(exclude_messages),
-            frozenset(exclude_sessions),
-            since,
-            before,
-            (now or self._clock.now()).astimezone(LocalZone()),
-            widen,
-            recent_first,
-        )
+        wanted = Wanted.of(query, query.now or self._clock.now())
         found = Found([])
-        if query.strip() and k > 0 and wanted.kinds:
+        if wanted.text.strip() and wanted.k > 0 and wanted.kinds:
             found = await self._answer(wanted)
         took = 1000 * (time.perf_counter() - begun)
         return Recalled(tuple(found.hits), took, found.semantic, found.window)
@@ -274,7 +225,7 @@ class RecallEngine:
 
     # --- one question -----------------------------------------------------------------------------
 
-    async def _answer(self, wanted: RecallQuery) -> Found:
+    async def _answer(self, wanted: Wanted) -> Found:
         await self._room.follow()
         catalogue = self._room.catalogue
         bare, speakers = understood(wanted, catalogue.speakers)
@@ -299,7 +250,7 @@ class RecallEngine:
                 embedding.cancel()
         looked = Looked(words, places, vector, question)
         narrow = wanted.session is None and wanted.project is not None
-        apart = not (narrow and wanted.widen and refers_back(wanted.query))
+        apart = not (narrow and wanted.widen and refers_back(wanted.text))
         hits = await self._within(wanted, wanted.project, looked) if apart else []
         if narrow and wanted.widen and len(hits) < wanted.k:
             known = {hit.id for hit in hits}
@@ -307,7 +258,7 @@ class RecallEngine:
             hits = (hits + [hit for hit in others if hit.id not in known])[: wanted.k]
         return Found(hits, semantic=vector is not None)
 
-    async def _lately(self, wanted: RecallQuery, words: tuple[str, ...], question: Question) -> list[Hit]:
+    async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
         """Returns hits from the last hours and from memories, by words alone; none if they do not answer."""
         catalogue = self._room.catalogue
         chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
@@ -322,13 +273,13 @@ class RecallEngine:
             return None
         return await self._meanings.of(text, self._mirror.model)
 
-    async def _within(self, wanted: RecallQuery, project: str | None, looked: Looked) -> list[Hit]:
+    async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
         # When messages are not searched, the session "" selects no rows.
         rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
         return await self._ranked(wanted, project, looked, rows)
 
     async def _ranked(
-        self, wanted: RecallQuery, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
+        self, wanted: Wanted, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
     ) -> list[Hit]:
         """Returns the best of these messages and of the notes. With `least`, returns nothing unless an
         allowed message that does not only ask contains at least that share of the question's words."""
@@ -360,14 +311,12 @@ class RecallEngine:
         ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
         return await asyncio.to_thread(ranked.hits, await self._evidence.texts(ranked.messages()), near)
 
-    def _search(
-        self, wanted: RecallQuery, project: str | None, vector: Sequence[float] | None
-    ) -> Search | None:
+    def _search(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Search | None:
         if vector is None or self._mirror is None or self._meanings is None:
             return None
         return Search(self._mirror, self._meanings, self._room, wanted, project, vector)
 
-    def _sought(self, wanted: RecallQuery, project: str | None) -> Sought:
+    def _sought(self, wanted: Wanted, project: str | None) -> Sought:
         return Sought(
             wanted.kinds & NOTES,
             micros(wanted.now),
@@ -381,7 +330,7 @@ class RecallEngine:
         )
 
     def _allowed(
-        self, wanted: RecallQuery, rows: Rows, notes: NoteRows
+        self, wanted: Wanted, rows: Rows, notes: NoteRows
     ) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
         """Returns which of the messages and notes may be found, and their times."""
         import numpy as np

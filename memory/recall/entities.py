@@ -177,52 +177,41 @@ NOTES = frozenset({"memory", "summary"})
 """The kinds whose texts are self-contained."""
 
 
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """What to find.
+
+    At most `k` hits of these kinds are wanted. `session` restricts the search to that session, `project` to
+    the sessions of a project. `widen` adds hits from outside the project when it has fewer than `k`. Sessions
+    that do not add to memory are found only when named. Messages in `exclude_messages` or `exclude_sessions`
+    are not found, but still count as evidence for their neighbours. `since` and `before` bound the time of
+    what is found. Expressions of time in the text are relative to `now`; None is the present. `recent_first`
+    searches what was said in the last hours first, without an embedding; if that answers, nothing else is
+    searched.
+    """
+
+    text: str
+    k: int = 10
+    kinds: Collection[str] = KINDS
+    session: str | None = None
+    project: str | None = None
+    exclude_messages: Collection[str] = ()
+    exclude_sessions: Collection[str] = ()
+    since: datetime | None = None
+    before: datetime | None = None
+    now: datetime | None = None
+    widen: bool = False
+    recent_first: bool = False
+
+
 class Recall(Protocol):
     """Finds what was said before. Raises the errors of `Store`."""
 
-    async def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-        recent_first: bool = False,
-    ) -> list[Hit]:
-        """Returns at most `k` hits, best first.
-
-        `session` restricts the search to that session, `project` to the sessions of a project. `widen` adds
-        hits from outside the project when it has fewer than `k`. Sessions that do not add to memory are found
-        only when named. Messages in `exclude_messages` or `exclude_sessions` are not found, but still count
-        as evidence for their neighbours. Expressions of time in the query are relative to `now`.
-        `recent_first` searches what was said in the last hours first, without an embedding; if that answers,
-        nothing else is searched.
-        """
+    async def recall(self, query: RecallQuery) -> list[Hit]:
+        """Returns the hits, best first."""
         ...
 
-    async def answer(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        kinds: Collection[str] = KINDS,
-        session: str | None = None,
-        project: str | None = None,
-        exclude_messages: Collection[str] = (),
-        exclude_sessions: Collection[str] = (),
-        since: datetime | None = None,
-        before: datetime | None = None,
-        now: datetime | None = None,
-        widen: bool = False,
-        recent_first: bool = False,
-    ) -> Recalled:
+    async def answer(self, query: RecallQuery) -> Recalled:
         """Like `recall`, with the time it took."""
         ...
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from memory.recall.entities import FixedTexts, QueryVectors
+from memory.clock import LocalZone
+from memory.recall.entities import KINDS, NOTES, FixedTexts, QueryVectors, RecallQuery
 from memory.recall.feature_builder import Question
 from memory.recall.moments import asks_when, spans
 from memory.recall.words import (
@@ -189,10 +190,10 @@ LONGEST_QUESTION = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class RecallQuery:
-    """One question, as asked."""
+class Wanted:
+    """A `RecallQuery` in the form that is searched: bounded in length, at a known time."""
 
-    query: str
+    text: str
     k: int
     kinds: frozenset[str]
     session: str | None
@@ -203,26 +204,43 @@ class RecallQuery:
     before: datetime | None
     now: datetime
     widen: bool
-    recent_first: bool = False
+    recent_first: bool
+
+    @classmethod
+    def of(cls, query: RecallQuery, now: datetime) -> Self:
+        return cls(
+            query.text[:LONGEST_QUESTION],
+            query.k,
+            frozenset(query.kinds) & (KINDS | NOTES),
+            query.session,
+            query.project,
+            frozenset(query.exclude_messages),
+            frozenset(query.exclude_sessions),
+            query.since,
+            query.before,
+            now.astimezone(LocalZone()),
+            query.widen,
+            query.recent_first,
+        )
 
 
-def understood(wanted: RecallQuery, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
+def understood(wanted: Wanted, speakers: Sequence[str]) -> tuple[str, frozenset[int]]:
     """Returns the text without the names of `speakers`, and the numbers of those it names."""
-    numbers = named(wanted.query, speakers)
-    return without_names(wanted.query, [speakers[number] for number in numbers]), numbers
+    numbers = named(wanted.text, speakers)
+    return without_names(wanted.text, [speakers[number] for number in numbers]), numbers
 
 
 def question_of(
-    wanted: RecallQuery, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
+    wanted: Wanted, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
 ) -> Question:
     return Question(
         speakers,
-        spans(wanted.query, wanted.now),
-        asks_machine=addresses_machine(wanted.query) or sums_up(wanted.query),
-        asks_when=asks_when(wanted.query),
-        asks_advice=asks_advice(wanted.query),
+        spans(wanted.text, wanted.now),
+        asks_machine=addresses_machine(wanted.text) or sums_up(wanted.text),
+        asks_when=asks_when(wanted.text),
+        asks_advice=asks_advice(wanted.text),
         now=wanted.now,
-        turns=surveys(wanted.query) and not sums_up(wanted.query),
+        turns=surveys(wanted.text) and not sums_up(wanted.text),
         words=len(words) if carries_meaning(stems) else 0,
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.entities import NOTES
 from memory.recall.feature_builder import Question
-from memory.recall.question import CONSIDERED, QueryEmbedder, RecallQuery, beyond_the_others, kinship
+from memory.recall.question import CONSIDERED, QueryEmbedder, Wanted, beyond_the_others, kinship
 from memory.recall.room import RoomView
 from memory.recall.rows import NoteRows, Rows
 from memory.recall.scoring import Evidence
@@ -38,7 +38,7 @@ class Search:
     mirror: IndexMirror
     meanings: QueryEmbedder
     room: RoomView
-    wanted: RecallQuery
+    wanted: Wanted
     project: str | None
     vector: Sequence[float]
 

@@ -14,7 +14,7 @@ from memory.context.engine import ContextEngine
 from memory.context.recalling import ContextRecall
 from memory.entities import Message, NewMessage, NewSession, Session
 from memory.errors import ContextTooSmall
-from memory.recall.entities import Hit, RawScores, Recalled, Source
+from memory.recall.entities import Hit, RawScores, Recalled, RecallQuery, Source
 from models.errors import WorkerCrashed
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -34,10 +34,10 @@ class Remembering:
             message.id, "message", message.content, message.content, 1.0, {}, source, RawScores(0.9)
         )
 
-    async def recall(self, query: str, **_: object) -> list[Hit]:
-        return [self.hit] if query else []
+    async def recall(self, query: RecallQuery) -> list[Hit]:
+        return [self.hit] if query.text else []
 
-    async def answer(self, query: str, **_: object) -> Recalled:
+    async def answer(self, query: RecallQuery) -> Recalled:
         return Recalled((self.hit,), 0.0, False)
 
 

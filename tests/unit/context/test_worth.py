@@ -11,7 +11,7 @@ from memory.context.decisions import Outcome
 from memory.context.entities import NewEpoch
 from memory.context.recalling import MOST_HITS, ContextRecall, RecalledContext, asks, novel_hits, worthwhile
 from memory.entities import Message, NewMessage, NewSession
-from memory.recall.entities import Hit, RawScores, Source
+from memory.recall.entities import Hit, RawScores, RecallQuery, Source
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import WordCounter
@@ -134,11 +134,11 @@ class Asked:
         self.hits = list(hits)
         self.times = 0
 
-    async def recall(self, query: str, **_: object) -> list[Hit]:
+    async def recall(self, query: RecallQuery) -> list[Hit]:
         self.times += 1
         return self.hits
 
-    async def answer(self, query: str, **_: object) -> object:
+    async def answer(self, query: RecallQuery) -> object:
         raise AssertionError("recall was asked for")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memory.entities import MemoryMode, MessagePatch, NewMessage, NewSession, SessionPatch
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Hit, QueryVector, RawScores, Wording
+from memory.recall.entities import Hit, QueryVector, RawScores, RecallQuery, Wording
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
 from memory.transfer import TravellingMessage, TravellingSession
@@ -78,7 +78,7 @@ def texts(hits: list[Hit]) -> list[str]:
 
 async def test_words_find_without_vectors(store: Store) -> None:
     session = await say(store, "my bicycle is green", "the weather is fine", "I had soup for lunch")
-    found = await by_words(store).answer("which bicycle", k=1)
+    found = await by_words(store).answer(RecallQuery("which bicycle", k=1))
     (hit,) = found.hits
     assert (hit.text, hit.kind, hit.source.session, hit.source.message) == (
         "my bicycle is green",
@@ -94,7 +94,7 @@ async def test_words_find_without_vectors(store: Store) -> None:
 
 async def test_meaning_joins_in(store: Store) -> None:
     await say(store, "green bicycle shop", "weather report", "soup for lunch")
-    found = await (await with_meaning(store)).answer("bicycle shop", k=3)
+    found = await (await with_meaning(store)).answer(RecallQuery("bicycle shop", k=3))
     assert found.semantic
     assert found.hits[0].text == "green bicycle shop"
     assert found.hits[0].parts["semantic"] == 1.0
@@ -104,54 +104,58 @@ async def test_meaning_joins_in(store: Store) -> None:
 async def test_a_hit_says_what_speaks_for_it_by_itself(store: Store) -> None:
     await say(store, "green bicycle shop", "weather report for the shop", "how will you")
     engine = by_words(store)
-    whole, part = await engine.recall("bicycle shop", k=2)
+    whole, part = await engine.recall(RecallQuery("bicycle shop", k=2))
     assert whole.grounds == RawScores(None, 1.0)
     assert 0 < part.grounds.words < 0.5
-    unknown = (await engine.recall("bicycle of Marmaduke", k=1))[0]
+    unknown = (await engine.recall(RecallQuery("bicycle of Marmaduke", k=1)))[0]
     assert 0 < unknown.grounds.words < 1
     # Words that are in everything tell nothing.
-    (alike,) = await engine.recall("how will you", k=1)
+    (alike,) = await engine.recall(RecallQuery("how will you", k=1))
     assert (alike.text, alike.grounds.words) == ("how will you", 0.0)
-    (near,) = await (await with_meaning(store)).recall("green bicycle shop", k=1)
+    (near,) = await (await with_meaning(store)).recall(RecallQuery("green bicycle shop", k=1))
     assert near.grounds.cosine == pytest.approx(1.0, abs=1e-5)
 
 
 async def test_what_is_said_later_edited_or_forgotten_is_followed(store: Store) -> None:
     session = await say(store, "my bicycle is green", "soup")
     engine = await with_meaning(store)
-    assert texts(await engine.recall("bicycle", k=1)) == ["my bicycle is green"]
+    assert texts(await engine.recall(RecallQuery("bicycle", k=1))) == ["my bicycle is green"]
     added = await store.append_message(session, NewMessage(Role.USER, "the red bicycle was stolen"))
     # Words find it at once, its vector lifts it.
-    assert added.content in texts(await engine.recall("stolen bicycle", k=3))
+    assert added.content in texts(await engine.recall(RecallQuery("stolen bicycle", k=3)))
     await VectorMaker(store.vectors, HashEmbedder()).make_missing()
-    assert texts(await engine.recall("stolen bicycle", k=1)) == [added.content]
+    assert texts(await engine.recall(RecallQuery("stolen bicycle", k=1))) == [added.content]
     first = (await store.branch(session))[0]
     await store.update_message(first.id, MessagePatch(content="my boat is blue"))
-    assert texts(await engine.recall("boat", k=1)) == ["my boat is blue"]
+    assert texts(await engine.recall(RecallQuery("boat", k=1))) == ["my boat is blue"]
     await store.forget_message(added.id)
-    assert all("stolen" not in text for text in texts(await engine.recall("stolen bicycle", k=10)))
+    assert all(
+        "stolen" not in text for text in texts(await engine.recall(RecallQuery("stolen bicycle", k=10)))
+    )
     await store.erase_session(session)
-    assert await engine.recall("boat") == []
+    assert await engine.recall(RecallQuery("boat")) == []
 
 
 async def test_projects_and_sessions_bound_what_is_found(store: Store) -> None:
     home = await say(store, "the bicycle at home", project="Home")
     await say(store, "the bicycle at work", project="Work")
     engine = await with_meaning(store)
-    assert texts(await engine.recall("bicycle", project="Home")) == ["the bicycle at home"]
-    assert texts(await engine.recall("bicycle", session=home)) == ["the bicycle at home"]
-    assert await engine.recall("bicycle", project="Nowhere") == []
-    assert await engine.recall("bicycle", session="nobody") == []
-    assert len(await engine.recall("bicycle")) == 2
+    assert texts(await engine.recall(RecallQuery("bicycle", project="Home"))) == ["the bicycle at home"]
+    assert texts(await engine.recall(RecallQuery("bicycle", session=home))) == ["the bicycle at home"]
+    assert await engine.recall(RecallQuery("bicycle", project="Nowhere")) == []
+    assert await engine.recall(RecallQuery("bicycle", session="nobody")) == []
+    assert len(await engine.recall(RecallQuery("bicycle"))) == 2
 
 
 async def test_widening_adds_after_the_project_and_a_reference_sets_it_aside(store: Store) -> None:
     await say(store, "the bicycle at home", project="Home")
     await say(store, "a bicycle bicycle bicycle race", project="Work")
     engine = by_words(store)
-    found = await engine.recall("bicycle", project="Home", widen=True)
+    found = await engine.recall(RecallQuery("bicycle", project="Home", widen=True))
     assert texts(found) == ["the bicycle at home", "a bicycle bicycle bicycle race"]
-    back = await engine.recall("what did we say about the bicycle race", project="Home", widen=True, k=1)
+    back = await engine.recall(
+        RecallQuery("what did we say about the bicycle race", project="Home", widen=True, k=1)
+    )
     assert texts(back) == ["a bicycle bicycle bicycle race"]
 
 
@@ -160,13 +164,13 @@ async def test_what_adds_no_memory_is_found_only_when_named(store: Store) -> Non
     engine = by_words(store)
     for mode in (MemoryMode.READS, MemoryMode.BLANK):
         await store.update_session(session, SessionPatch(memory_mode=mode))
-        assert await engine.recall("bicycle") == []
-        assert texts(await engine.recall("bicycle", session=session)) == ["a secret bicycle"]
+        assert await engine.recall(RecallQuery("bicycle")) == []
+        assert texts(await engine.recall(RecallQuery("bicycle", session=session))) == ["a secret bicycle"]
     await store.update_session(session, SessionPatch(memory_mode=MemoryMode.NORMAL))
     await store.bin_session(session)
-    assert await engine.recall("bicycle") == []
+    assert await engine.recall(RecallQuery("bicycle")) == []
     await store.restore_session(session)
-    assert len(await engine.recall("bicycle")) == 1
+    assert len(await engine.recall(RecallQuery("bicycle"))) == 1
 
 
 async def test_exclusions_and_times(store: Store) -> None:
@@ -174,13 +178,21 @@ async def test_exclusions_and_times(store: Store) -> None:
     new = await travelled(store, "new", (Role.USER, "Ann", "my bicycle is red"), at=MAY + timedelta(days=60))
     engine = by_words(store)
     first = (await store.branch(old))[0].id
-    assert texts(await engine.recall("bicycle", exclude_messages=[first])) == ["my bicycle is red"]
-    assert texts(await engine.recall("bicycle", exclude_sessions=[new])) == ["my bicycle is green"]
-    assert texts(await engine.recall("bicycle", since=MAY + timedelta(days=1))) == ["my bicycle is red"]
-    assert texts(await engine.recall("bicycle", before=MAY + timedelta(days=1))) == ["my bicycle is green"]
-    assert await engine.recall("bicycle", kinds=["memory"]) == []
-    assert await engine.recall("bicycle", k=0) == []
-    assert await engine.recall("   ") == []
+    assert texts(await engine.recall(RecallQuery("bicycle", exclude_messages=[first]))) == [
+        "my bicycle is red"
+    ]
+    assert texts(await engine.recall(RecallQuery("bicycle", exclude_sessions=[new]))) == [
+        "my bicycle is green"
+    ]
+    assert texts(await engine.recall(RecallQuery("bicycle", since=MAY + timedelta(days=1)))) == [
+        "my bicycle is red"
+    ]
+    assert texts(await engine.recall(RecallQuery("bicycle", before=MAY + timedelta(days=1)))) == [
+        "my bicycle is green"
+    ]
+    assert await engine.recall(RecallQuery("bicycle", kinds=["memory"])) == []
+    assert await engine.recall(RecallQuery("bicycle", k=0)) == []
+    assert await engine.recall(RecallQuery("   ")) == []
 
 
 async def test_the_time_a_question_speaks_of_decides_between_equals(store: Store) -> None:
@@ -188,10 +200,10 @@ async def test_the_time_a_question_speaks_of_decides_between_equals(store: Store
     await travelled(store, "july", (Role.USER, "Ann", "we went to the lake"), at=MAY + timedelta(days=70))
     engine = by_words(store)
     now = MAY + timedelta(days=100)
-    (hit,) = await engine.recall("when were we at the lake in May", k=1, now=now)
+    (hit,) = await engine.recall(RecallQuery("when were we at the lake in May", k=1, now=now))
     assert hit.source.created_at.month == 5
     assert hit.parts["time"] > 0.9
-    (hit,) = await engine.recall("the lake, last month", k=1, now=now)
+    (hit,) = await engine.recall(RecallQuery("the lake, last month", k=1, now=now))
     assert hit.source.created_at.month == 7
 
 
@@ -203,8 +215,12 @@ async def test_whoever_is_named_speaks(store: Store) -> None:
         (Role.ASSISTANT, "Ben", "Ann, I bought a kite too"),
     )
     engine = by_words(store)
-    assert texts(await engine.recall("what did Ben buy, a kite?", k=1)) == ["Ann, I bought a kite too"]
-    assert texts(await engine.recall("what did Ann buy, a kite?", k=1)) == ["Ben, I bought a kite"]
+    assert texts(await engine.recall(RecallQuery("what did Ben buy, a kite?", k=1))) == [
+        "Ann, I bought a kite too"
+    ]
+    assert texts(await engine.recall(RecallQuery("what did Ann buy, a kite?", k=1))) == [
+        "Ben, I bought a kite"
+    ]
 
 
 async def test_a_person_is_believed_before_a_model_unless_the_model_is_asked_for(
@@ -217,8 +233,8 @@ async def test_a_person_is_believed_before_a_model_unless_the_model_is_asked_for
         (Role.ASSISTANT, "assistant", "Buy a kite, a kite for the beach"),
     )
     engine = by_words(store)
-    assert texts(await engine.recall("kite", k=1)) == ["I want a kite for the beach"]
-    (hit,) = await engine.recall("which kite did you recommend", k=1)
+    assert texts(await engine.recall(RecallQuery("kite", k=1))) == ["I want a kite for the beach"]
+    (hit,) = await engine.recall(RecallQuery("which kite did you recommend", k=1))
     assert hit.source.speaker == "assistant"
 
 
@@ -226,7 +242,7 @@ async def test_an_old_answer_is_not_hidden_by_fresh_talk(store: Store) -> None:
     await travelled(store, "old", (Role.USER, "Ann", "the safe's code is in the blue teapot"))
     for n in range(20):
         await travelled(store, f"new{n}", (Role.USER, "Ann", f"talk number {n} about the teapot"), at=NEW)
-    (hit,) = await by_words(store).recall("where is the code of the safe", k=1, now=NEW)
+    (hit,) = await by_words(store).recall(RecallQuery("where is the code of the safe", k=1, now=NEW))
     assert "blue teapot" in hit.text
 
 
@@ -237,7 +253,7 @@ async def test_the_passage_that_answers_is_named(store: Store) -> None:
     filler = " ".join(f"Word{n} is said about nothing." for n in range(60))
     await say(store, f"{filler} The lighthouse keeper lives alone. {filler}", "something else")
     engine = await with_meaning(store)
-    (hit,) = await engine.recall("lighthouse keeper lives alone", k=1)
+    (hit,) = await engine.recall(RecallQuery("lighthouse keeper lives alone", k=1))
     assert "lighthouse keeper" in hit.passage
     assert len(hit.passage) < len(hit.text) / 3
 
@@ -248,20 +264,22 @@ async def test_vectors_of_another_model_are_not_compared(store: Store) -> None:
     other = HashEmbedder("another")
     engine_vectors = Questions(other)
     mixed = RecallEngine(store.evidence, FakeClock(), mirror=engine._mirror, vectors=engine_vectors)
-    found = await mixed.answer("bicycle", k=1)
+    found = await mixed.answer(RecallQuery("bicycle", k=1))
     assert not found.semantic
     assert found.hits[0].text == "green bicycle"
 
 
 async def test_scripts_without_spaces(store: Store) -> None:
     await say(store, "昨日は東京タワーに行きました。", "今日は雨です。", "京都の寺が好きです。")
-    assert texts(await by_words(store).recall("東京タワー", k=1)) == ["昨日は東京タワーに行きました。"]
-    assert texts(await by_words(store).recall("京都", k=1)) == ["京都の寺が好きです。"]
+    assert texts(await by_words(store).recall(RecallQuery("東京タワー", k=1))) == [
+        "昨日は東京タワーに行きました。"
+    ]
+    assert texts(await by_words(store).recall(RecallQuery("京都", k=1))) == ["京都の寺が好きです。"]
 
 
 async def test_hits_are_values(store: Store) -> None:
     await say(store, "private words")
-    (hit,) = await by_words(store).recall("private")
+    (hit,) = await by_words(store).recall(RecallQuery("private"))
     assert "private" not in repr(hit)
     assert replace(hit, score=0.0).text == "private words"
 
@@ -279,12 +297,14 @@ async def test_the_wording_of_messages_is_read_for_the_questions_that_need_it(
     monkeypatch.setattr(store.evidence, "wordings", noted)
     await say(store, "I saw the tower.", "The tower is tall.")
     engine = by_words(store)
-    seen = next(hit.id for hit in await engine.recall("the tower") if hit.text == "I saw the tower.")
+    seen = next(
+        hit.id for hit in await engine.recall(RecallQuery("the tower")) if hit.text == "I saw the tower."
+    )
     assert read == []
-    first = await engine.recall("When did I see the tower?")
+    first = await engine.recall(RecallQuery("When did I see the tower?"))
     assert (len(read), {hit.parts["dated"] for hit in first}) == (2, {0.0})
     await store.update_message(seen, MessagePatch(content="I saw the tower last week."))
-    second = await engine.recall("When did I see the tower?")
+    second = await engine.recall(RecallQuery("When did I see the tower?"))
     assert len(read) == 3
     assert [hit.text for hit in second if hit.parts["dated"]] == ["I saw the tower last week."]
     await engine.warm_wordings()

@@ -16,7 +16,7 @@ from memory.memories.entities import (
     NewMemory,
     UseKind,
 )
-from memory.recall.entities import Hit
+from memory.recall.entities import Hit, RecallQuery
 from memory.storage.store import Store
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -45,14 +45,14 @@ async def test_a_memory_is_found_with_its_reasons_and_its_source(store: Store, m
     made = await store.memories.add(known("The boat is called Marigold.", sources=(source,)))
     await store.memories.add(known("Tea is taken without milk."))
     engine = await with_meaning(store) if meaning else by_words(store)
-    found = await engine.answer("what is the boat called", kinds=MEMORY)
+    found = await engine.answer(RecallQuery("what is the boat called", kinds=MEMORY))
     hit = found.hits[0]
     assert (hit.id, hit.kind, hit.text, hit.sources) == (made.id, "memory", made.text, (message.id,))
     assert (hit.source.session, hit.source.message) == (session.id, message.id)
     assert found.semantic is meaning
     assert hit.parts["lexical"] > 0
     assert (hit.parts["semantic"] > 0) is meaning
-    together = await engine.recall("what is the boat called", kinds=BOTH)
+    together = await engine.recall(RecallQuery("what is the boat called", kinds=BOTH))
     assert {hit.kind for hit in together[:2]} == {"message", "memory"}
     assert together[0].parts.keys() == hit.parts.keys()
 
@@ -71,21 +71,21 @@ async def test_what_is_out_of_use_is_never_found(store: Store) -> None:
         )
     )
     engine = by_words(store)
-    assert texts(await engine.recall("boat", kinds=MEMORY)) == ["The boat is blue."]
+    assert texts(await engine.recall(RecallQuery("boat", kinds=MEMORY))) == ["The boat is blue."]
     await memories.change(way.id, MemoryPatch(state=MemoryState.KEPT))
-    assert way.text in texts(await engine.recall("boat", kinds=MEMORY))
+    assert way.text in texts(await engine.recall(RecallQuery("boat", kinds=MEMORY)))
 
 
 async def test_changes_of_memories_are_followed(store: Store) -> None:
     engine = await with_meaning(store)
-    assert await engine.recall("boat", kinds=MEMORY) == []
+    assert await engine.recall(RecallQuery("boat", kinds=MEMORY)) == []
     made = await store.memories.add(known("The boat is blue."))
-    assert texts(await engine.recall("boat", kinds=MEMORY)) == [made.text]
+    assert texts(await engine.recall(RecallQuery("boat", kinds=MEMORY))) == [made.text]
     await store.memories.change(made.id, MemoryPatch(text="The barge is blue."))
-    (hit,) = await engine.recall("barge", kinds=MEMORY)
+    (hit,) = await engine.recall(RecallQuery("barge", kinds=MEMORY))
     assert (hit.text, hit.grounds.words) == ("The barge is blue.", 1.0)
     await store.memories.forget([made.id])
-    assert await engine.recall("barge", kinds=MEMORY) == []
+    assert await engine.recall(RecallQuery("barge", kinds=MEMORY)) == []
 
 
 async def test_projects_sessions_and_exclusions_bound_memories(store: Store) -> None:
@@ -98,7 +98,7 @@ async def test_projects_sessions_and_exclusions_bound_memories(store: Store) -> 
     engine = by_words(store)
 
     async def found(**bounds: object) -> set[str]:
-        return {hit.id for hit in await engine.recall("boat", kinds=MEMORY, **bounds)}  # type: ignore[arg-type]
+        return {hit.id for hit in await engine.recall(RecallQuery("boat", kinds=MEMORY, **bounds))}  # type: ignore[arg-type]
 
     assert await found() == {home.id, work.id, anywhere.id}
     assert await found(project="Home") == {home.id, anywhere.id}
@@ -118,7 +118,7 @@ async def test_a_memory_that_served_is_before_its_equal(store: Store) -> None:
     served = await store.memories.add(known("The boat is green."))
     await store.memories.use([served.id], reply_id=reply.id, session_id=session, how=UseKind.CITED)
     await store.memories.add(known("The boat is brown."))
-    hits = await by_words(store).recall("boat", kinds=MEMORY)
+    hits = await by_words(store).recall(RecallQuery("boat", kinds=MEMORY))
     assert hits[0].id == served.id
     assert hits[0].parts["importance"] > hits[1].parts["importance"]
 
@@ -128,7 +128,7 @@ async def test_summaries_are_found_when_they_are_asked_for(store: Store) -> None
     first, second = await store.branch(session)
     made = await store.context.add_summary(session, NewSummary("The boat leaks.", (first.id, second.id)))
     engine = by_words(store)
-    (hit,) = await engine.recall("boat", kinds=["summary"])
+    (hit,) = await engine.recall(RecallQuery("boat", kinds=["summary"]))
     assert (hit.id, hit.kind, hit.source.session) == (made.id, "summary", session)
     await store.context.age_summaries([first.id])
-    assert await engine.recall("boat", kinds=["summary"]) == []
+    assert await engine.recall(RecallQuery("boat", kinds=["summary"])) == []

@@ -7,7 +7,7 @@ import pytest
 from memory.entities import NewMessage, NewSession
 from memory.recall import feature_builder, rows, searching
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import Hit, QueryVector
+from memory.recall.entities import Hit, QueryVector, RecallQuery
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
 from memory.vectors.flat import FlatVectorIndex
@@ -61,8 +61,8 @@ async def test_a_long_answer_asks_once_more(store: Store) -> None:
     long = "zebra " + "alpha beta " * (LONG // 2)
     kin, other = "alpha beta", "gamma delta"
     await chat(store, long.strip(), other, kin)
-    once = await (await engine(store, Questions(), refined=False)).recall("zebra")
-    twice = await (await engine(store, Questions())).recall("zebra")
+    once = await (await engine(store, Questions(), refined=False)).recall(RecallQuery("zebra"))
+    twice = await (await engine(store, Questions())).recall(RecallQuery("zebra"))
     assert semantic(twice, kin) - semantic(twice, other) > 0.3
     assert semantic(once, kin) - semantic(once, other) < 0.1
     # How near the question itself is does not change.
@@ -71,8 +71,8 @@ async def test_a_long_answer_asks_once_more(store: Store) -> None:
 
 async def test_a_short_answer_does_not(store: Store) -> None:
     await chat(store, "zebra alpha beta", "gamma delta", "alpha beta")
-    once = await (await engine(store, Questions(), refined=False)).recall("zebra")
-    twice = await (await engine(store, Questions())).recall("zebra")
+    once = await (await engine(store, Questions(), refined=False)).recall(RecallQuery("zebra"))
+    twice = await (await engine(store, Questions())).recall(RecallQuery("zebra"))
     assert [hit.parts for hit in once] == [hit.parts for hit in twice]
 
 
@@ -81,7 +81,7 @@ async def test_a_plain_search_looks_for_the_question_as_it_is_and_keeps_nothing_
 ) -> None:
     await chat(store, "I love zebra alpha", "gamma delta")
     questions = Questions()
-    await (await engine(store, questions, refined=False)).recall("Can you recommend a zebra?")
+    await (await engine(store, questions, refined=False)).recall(RecallQuery("Can you recommend a zebra?"))
     assert questions.asked == ["Can you recommend a zebra?"]
 
 
@@ -89,13 +89,13 @@ async def test_requests_for_advice_find_what_is_said_about_their_topic(store: St
     await chat(store, "I hate cucumbers.", "I never liked studying.", "I love gardening.")
     questions = Questions()
     found = await engine(store, questions)
-    hits = await found.recall("Can you recommend classes?", k=9)
+    hits = await found.recall(RecallQuery("Can you recommend classes?", k=9))
     best = max(hits, key=lambda hit: hit.parts["topic"])
     assert best.text == "I never liked studying."
     asked = len(questions.asked)
-    await found.recall("Can you recommend more classes?", k=9)
+    await found.recall(RecallQuery("Can you recommend more classes?", k=9))
     assert len(questions.asked) == asked + 1
-    plain = await found.recall("When were the classes?", k=9)
+    plain = await found.recall(RecallQuery("When were the classes?", k=9))
     assert not any(hit.parts["topic"] for hit in plain)
 
 
@@ -105,9 +105,9 @@ async def test_in_a_large_room_the_same_is_found(store: Store, monkeypatch: pyte
     monkeypatch.setattr(rows, "BACKGROUND", 2)
     found = await engine(store, Questions())
     queries = ("the word3 thing", "number12", "what was number5 and word6 about", "nothing known")
-    every = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
+    every = [[(hit.text, hit.score) for hit in await found.recall(RecallQuery(one, k=4))] for one in queries]
     monkeypatch.setattr(feature_builder, "COMPARED", 10)
-    few = [[(hit.text, hit.score) for hit in await found.recall(one, k=4)] for one in queries]
+    few = [[(hit.text, hit.score) for hit in await found.recall(RecallQuery(one, k=4))] for one in queries]
     # What nothing in the question speaks for has one score; which of these comes in is chance.
     tied = 0.127
     assert [[text for text, score in one if score > tied] for one in few] == [

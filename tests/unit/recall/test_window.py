@@ -5,7 +5,7 @@ from datetime import timedelta
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
-from memory.recall.entities import QueryVector
+from memory.recall.entities import QueryVector, RecallQuery
 from memory.recall.window import Span
 from memory.storage.store import Store
 from memory.vectors.indexing import IndexMirror, VectorMaker
@@ -55,13 +55,15 @@ async def test_what_was_said_just_now_answers_without_an_embedding(store: Store)
     engine, questions = await engine_of(store)
     now = said.created_at + timedelta(minutes=5)
     found = await engine.answer(
-        "when is it that the train to Lyon leaves", kinds=BOTH, now=now, recent_first=True
+        RecallQuery("when is it that the train to Lyon leaves", kinds=BOTH, now=now, recent_first=True)
     )
     assert found.window
     assert (questions.asked, found.semantic) == (0, False)
     assert {hit.id for hit in found.hits} == {said.id, known.id}
     # Not asked for, the same question looks through everything.
-    assert not (await engine.answer("when is it that the train to Lyon leaves", kinds=BOTH, now=now)).window
+    assert not (
+        await engine.answer(RecallQuery("when is it that the train to Lyon leaves", kinds=BOTH, now=now))
+    ).window
     assert questions.asked == 1
 
 
@@ -74,7 +76,7 @@ async def test_what_is_no_answer_old_or_shown_already_does_not_answer(store: Sto
 
     async def from_window(query: str, engine: RecallEngine = engine, **bounds: object) -> bool:
         given = {"now": now, "recent_first": True, **bounds}
-        return (await engine.answer(query, **given)).window  # type: ignore[arg-type]
+        return (await engine.answer(RecallQuery(query, **given))).window  # type: ignore[arg-type]
 
     assert await from_window("train to Lyon")
     assert not await from_window("which train should Clara take to Geneva")

@@ -7,6 +7,7 @@ import pytest
 from memory.context.entities import NewSummary, SummaryState, TierUse, TurnRecord
 from memory.errors import SessionNotFound, StorageFull
 from memory.forgetting import Target
+from memory.recall.entities import RecallQuery
 from memory.summaries.compaction import IMPROVE
 from models.errors import WorkerUnresponsive
 from models.messages import ModelState
@@ -97,10 +98,10 @@ async def test_recall_finds_nothing_of_it_any_more() -> None:
     await scene.say("something else entirely")
     await scene.room.recall.prepare()
     await scene.room.background.run()
-    before = await scene.room.recall.recall("heliotrope code word")
+    before = await scene.room.recall.recall(RecallQuery("heliotrope code word"))
     assert done.session.id in {hit.source.session for hit in before}
     await scene.room.forgetting.erase_session(done.session.id)
-    after = await scene.room.recall.recall("heliotrope code word")
+    after = await scene.room.recall.recall(RecallQuery("heliotrope code word"))
     assert done.session.id not in {hit.source.session for hit in after}
     assert all("heliotrope" not in hit.text for hit in after)
 

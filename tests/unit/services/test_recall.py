@@ -10,6 +10,7 @@ from atlas_desktop.services.recall import ALL, KIND, RecallService
 from atlas_desktop.settings.schema import JobSettings
 from memory.entities import NewMessage
 from memory.jobs.foreground_gate import ForegroundGate
+from memory.recall.entities import RecallQuery
 from models.errors import ModelDamaged, NoModel
 from models.messages import Role
 from tests.contract.talk import begin, talk
@@ -53,7 +54,7 @@ async def test_prepared_it_finds_by_meaning_what_the_queue_has_embedded(room: Ro
     assert not (await room.index.count())
     report = await room.background.run()
     assert (report.done, report.failed) == (1, 0)
-    found = await room.recall.answer("message 2", k=1)
+    found = await room.recall.answer(RecallQuery("message 2", k=1))
     assert found.semantic
     assert found.hits[0].text == "message 2"
     assert await room.index.count() == 3
@@ -82,16 +83,16 @@ async def test_a_damaged_model_is_told_of_once_and_words_serve(room: Room) -> No
     told: list[BaseException] = []
     recall.start(told.append)
     recall.start(told.append)
-    assert [hit.text for hit in await recall.recall("bicycle")] == ["a green bicycle"]
+    assert [hit.text for hit in await recall.recall(RecallQuery("bicycle"))] == ["a green bicycle"]
     await recall.stop()
     assert told == [damaged]
 
 
 async def test_before_it_is_prepared_words_serve(room: Room) -> None:
     await begin(room.store, "a green bicycle")
-    found = await room.recall.answer("bicycle")
+    found = await room.recall.answer(RecallQuery("bicycle"))
     assert not found.semantic
-    assert [hit.text for hit in await room.recall.recall("bicycle")] == ["a green bicycle"]
+    assert [hit.text for hit in await room.recall.recall(RecallQuery("bicycle"))] == ["a green bicycle"]
 
 
 async def test_one_session_is_embedded_after_its_reply(room: Room) -> None:
@@ -109,7 +110,7 @@ async def test_without_an_embedding_model_words_serve_and_nothing_fails(room: Ro
     await begin(room.store, "a green bicycle")
     room.embedder = None
     await room.recall.prepare()
-    assert not (await room.recall.answer("bicycle")).semantic
+    assert not (await room.recall.answer(RecallQuery("bicycle"))).semantic
     assert await room.store.jobs.list() == []
 
 
@@ -118,12 +119,12 @@ async def test_a_model_that_cannot_embed_costs_the_meaning_only(room: Room) -> N
     await room.recall.prepare()
     await room.background.run()
     room.embedder = Broken()
-    found = await room.recall.answer("bicycle")
+    found = await room.recall.answer(RecallQuery("bicycle"))
     assert not found.semantic
     assert len(found.hits) == 1
     # It is left alone for a while, even when another one takes its place.
     room.embedder = HashEmbedder()
-    assert not (await room.recall.answer("bicycle")).semantic
+    assert not (await room.recall.answer(RecallQuery("bicycle"))).semantic
 
 
 async def test_another_model_embeds_anew_while_words_serve(room: Room) -> None:
@@ -131,10 +132,10 @@ async def test_another_model_embeds_anew_while_words_serve(room: Room) -> None:
     await room.recall.prepare()
     await room.background.run()
     room.embedder = HashEmbedder("another")
-    assert not (await room.recall.answer("bicycle")).semantic
+    assert not (await room.recall.answer(RecallQuery("bicycle"))).semantic
     await room.recall.catch_up()
     assert (await room.background.run()).done == 1
-    assert (await room.recall.answer("bicycle")).semantic
+    assert (await room.recall.answer(RecallQuery("bicycle"))).semantic
     assert (await room.store.vectors.counts()).by_model == {"another": 1}
     await room.recall.catch_up()
     assert (await room.background.run()).done == 0
@@ -145,7 +146,9 @@ async def test_what_is_said_next_is_found_at_once(room: Room) -> None:
     await room.recall.prepare()
     await room.background.run()
     await room.store.append_message(session.id, NewMessage(Role.USER, "the lighthouse"))
-    assert [hit.text for hit in await room.recall.recall("lighthouse", k=1)] == ["the lighthouse"]
+    assert [hit.text for hit in await room.recall.recall(RecallQuery("lighthouse", k=1))] == [
+        "the lighthouse"
+    ]
 
 
 async def test_started_in_the_background_it_can_be_stopped(room: Room) -> None:

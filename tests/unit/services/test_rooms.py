@@ -10,6 +10,7 @@ from atlas_desktop.services.retention import HeldBack
 from memory.attachments import NewAttachment
 from memory.entities import Freshness, MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
+from memory.recall.entities import RecallQuery
 from memory.room_moves import KEY_BYTES, RoomSealer
 from memory.storage.store import Store
 from models.messages import Role
@@ -221,7 +222,7 @@ async def test_replies_of_a_private_session_recall_nothing_of_the_open_room_and_
     for room, word in ((opened, "marmot"), (private, "walrus")):
         await said(room.store, f"my favourite animal is the {word}")
     for room, word in ((opened, "marmot"), (private, "walrus")):
-        found = await room.recall.answer("favourite animal", k=5)
+        found = await room.recall.answer(RecallQuery("favourite animal", k=5))
         assert [word in hit.text for hit in found.hits] == [True]
 
 

@@ -5,6 +5,7 @@ from atlas_desktop.services.recall import UsefulnessService
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
 from memory.recall.engine import RecallEngine
+from memory.recall.entities import RecallQuery
 from models.messages import Completion, Role, StopReason, Timings
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -24,7 +25,7 @@ async def test_brought_back_cited_and_confirmed_are_told_apart() -> None:
 
     async def replied(text: str, *, recalls: bool) -> str:
         reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, text))
-        hits = await engine.recall("boat", kinds=["memory"]) if recalls else []
+        hits = await engine.recall(RecallQuery("boat", kinds=["memory"])) if recalls else []
         await service.after_reply(Replied(session, reply, DONE, (), tuple(hits)))
         return reply.id
 
